@@ -15,7 +15,10 @@ namespace attnscope::app {
 std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog& gpus) {
   if (validate(choice)) return std::nullopt;
   if (rule == TilingRule::kernel) {
-    return kernels::own_tiling(choice.algorithm, choice.pass, choice.problem);
+    const auto gpu = gpus.gpu_of(choice);
+    if (!gpu) return std::nullopt;
+    return kernels::own_tiling(choice.algorithm, choice.pass, choice.problem,
+                               gpu.value().shared_bytes_per_block);
   }
   choice.Br.reset();
   choice.Bc.reset();

@@ -39,23 +39,41 @@ BlockShape checked(BlockShape shape) {
 
 }  // namespace
 
-BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                Carry carry) {
+namespace {
+
+Index carried_bytes(const AttentionProblem& problem, Carry carry) {
+  return size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
+}
+
+Index flash1_score_bytes(const AttentionProblem& problem, const Tiling& tiling) {
+  return flash1_score_rows_shared_bytes(score_features(problem), tiling);
+}
+
+}  // namespace
+
+Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                    Index shared_bytes_per_block) {
+  return flash1_forward_stages(padded_head_dim(problem.d), tiling, carried_bytes(problem, carry),
+                               shared_bytes_per_block - flash1_score_bytes(problem, tiling));
+}
+
+BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                                Index shared_bytes_per_block) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
     return checked({.threads = static_cast<int>(4 * tiling.Br),
                     .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
-  const ScoreFeatures features = score_features(problem);
-  const Index O_bytes = size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
+  const Index stages = flash1_stages(problem, tiling, carry, shared_bytes_per_block);
   return checked({.threads = 32 * flash1_forward_warps(tiling),
-                  .shared_bytes = flash1_forward_shared_bytes(width, tiling, O_bytes) +
-                                  flash1_score_rows_shared_bytes(features, tiling)});
+                  .shared_bytes = flash1_forward_shared_bytes(stages, width, tiling,
+                                                              carried_bytes(problem, carry)) +
+                                  flash1_score_bytes(problem, tiling)});
 }
 
 BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/) {
+                                 Carry /*carry*/, Index /*shared_bytes_per_block*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const ScoreFeatures features = score_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
@@ -66,7 +84,7 @@ BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& 
 }
 
 BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                Carry /*carry*/) {
+                                Carry /*carry*/, Index /*shared_bytes_per_block*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
@@ -80,7 +98,7 @@ BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& t
 }
 
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/) {
+                                 Carry /*carry*/, Index /*shared_bytes_per_block*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
@@ -96,7 +114,8 @@ BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& 
                                   flash2_score_columns_shared_bytes(features, tiling, warps)});
 }
 
-BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/) {
+BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/,
+                          Index /*shared_bytes_per_block*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   if (tiling.Br != kSplitRows) {
     return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};

@@ -19,14 +19,24 @@ struct BlockShape {
 inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 
 /// The shapes for a problem, by kernel and pass; `carry`: the precision of O in HBM between passes.
+/// flash1's forward pass takes fewer stages where a block can have less shared memory than the
+/// GPUs that have the most.
 using BlockShapeOf = BlockShape (*)(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry);
-BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry);
-BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry carry);
-BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry);
-BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry carry);
-BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry);
+                                    Carry carry, Index shared_bytes_per_block);
+BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                                Index shared_bytes_per_block = kMostSharedBytes);
+BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                                 Index shared_bytes_per_block = kMostSharedBytes);
+BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                                Index shared_bytes_per_block = kMostSharedBytes);
+BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                                 Index shared_bytes_per_block = kMostSharedBytes);
+BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                          Index shared_bytes_per_block = kMostSharedBytes);
+
+/// Stages of flash1's forward pass, of a problem in 16 bits: as many as leave room for what score
+/// functions need.
+Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                    Index shared_bytes_per_block);
 
 }  // namespace attnscope::kernels

@@ -47,11 +47,15 @@ constexpr DefaultTiling kDefaults[] = {
     {"flash1", kForward, 64, {128, 256}, kAny, kExactly},
     {"flash1", kForward, 64, {128, 128}},
     {"flash1", kForward, 96, {128, 128}},
+    {"flash1", kForward, 96, {64, 64}},
     {"flash1", kForward, 128, {128, 256}, kPlain, kExactly},
     {"flash1", kForward, 128, {128, 64}, kPlain},
     {"flash1", kForward, 128, {128, 128}, kScored},
+    {"flash1", kForward, 128, {64, 64}},
     {"flash1", kForward, 192, {128, 64}},
+    {"flash1", kForward, 192, {64, 32}},
     {"flash1", kForward, 256, {64, 32}},
+    {"flash1", kForward, 256, {32, 32}},
     {"flash1", kBackward, 16, {128, 128}, kPlain},
     {"flash1", kBackward, 16, {64, 128}, kScored},
     {"flash1", kBackward, 32, {64, 128}},
@@ -134,14 +138,15 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
 }
 
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem,
+                                     const AttentionProblem& problem, Carry carry,
                                      Index shared_bytes_per_block) {
   const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (tilings.empty()) return std::nullopt;
   const BlockShapeOf shape_of = kernel.block_shape(pass);
   const auto fits = [&](const Tiling& tiling) {
     return shape_of == nullptr ||
-           shape_of(problem, tiling, Carry::problem).shared_bytes <= shared_bytes_per_block;
+           shape_of(problem, tiling, carry, shared_bytes_per_block).shared_bytes <=
+               shared_bytes_per_block;
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

@@ -17,8 +17,10 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
 /// The default on a GPU whose thread blocks can have this much shared memory: the first that fits,
-/// else the first. Nothing where default_tilings() is empty.
+/// with O in this precision in HBM between passes, else the first. Nothing where default_tilings()
+/// is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem, Index shared_bytes_per_block);
+                                     const AttentionProblem& problem, Carry carry,
+                                     Index shared_bytes_per_block);
 
 }  // namespace attnscope::kernels

@@ -129,10 +129,17 @@ bool always_writes_lse(const KernelInfo& kernel) {
 
 namespace {
 
+Carry carry_of(const ForwardArguments& arguments) {
+  return arguments.carry;
+}
+Carry carry_of(const BackwardArguments& /*arguments*/) {
+  return Carry::problem;
+}
+
 template <typename Arguments>
 Tiling tiling_of(const KernelInfo& kernel, PassKind pass, const Arguments& arguments) {
   const auto asked = asked_tiling(arguments.problem, arguments.tiling);
-  return asked ? *asked : *default_tiling(kernel, pass, arguments.problem);
+  return asked ? *asked : *default_tiling(kernel, pass, arguments.problem, carry_of(arguments));
 }
 
 /// Checks the arguments, then calls `prepare` with the requested tiling.
@@ -188,8 +195,8 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
 }
 
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem) {
-  return default_tiling(kernel, pass, problem, shared_bytes_per_block());
+                                     const AttentionProblem& problem, Carry carry) {
+  return default_tiling(kernel, pass, problem, carry, shared_bytes_per_block());
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {

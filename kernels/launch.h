@@ -55,7 +55,7 @@ std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& pr
 /// The tiling that the pass takes on the current GPU when none is requested; nothing when the
 /// kernel does not take this precision and head dimension. Throws CudaError.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem);
+                                     const AttentionProblem& problem, Carry carry);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
 /// rejects the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for

@@ -29,6 +29,12 @@ std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
   return asked_tiling(run.problem, asked ? std::optional(run.tiling) : std::nullopt);
 }
 
+Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block) {
+  if (const auto asked = asked_tiling(run)) return *asked;
+  return *default_tiling(kernel_of(run), run.pass(), run.problem, run.asked.variant.carry,
+                         shared_bytes_per_block);
+}
+
 std::optional<Error> supports(const ResolvedRun& run) {
   return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
                   run.asked.variant.carry, run.asked.deterministic);
@@ -88,10 +94,11 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
 }  // namespace
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
-                                 const AttentionProblem& problem) {
+                                 const AttentionProblem& problem, Index shared_bytes_per_block) {
   for (const KernelInfo& kernel : catalog()) {
     if (kernel.algorithm != algorithm) continue;
-    const auto tiling = default_tiling(kernel, pass, problem, kMostSharedBytes);
+    const auto tiling =
+        default_tiling(kernel, pass, problem, Carry::problem, shared_bytes_per_block);
     if (tiling) return tiling;
   }
   return std::nullopt;
@@ -116,7 +123,8 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
 
   const Tiling own =
-      default_tiling(*kernel.value(), spec.pass, spec.problem, kMostSharedBytes).value_or(Tiling{});
+      default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry, kMostSharedBytes)
+          .value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run)) return *error;

@@ -14,14 +14,15 @@ namespace attnscope::kernels {
 std::vector<std::string> kernel_algorithms();
 
 /// The tiling that the algorithm's kernel takes by default for this pass (both: forward) of a
-/// problem, whether or not it supports the rest of a run. Nothing where there is none.
+/// problem, on a GPU whose blocks can have this much shared memory, whether or not it supports the
+/// rest of a run. Nothing where there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
-                                 const AttentionProblem& problem);
+                                 const AttentionProblem& problem, Index shared_bytes_per_block);
 
 /// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
-/// tiles, else the kernel's own, and with its block mask drawn. invalid_request, with the
-/// field to change, when the kernel does not support the problem or a choice (splits, variants,
-/// both passes at once). Needs no GPU.
+/// tiles, else the kernel's own on the GPUs with the most shared memory, and with its block mask
+/// drawn. invalid_request, with the field to change, when the kernel does not support the problem
+/// or a choice (splits, variants, both passes at once). Needs no GPU.
 Result<ResolvedRun> resolve(const RunSpec& spec);
 
 /// A run for each pass that the spec requests, the forward pass first. When both are requested,
@@ -34,6 +35,10 @@ const KernelInfo& kernel_of(const ResolvedRun& run);
 /// The requested tiling, else that of the block mask; nothing if the kernel uses its default on the
 /// GPU in use.
 std::optional<Tiling> asked_tiling(const ResolvedRun& run);
+
+/// The tiling that the run takes on a GPU whose blocks can have this much shared memory: the
+/// requested one, else that of the block mask, else the kernel's default there.
+Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block);
 
 /// Nothing when the kernel supports the run, else invalid_request.
 std::optional<Error> supports(const ResolvedRun& run);

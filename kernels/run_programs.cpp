@@ -28,11 +28,11 @@ std::vector<LaunchProgram> standard_programs(const ResolvedRun& run) {
   return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
 }
 
-std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run,
-                                           std::string_view compute_capability) {
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::backward) {
-    const bool on_hopper = flash1_backward_on_hopper(problem, run.tiling, compute_capability);
+    const bool on_hopper =
+        flash1_backward_on_hopper(problem, run.tiling, target.compute_capability);
     return with_sum_heads(
         {{"initialise", flash1_zero_dq_program()},
          {"backward", flash1_backward_program(problem, run.tiling, on_hopper, /*traced=*/false)}},
@@ -41,21 +41,21 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run,
   const Carry carry = run.asked.variant.carry;
   std::vector<LaunchProgram> programs = {
       {"initialise", flash1_initialise_program(problem, carry)},
-      {"forward", flash1_forward_program(problem, run.tiling, carry, /*traced=*/false)}};
+      {"forward", flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block,
+                                         /*traced=*/false)}};
   if (carry == Carry::fp32) programs.push_back({"convert", flash1_convert_program(problem)});
   programs.push_back({"lse", flash1_lse_program()});
   return programs;
 }
 
 /// flash2's launches, and block_sparse2's.
-std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run,
-                                           std::string_view compute_capability) {
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target) {
   const AttentionProblem& problem = run.problem;
   const LaunchKind kind{.listed = problem.block_mask != nullptr || problem.is_packed()};
   if (run.pass() == PassKind::forward) {
     return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
   }
-  const bool on_hopper = compute_capability == kHopperComputeCapability &&
+  const bool on_hopper = target.compute_capability == kHopperComputeCapability &&
                          has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic);
   return with_sum_heads(
       {{"preprocess", flash2_preprocess_program(problem)},
@@ -72,14 +72,13 @@ std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run) {
 
 }  // namespace
 
-std::vector<LaunchProgram> programs_of(const ResolvedRun& run,
-                                       std::string_view compute_capability) {
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target) {
   const std::string& kernel = run.asked.kernel;
   if (kernel == "standard") return standard_programs(run);
-  if (kernel == "flash1") return flash1_programs(run, compute_capability);
+  if (kernel == "flash1") return flash1_programs(run, target);
   if (kernel == "split_kv") return split_kv_programs(run);
   ATTNSCOPE_CHECK(kernel == "flash2" || kernel == "block_sparse2", ==, true);
-  return flash2_programs(run, compute_capability);
+  return flash2_programs(run, target);
 }
 
 }  // namespace attnscope::kernels

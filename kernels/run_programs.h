@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/compile/block_program.h"
@@ -10,13 +9,19 @@
 
 namespace attnscope::kernels {
 
+/// What a GPU decides about the programs of a run.
+struct ProgramTarget {
+  std::string compute_capability;    ///< "9.0"
+  Index shared_bytes_per_block = 0;  ///< that one block can have
+};
+
 struct LaunchProgram {
   std::string launch;  ///< "forward"
   BlockProgram block;
 };
 
-/// The programs on a GPU of this compute capability, "9.0", of a run that kernels::supports()
-/// accepts, in the order of their launches; cuBLAS's are not among them.
-std::vector<LaunchProgram> programs_of(const ResolvedRun& run, std::string_view compute_capability);
+/// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
+/// launches; cuBLAS's are not among them.
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target);
 
 }  // namespace attnscope::kernels

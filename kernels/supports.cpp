@@ -178,9 +178,9 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
                     "products; leave {} and {} out",
                     tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc")));
   }
-  const BlockShape shape = shape_of(problem, tiling, carry);
+  const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes);
   if (shape.limit.empty()) return std::nullopt;
-  const auto own = default_tiling(kernel, pass, problem, kMostSharedBytes);
+  const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
       fmt::format("kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default "

@@ -105,7 +105,7 @@ std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& pr
   if (kernel.name == "standard") return standard_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
   if (kernel.name == "split_kv") {
-    const auto own = default_tiling(kernel, PassKind::forward, problem, kMostSharedBytes);
+    const auto own = default_tiling(kernel, PassKind::forward, problem, carry, kMostSharedBytes);
     return split_kv_workspace(problem, tiling.value_or(*own)).bytes;
   }
   if (kernel.takes_block_mask) return tile_lists_bytes(kernel, PassKind::forward, problem, tiling);

@@ -99,10 +99,12 @@ Result<Answer> answer_compile(const GivenOptions& given) {
                                                      gpu.value().compute_capability)) {
     return *error;
   }
-  const auto run = kernels::resolve(spec.value());
+  auto run = kernels::resolve(spec.value());
   if (!run) return run.error();
-  if (auto error = kernels::supports(run.value())) return *error;
-  auto programs = kernels::programs_of(run.value(), gpu.value().compute_capability);
+  const kernels::ProgramTarget target{gpu.value().compute_capability,
+                                      gpu.value().shared_bytes_per_block};
+  run.value().tiling = kernels::tiling_on_gpu(run.value(), target.shared_bytes_per_block);
+  auto programs = kernels::programs_of(run.value(), target);
 
   kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};
   const std::string architecture = kernels::architecture_of(gpu.value().compute_capability);

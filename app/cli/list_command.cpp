@@ -40,8 +40,8 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
     AttentionProblem problem;
     problem.dtype = dtype;
     problem.d = d;
-    const auto next =
-        kernels::default_tiling(kernel, PassKind::forward, problem, kernels::kMostSharedBytes);
+    const auto next = kernels::default_tiling(kernel, PassKind::forward, problem, Carry::problem,
+                                              kernels::kMostSharedBytes);
     if (next == tiling) continue;
     if (tiling) {
       const std::string range =

@@ -19,11 +19,15 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The model does not depend on the kernels: replaces --tiling kernel by the kernel's tiles.
+/// The model does not depend on the kernels: replaces --tiling kernel by the kernel's tiles on the
+/// modelled GPU.
 Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.tiling_rule != TilingRule::kernel) return spec;
   RunSpec asked{.problem = spec.problem, .algorithm = spec.algorithm, .pass = spec.pass};
   if (asked.pass == PassKind::both) asked.pass = PassKind::forward;
+  if (spec.pass == PassKind::forward) asked.variant.carry = spec.variant.carry;
+  const auto gpu = gpu_of(spec);
+  if (!gpu) return gpu.error();
   const auto run = kernels::resolve(asked);
   if (!run) {
     Error error = run.error();
@@ -31,8 +35,8 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
     return error;
   }
   spec.tiling_rule = TilingRule::by_default;
-  spec.set_tiling(
-      {spec.Br.value_or(run.value().tiling.Br), spec.Bc.value_or(run.value().tiling.Bc)});
+  const Tiling own = kernels::tiling_on_gpu(run.value(), gpu.value().shared_bytes_per_block);
+  spec.set_tiling({spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)});
   return spec;
 }
 

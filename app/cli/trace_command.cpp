@@ -58,7 +58,9 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
   if (auto error = read_whole(given, "rows", 0, kMostRows, row_step)) return *error;
   const auto run = kernels::resolve(spec.value());
   if (!run) return run.error();
-  if (const auto plan = kernels::plan_trace(run.value(), row_step); !plan) return plan.error();
+  // The GPU is not yet known: with less shared memory it takes smaller tiles and a larger trace
+  const auto least = kernels::plan_trace(run.value(), row_step, kernels::kMostSharedBytes);
+  if (!least) return least.error();
 
   const auto gpu = Gpu::open();
   if (!gpu) return gpu.error();

@@ -22,12 +22,13 @@ Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algo
   spec.problem = sweep_problem(key, length);
   spec.algorithm = algorithm.name;
   spec.separate_heads = algorithm.splits_keys;  // as in its kernel
-  spec.allow_overflow = true;                   // a kernel's tiling was compiled to fit its own GPU
+  spec.allow_overflow = true;                   // the model counts other tiles than a kernel
   const PassKind kernel_pass =
       spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
-  auto tiling = kernels::own_tiling(algorithm.name, kernel_pass, spec.problem);
+  auto tiling =
+      kernels::own_tiling(algorithm.name, kernel_pass, spec.problem, gpu.shared_bytes_per_block);
   if (!tiling && algorithm.takes_block_mask)
-    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem);
+    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem, gpu.shared_bytes_per_block);
   if (tiling) spec.set_tiling(*tiling);
   if (!algorithm.takes_block_mask) spec.block_mask.reset();
   return resolve_and_simulate(spec, gpu, &cancel);

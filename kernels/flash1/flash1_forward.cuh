@@ -41,14 +41,13 @@
 namespace attnscope::kernels {
 
 /// Shared memory of one block: Kj and Vj, then the stages of Q and O of each warp.
-template <typename Carried, int Br, int Bc, int d>
+template <typename Carried, int Br, int Bc, int d, int kStages>
 struct Flash1Shared {
   static constexpr int kColumnTileBytes = Bc * d * 2;
-  static constexpr Flash1Stages kStages = flash1_forward_stages(d, {Br, Bc}, sizeof(Carried));
-  static constexpr int kStagesQ = static_cast<int>(kStages.Q);
-  static constexpr int kStagesO = static_cast<int>(kStages.O);
+  static constexpr int kStagesQ = static_cast<int>(flash1_stages_of_Q(kStages));
+  static constexpr int kStagesO = static_cast<int>(flash1_stages_of_O(kStages));
   static constexpr int kBytes =
-      static_cast<int>(flash1_forward_shared_bytes(d, {Br, Bc}, sizeof(Carried)));
+      static_cast<int>(flash1_forward_shared_bytes(kStages, d, {Br, Bc}, sizeof(Carried)));
   using TileQ = device::SharedTile<16, d>;  // a warp's
   using TileO = device::CarriedTile<Carried, d>;
 };
@@ -134,13 +133,14 @@ __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowSta
   }
 }
 
-template <typename T, typename Carried, int d, int Br, int Bc,
+/// kStages: of Qi and Oi together, flash1_forward_stages().
+template <typename T, typename Carried, int d, int Br, int Bc, int kStages,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(Br / 16 * 32, 1)
     flash1_forward(const typename Trace::template Parameters<Flash1Parameters> parameters) {
   using namespace device;
-  using Shared = Flash1Shared<Carried, Br, Bc, d>;
+  using Shared = Flash1Shared<Carried, Br, Bc, d, kStages>;
   using TileKV = SharedTile<Bc, d>;
   constexpr int kThreads = Br / 16 * 32;
   extern __shared__ __align__(1024) unsigned char shared[];

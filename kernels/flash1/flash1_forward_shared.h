@@ -12,35 +12,33 @@ constexpr int flash1_forward_warps(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 16);
 }
 
-/// Stages of Qi and Oi in shared memory.
-struct Flash1Stages {
-  Index Q, O;
-};
+/// Stages of Qi and of Oi in shared memory, of as many together.
+constexpr Index flash1_stages_of_Q(Index stages) {
+  return stages - stages / 2;
+}
+constexpr Index flash1_stages_of_O(Index stages) {
+  return stages / 2;
+}
 
-/// Kj and Vj, then Qi and Oi in these stages. 16-bit tiles, except that O in HBM has elements of
-/// `O_element_bytes`.
-constexpr Index flash1_forward_bytes_of(const Flash1Stages& stages, Index d, const Tiling& tiling,
-                                        Index O_element_bytes) {
+/// Without score functions: Kj and Vj, then Qi and Oi in `stages`. 16-bit tiles, except that O in
+/// HBM has elements of `O_element_bytes`.
+constexpr Index flash1_forward_shared_bytes(Index stages, Index d, const Tiling& tiling,
+                                            Index O_element_bytes) {
   constexpr Index kElementBytes = 2;
-  return 2 * tiling.Bc * d * kElementBytes +
-         tiling.Br * d * (stages.Q * kElementBytes + stages.O * O_element_bytes);
+  return 2 * tiling.Bc * d * kElementBytes + tiling.Br * d *
+                                                 (flash1_stages_of_Q(stages) * kElementBytes +
+                                                  flash1_stages_of_O(stages) * O_element_bytes);
 }
 
-/// Two of each if Hopper has room, else two of Qi alone, else one of each.
-constexpr Flash1Stages flash1_forward_stages(Index d, const Tiling& tiling, Index O_element_bytes) {
-  constexpr Index kMostBytes = 227 * 1024;
-  constexpr Flash1Stages kByPreference[] = {{2, 2}, {2, 1}};
-  for (const Flash1Stages& stages : kByPreference) {
-    if (flash1_forward_bytes_of(stages, d, tiling, O_element_bytes) <= kMostBytes) return stages;
+/// Two of each if a block can have that many bytes, else two of Qi alone, else one of each.
+constexpr Index flash1_forward_stages(Index d, const Tiling& tiling, Index O_element_bytes,
+                                      Index most_bytes) {
+  for (const Index stages : {4, 3}) {
+    if (flash1_forward_shared_bytes(stages, d, tiling, O_element_bytes) <= most_bytes) {
+      return stages;
+    }
   }
-  return {1, 1};
-}
-
-/// Without score features.
-constexpr Index flash1_forward_shared_bytes(Index d, const Tiling& tiling,
-                                            Index O_element_bytes = 2) {
-  const Flash1Stages stages = flash1_forward_stages(d, tiling, O_element_bytes);
-  return flash1_forward_bytes_of(stages, d, tiling, O_element_bytes);
+  return 2;
 }
 
 /// What score features add: each warp notes its rows for itself.

@@ -29,9 +29,9 @@ BlockProgram flash1_initialise_program(const AttentionProblem& problem, Carry ca
 }
 
 BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, bool traced) {
+                                    Carry carry, Index shared_bytes_per_block, bool traced) {
   const Index width = padded_head_dim(problem.d);
-  const BlockShape shape = flash1_forward_shape(problem, tiling, carry);
+  const BlockShape shape = flash1_forward_shape(problem, tiling, carry, shared_bytes_per_block);
   BlockProgram launch{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
   KernelProgram& program = launch.program;
   if (problem.dtype == DType::fp32) {
@@ -43,7 +43,8 @@ BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tilin
   program.sources = {"kernels/flash1/flash1_forward.cuh"};
   program.expression = instance_of(
       "flash1_forward", element_type(problem.dtype), element_type(carried_type(problem, carry)),
-      width, tiling.Br, tiling.Bc, columns_policy(problem.d, width), trace_policy(traced),
+      width, tiling.Br, tiling.Bc, flash1_stages(problem, tiling, carry, shared_bytes_per_block),
+      columns_policy(problem.d, width), trace_policy(traced),
       features_argument(score_features(problem)));
   return launch;
 }

@@ -11,9 +11,10 @@ namespace attnscope::kernels {
 /// "initialise" of the forward pass: O = 0 in the precision that HBM keeps between passes, l = 0,
 /// m = -inf.
 BlockProgram flash1_initialise_program(const AttentionProblem& problem, Carry carry);
-/// "forward". `traced`, here and below: it records into a TraceBuffer.
+/// "forward", on a GPU whose blocks can have this much shared memory. `traced`, here and below: it
+/// records into a TraceBuffer.
 BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, bool traced);
+                                    Carry carry, Index shared_bytes_per_block, bool traced);
 /// "convert": O in the problem's precision, rounded from Carry::fp32.
 BlockProgram flash1_convert_program(const AttentionProblem& problem);
 /// "lse": LSE of m and l.

@@ -2,6 +2,7 @@
 #include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/flash1/flash1_programs.h"
+#include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
@@ -22,8 +23,8 @@ TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Inde
 void start_forward(const ForwardArguments& arguments, Flash1Parameters parameters,
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const BlockProgram block =
-      flash1_forward_program(problem, tiling, arguments.carry, arguments.trace != nullptr);
+  const BlockProgram block = flash1_forward_program(
+      problem, tiling, arguments.carry, shared_bytes_per_block(), arguments.trace != nullptr);
   const Index blocks = problem.batch * problem.heads;
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);

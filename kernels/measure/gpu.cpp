@@ -22,12 +22,6 @@ void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
   if (run.pass() == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
 }
 
-/// The tiling of a run on the current GPU.
-Tiling tiling_of(const ResolvedRun& run) {
-  if (const auto asked = kernels::asked_tiling(run)) return *asked;
-  return *kernels::default_tiling(kernels::kernel_of(run), run.pass(), run.problem);
-}
-
 /// Decodes the records into a trace of the run with the tiling that ran.
 Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run,
                             Recording header) {
@@ -76,16 +70,12 @@ class SessionGpu final : public Gpu {
 std::optional<Error> SessionGpu::compile(const ResolvedRun& run,
                                          const kernels::CompileControl& control) {
   if (auto error = kernels::supports(run)) return error;
-  ResolvedRun of_gpu = run;
-  auto error = session_->run([&]() -> std::optional<Error> {
-    of_gpu.tiling = tiling_of(run);
-    return std::nullopt;
-  });
-  if (error) return error;
-  const std::string& capability = device().compute_capability;
+  const kernels::ProgramTarget& target = session_->target();
+  ResolvedRun on_gpu = run;
+  on_gpu.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
   std::vector<kernels::KernelProgram> programs;
-  for (kernels::LaunchProgram& launch : kernels::programs_of(of_gpu, capability)) {
-    launch.block.program.architecture = kernels::architecture_of(capability);
+  for (kernels::LaunchProgram& launch : kernels::programs_of(on_gpu, target)) {
+    launch.block.program.architecture = kernels::architecture_of(target.compute_capability);
     programs.push_back(std::move(launch.block.program));
   }
   return session_->resources().kernels.compiler().obtain_all(programs, control);
@@ -137,7 +127,7 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
         run.pass() == PassKind::backward ? kernels::measure_backward : kernels::measure_forward;
     auto measured = measure_pass(*session_, run, inputs, protocol);
     if (!measured) return measured.error();
-    row.run.tiling = tiling_of(run);
+    row.run.tiling = kernels::tiling_on_gpu(run, session_->target().shared_bytes_per_block);
     row.measurement = std::move(measured).value();
     return std::nullopt;
   });
@@ -162,7 +152,7 @@ RecordingRow SessionGpu::record_own(const ResolvedRun& run, const AttentionInput
 
 Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
   if (auto error = kernels::supports(run)) return *error;
-  const auto plan = kernels::plan_trace(run, row_step);
+  const auto plan = kernels::plan_trace(run, row_step, session_->target().shared_bytes_per_block);
   if (!plan) return plan.error();
   kernels::RawTrace raw;
   auto error = session_->run([&]() -> std::optional<Error> {

@@ -11,6 +11,7 @@
 #include "kernels/measure/counter_profiler.h"
 #include "kernels/measure/gpu_thread.h"
 #include "kernels/recording/device_info.h"
+#include "kernels/run_programs.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -21,6 +22,7 @@ class Session {
   ~Session();
 
   const DeviceInfo& device() const { return info_; }
+  const ProgramTarget& target() const { return target_; }
 
   /// Runs the work on the GPU's thread and waits. Exceptions become an Error: CUDA's "out of
   /// memory" and other failures are `failed`. When the context is lost, this and every later call
@@ -43,6 +45,7 @@ class Session {
 
   int device_ = 0;
   DeviceInfo info_;
+  ProgramTarget target_;
   std::atomic<bool> lost_ = false;  ///< read on any thread
   std::string lost_because_;        ///< of the GPU's thread
   std::unique_ptr<Stream> stream_;

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "kernels/default_tilings.h"
 #include "kernels/resolve.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/trace/trace_buffer.h"
@@ -40,7 +39,7 @@ Index TracePlan::bytes() const {
          rows() * static_cast<Index>(sizeof(TraceRow));
 }
 
-Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step) {
+Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index shared_bytes_per_block) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const PassKind pass = run.pass();
@@ -51,8 +50,7 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step) {
                     "block_sparse2 and split_kv have one",
                     kernel.name));
   }
-  const auto asked = asked_tiling(run);
-  const Tiling chosen = asked ? *asked : *default_tiling(kernel, pass, problem, kMostSharedBytes);
+  const Tiling chosen = tiling_on_gpu(run, shared_bytes_per_block);
 
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);

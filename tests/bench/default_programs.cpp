@@ -38,6 +38,7 @@ std::vector<AttentionProblem> problems() {
 
 /// Every program, by its expression.
 std::map<std::string, KernelProgram> default_programs(std::string_view compute_capability) {
+  const ProgramTarget target{std::string(compute_capability), kMostSharedBytes};
   std::map<std::string, KernelProgram> programs;
   const auto add = [&](const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem) {
     ResolvedRun run;
@@ -47,7 +48,7 @@ std::map<std::string, KernelProgram> default_programs(std::string_view compute_c
     if (supports(kernel, pass, problem, std::nullopt)) return;
     for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
       run.tiling = tiling;
-      for (LaunchProgram& launch : programs_of(run, compute_capability)) {
+      for (LaunchProgram& launch : programs_of(run, target)) {
         KernelProgram& program = launch.block.program;
         program.architecture = architecture_of(compute_capability);
         programs.emplace(program.expression, program);

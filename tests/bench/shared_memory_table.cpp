@@ -25,8 +25,8 @@ AttentionProblem problem_of(DType dtype, Index d) {
 }
 
 Index shared_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                   const Tiling& tiling) {
-  return kernel.block_shape(pass)(problem, tiling, Carry::problem).shared_bytes;
+                   const Tiling& tiling, Index most_bytes) {
+  return kernel.block_shape(pass)(problem, tiling, Carry::problem, most_bytes).shared_bytes;
 }
 
 double kibibytes(Index bytes) {
@@ -36,14 +36,14 @@ double kibibytes(Index bytes) {
 /// "128x256, 128 KiB", or what the tiling that needs least would need.
 std::string cell(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                  Index most_bytes) {
-  const Tiling chosen = *default_tiling(kernel, pass, problem, most_bytes);
-  const Index bytes = shared_bytes(kernel, pass, problem, chosen);
+  const Tiling chosen = *default_tiling(kernel, pass, problem, Carry::problem, most_bytes);
+  const Index bytes = shared_bytes(kernel, pass, problem, chosen, most_bytes);
   if (bytes <= most_bytes) {
     return fmt::format("{}x{}, {:.0f} KiB", chosen.Br, chosen.Bc, kibibytes(bytes));
   }
   Index least = bytes;
   for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
-    least = std::min(least, shared_bytes(kernel, pass, problem, tiling));
+    least = std::min(least, shared_bytes(kernel, pass, problem, tiling, most_bytes));
   }
   return fmt::format("**no**: {:.0f} KiB", kibibytes(least));
 }
@@ -53,9 +53,9 @@ std::string widths(const KernelInfo& kernel, PassKind pass, DType dtype, Index m
   std::string fitting, others;
   for (const Index d : kWidths) {
     const AttentionProblem problem = problem_of(dtype, d);
-    const Tiling chosen = *default_tiling(kernel, pass, problem, most_bytes);
+    const Tiling chosen = *default_tiling(kernel, pass, problem, Carry::problem, most_bytes);
     std::string& list =
-        shared_bytes(kernel, pass, problem, chosen) <= most_bytes ? fitting : others;
+        shared_bytes(kernel, pass, problem, chosen, most_bytes) <= most_bytes ? fitting : others;
     list += (list.empty() ? "" : ", ") + std::to_string(d);
   }
   return others.empty() ? "all" : fitting + "; not " + others;

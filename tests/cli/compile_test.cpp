@@ -55,6 +55,20 @@ TEST_F(CompileCommand, WritesTheCode) {
                                                                  "ELF"));
 }
 
+TEST_F(CompileCommand, TakesTheDefaultTilingOfTheGpu) {
+  const std::string words = "--algorithm flash1 --head-dim 128 --carry fp32 --gpu ";
+  for (const char* gpu : {"rtx4090", "a100-40gb", "h200"}) {
+    const CliOutcome outcome = run(words + gpu + " --json -");
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json document = json::parse(outcome.out);
+    for (const json& each : document["launches"]) EXPECT_GE(each["resident_blocks"], 1) << each;
+    const bool most = std::string_view(gpu) == "h200";
+    EXPECT_EQ(document["run"]["tiling"]["Br"].get<int>(),
+              std::string_view(gpu) == "rtx4090" ? 64 : 128);
+    EXPECT_EQ(document["run"]["tiling"]["Bc"].get<int>(), most ? 256 : 64);
+  }
+}
+
 TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
   const auto refused = [&](const std::string& words, int status, std::string_view why) {
     const CliOutcome outcome = run(words);

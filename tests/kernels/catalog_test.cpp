@@ -109,9 +109,9 @@ constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 
 /// Shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                    Index most_bytes) {
-  const Tiling tiling = *default_tiling(kernel, pass, problem, most_bytes);
-  return kernel.block_shape(pass)(problem, tiling, Carry::problem).shared_bytes;
+                    Index most_bytes, Carry carry = Carry::problem) {
+  const Tiling tiling = *default_tiling(kernel, pass, problem, carry, most_bytes);
+  return kernel.block_shape(pass)(problem, tiling, carry, most_bytes).shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
@@ -137,8 +137,13 @@ TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
 TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   const AttentionProblem wide = problem_of(DType::bf16, 64);
   const KernelInfo& flash1 = kernel_named("flash1");
-  EXPECT_EQ(default_tiling(flash1, PassKind::forward, wide, kHopper), (Tiling{128, 256}));
-  EXPECT_EQ(default_tiling(flash1, PassKind::forward, wide, kAda), (Tiling{128, 128}));
+  const auto of_flash1 = [&](Carry carry, Index most_bytes) {
+    return *default_tiling(flash1, PassKind::forward, wide, carry, most_bytes);
+  };
+  EXPECT_EQ(of_flash1(Carry::problem, kHopper), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::fp32, kHopper), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::problem, kAda), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::fp32, kAda), (Tiling{128, 128}));
   const KernelInfo& flash2 = kernel_named("flash2");
   for (Index d = 1; d <= 256; ++d) {
     const AttentionProblem problem = problem_of(DType::fp16, d);
@@ -146,8 +151,26 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
     EXPECT_EQ(default_bytes(flash2, PassKind::backward, problem, kAda) <= kAda, d <= 192) << d;
     EXPECT_LE(default_bytes(flash2, PassKind::backward, problem, kAmpere), kAmpere) << d;
   }
-  EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), kAda),
+  EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), Carry::problem,
+                           kAda),
             (Tiling{32, 64}));
+}
+
+TEST(KernelCatalog, Flash1sForwardDefaultFitsEveryGpuWithOInEitherPrecisionAndWithScores) {
+  const KernelInfo& flash1 = kernel_named("flash1");
+  for (const Index most_bytes : {kHopper, kAmpere, kAda}) {
+    for (const Carry carry : {Carry::problem, Carry::fp32}) {
+      for (const Mask& mask : {Mask::causal(), Mask::window(16, 0)}) {
+        for (Index d = 1; d <= 256; ++d) {
+          AttentionProblem problem = problem_of(DType::bf16, d);
+          problem.mask = mask;
+          EXPECT_LE(default_bytes(flash1, PassKind::forward, problem, most_bytes, carry),
+                    most_bytes)
+              << d << " " << to_string(carry) << " " << to_string(mask);
+        }
+      }
+    }
+  }
 }
 
 TEST(KernelCatalog, TakesAnyTilingOrNamesItsLimit) {

@@ -44,7 +44,7 @@ class InstrumentedKernels : public ::testing::Test {
     trace.run = test::kernel_run(kernel_name, problem, pass);
     trace.header.device = session_->device();
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(trace.run, row_step);
+      const auto plan = plan_trace(trace.run, row_step, session_->target().shared_bytes_per_block);
       if (!plan) return plan.error();
       const auto raw = trace_pass(*session_, trace.run, plan.value());
       if (!raw) return raw.error();
@@ -89,7 +89,8 @@ class InstrumentedKernels : public ::testing::Test {
     SCOPED_TRACE(std::string(name) + ", " + described(problem));
     std::vector<std::vector<double>> plain, traced;
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(test::kernel_run(name, problem, pass), 1);
+      const auto plan = plan_trace(test::kernel_run(name, problem, pass), 1,
+                                   session_->target().shared_bytes_per_block);
       if (!plan) return plan.error();
       auto tensors = Tensors::allocate(test::kernel_run(name, problem, pass, plan.value().tiling));
       if (!tensors) return tensors.error();

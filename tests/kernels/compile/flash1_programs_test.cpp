@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
 #include "kernels/flash1/flash1_backward_shared.h"
@@ -49,22 +50,22 @@ constexpr std::string_view kWindowed = "ScoreFeatures{true, false, false, false}
 
 TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   const auto plain = flash1_forward_program(problem_of(80, "causal", DType::fp16), {128, 128},
-                                            Carry::problem, /*traced=*/false);
+                                            Carry::problem, kMostSharedBytes, /*traced=*/false);
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
-            "attnscope::kernels::device::Fp16, 96, 128, 128, "
+            "attnscope::kernels::device::Fp16, 96, 128, 128, 4, "
             "attnscope::kernels::device::Columns::first, attnscope::kernels::device::NoTrace, "
             "attnscope::kernels::ScoreFeatures{false, false, false, false}>");
   EXPECT_EQ(plain.threads, 256);
   EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
 
-  const auto scored =
-      flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32, true);
+  const auto scored = flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32,
+                                             kMostSharedBytes, true);
   EXPECT_EQ(arguments_of(scored),
-            "flash1_forward<Bf16, float, 64, 128, 256, Columns::all, BlockTrace, "
+            "flash1_forward<Bf16, float, 64, 128, 256, 4, Columns::all, BlockTrace, "
             "ScoreFeatures{true, false, false, false}>");
-  const auto fp32 =
-      flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64}, Carry::problem, false);
+  const auto fp32 = flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64},
+                                           Carry::problem, kMostSharedBytes, false);
   EXPECT_EQ(arguments_of(fp32), "flash1_forward_fp32<32, 64, 64, NoTrace>");
   EXPECT_EQ(fp32.threads, 256);
 }
@@ -78,28 +79,45 @@ struct Choice {
 
 TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
   const Choice plain[] = {
-      {16, {128, 128}, "16, 128, 128, Columns::all"},
-      {9, {128, 128}, "16, 128, 128, Columns::first"},
-      {16, {16, 16}, "16, 16, 16, Columns::all"},
-      {32, {128, 128}, "32, 128, 128, Columns::all"},
-      {24, {128, 128}, "32, 128, 128, Columns::first"},
-      {64, {128, 256}, "64, 128, 256, Columns::all"},
-      {64, {128, 128}, "64, 128, 128, Columns::all"},
-      {40, {128, 128}, "64, 128, 128, Columns::first"},
-      {64, {32, 32}, "64, 32, 32, Columns::all"},
-      {96, {128, 128}, "96, 128, 128, Columns::first"},
-      {128, {128, 256}, "128, 128, 256, Columns::all"},
-      {100, {128, 64}, "128, 128, 64, Columns::first"},
-      {192, {128, 64}, "192, 128, 64, Columns::first"},
-      {256, {64, 32}, "256, 64, 32, Columns::first"},
+      {16, {128, 128}, "16, 128, 128, 4, Columns::all"},
+      {9, {128, 128}, "16, 128, 128, 4, Columns::first"},
+      {16, {16, 16}, "16, 16, 16, 4, Columns::all"},
+      {32, {128, 128}, "32, 128, 128, 4, Columns::all"},
+      {24, {128, 128}, "32, 128, 128, 4, Columns::first"},
+      {64, {128, 256}, "64, 128, 256, 4, Columns::all"},
+      {64, {128, 128}, "64, 128, 128, 4, Columns::all"},
+      {40, {128, 128}, "64, 128, 128, 4, Columns::first"},
+      {64, {32, 32}, "64, 32, 32, 4, Columns::all"},
+      {96, {128, 128}, "96, 128, 128, 4, Columns::first"},
+      {128, {128, 256}, "128, 128, 256, 3, Columns::all"},
+      {100, {128, 64}, "128, 128, 64, 4, Columns::first"},
+      {192, {128, 64}, "192, 128, 64, 3, Columns::first"},
+      {256, {64, 32}, "256, 64, 32, 4, Columns::first"},
   };
   for (const Choice& choice : plain) {
     const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
-                                              Carry::problem, /*traced=*/false);
+                                              Carry::problem, kMostSharedBytes, /*traced=*/false);
     EXPECT_EQ(arguments_of(block),
               fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
     EXPECT_EQ(block.threads, choice.tiling.Br * 2);
   }
+}
+
+TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
+  constexpr Index kAmpere = Index{163} * 1024, kAda = Index{99} * 1024;
+  const auto block = [](const char* mask, const Tiling& tiling, Carry carry, Index most_bytes) {
+    const auto made =
+        flash1_forward_program(problem_of(128, mask), tiling, carry, most_bytes, false);
+    EXPECT_LE(made.shared_bytes, most_bytes) << made.program.expression;
+    return made;
+  };
+  EXPECT_EQ(arguments_of(block("none", {128, 64}, Carry::problem, kAda)),
+            "flash1_forward<Bf16, Bf16, 128, 128, 64, 2, Columns::all, NoTrace, PlainFlash1>");
+  EXPECT_EQ(arguments_of(block("none", {128, 64}, Carry::fp32, kAmpere)),
+            "flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, PlainFlash1>");
+  // Three fit without score functions, two beside what these need
+  EXPECT_EQ(arguments_of(block("window:100", {128, 256}, Carry::problem, kMostSharedBytes)),
+            "flash1_forward<Bf16, Bf16, 128, 128, 256, 2, Columns::all, NoTrace, ScoredFlash1>");
 }
 
 TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
@@ -164,14 +182,14 @@ TEST(Flash1Programs, OfARunAreThoseOfItsLaunches) {
   run.problem = problem_of(128, "none");
   run.tiling = {128, 256};
   std::vector<std::string> launches;
-  const auto forward = programs_of(run, "9.0");
+  const auto forward = programs_of(run, {"9.0", kMostSharedBytes});
   for (const LaunchProgram& program : forward) launches.push_back(program.launch);
   EXPECT_THAT(launches, ElementsAre("initialise", "forward", "convert", "lse"));
 
   run.asked.variant.carry = Carry::problem;
   run.asked.pass = PassKind::backward;
   run.tiling = {64, 128};
-  const auto backward = programs_of(run, "9.0");
+  const auto backward = programs_of(run, {"9.0", kMostSharedBytes});
   ASSERT_EQ(backward.size(), 2u);
   EXPECT_EQ(backward[0].launch, "initialise");
   EXPECT_THAT(backward[1].block.program.expression, HasSubstr("flash1_backward_hopper"));
@@ -204,7 +222,8 @@ std::ostream& operator<<(std::ostream& out, const Group& group) {
 BlockProgram main_program(const Group& group, const AttentionProblem& problem,
                           const Tiling& tiling) {
   if (group.pass == PassKind::forward) {
-    return flash1_forward_program(problem, tiling, group.carry, /*traced=*/false);
+    return flash1_forward_program(problem, tiling, group.carry, kMostSharedBytes,
+                                  /*traced=*/false);
   }
   return flash1_backward_program(problem, tiling, flash1_backward_on_hopper(problem, tiling, "9.0"),
                                  /*traced=*/false);
@@ -253,7 +272,8 @@ TEST(Flash1Instances, OfOddTilingsAreCompiled) {
   const AttentionProblem problem = problem_of(64, "causal");
   const AttentionProblem scored = problem_of(64, "window:64");
   EXPECT_GT(
-      compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, true)).resources.registers,
+      compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, kMostSharedBytes, true))
+          .resources.registers,
       0);
   EXPECT_GT(compiled(flash1_backward_program(problem, {48, 48}, false, true)).resources.registers,
             0);
