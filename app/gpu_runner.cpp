@@ -35,7 +35,8 @@ RecordingRow row_of(Gpu& gpu, const RunSpec& choice, const Protocol& protocol,
                     const kernels::CompileControl& control) {
   auto run = kernel_run(choice);
   if (!run) return refused(choice, run.error());
-  if (auto error = gpu.compile(run.value(), control)) return refused(choice, std::move(*error));
+  if (auto error = gpu.compile(run.value(), kernels::RunUse::measure, control))
+    return refused(choice, std::move(*error));
   if (!choice.files.any()) return gpu.record(run.value(), protocol);
   const auto own = load_inputs(choice.problem, choice.files, choice.inputs);
   if (!own) return refused(choice, own.error());

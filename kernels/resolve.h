@@ -29,6 +29,9 @@ Result<ResolvedRun> resolve(const RunSpec& spec);
 /// they share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
 
+/// The forward pass that a backward run of a kernel needs first: its O and LSE, in its own tiling.
+ResolvedRun forward_before(const ResolvedRun& backward);
+
 /// The run's kernel; a programmer's error when the catalog has none of this name.
 const KernelInfo& kernel_of(const ResolvedRun& run);
 

@@ -28,30 +28,34 @@ std::vector<LaunchProgram> standard_programs(const ResolvedRun& run) {
   return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
 }
 
-std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target) {
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           bool traced) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::backward) {
     const bool on_hopper =
         flash1_backward_on_hopper(problem, run.tiling, target.compute_capability);
     return with_sum_heads(
         {{"initialise", flash1_zero_dq_program()},
-         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, /*traced=*/false)}},
+         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, traced)}},
         problem);
   }
   const Carry carry = run.asked.variant.carry;
   std::vector<LaunchProgram> programs = {
       {"initialise", flash1_initialise_program(problem, carry)},
-      {"forward", flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block,
-                                         /*traced=*/false)}};
+      {"forward",
+       flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block, traced)}};
   if (carry == Carry::fp32) programs.push_back({"convert", flash1_convert_program(problem)});
   programs.push_back({"lse", flash1_lse_program()});
   return programs;
 }
 
 /// flash2's launches, and block_sparse2's.
-std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target) {
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           bool traced) {
   const AttentionProblem& problem = run.problem;
-  const LaunchKind kind{.listed = problem.block_mask != nullptr || problem.is_packed()};
+  // block_sparse2 visits listed tiles without a block mask too
+  const LaunchKind kind{.listed = run.asked.kernel == "block_sparse2" || problem.is_packed(),
+                        .traced = traced};
   if (run.pass() == PassKind::forward) {
     return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
   }
@@ -65,20 +69,21 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
       problem);
 }
 
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run) {
-  return {{"partial", split_kv_partial_program(run.problem, run.tiling, /*traced=*/false)},
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, bool traced) {
+  return {{"partial", split_kv_partial_program(run.problem, run.tiling, traced)},
           {"combine", split_kv_combine_program(run.problem)}};
 }
 
 }  // namespace
 
-std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target) {
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
+                                       bool traced) {
   const std::string& kernel = run.asked.kernel;
   if (kernel == "standard") return standard_programs(run);
-  if (kernel == "flash1") return flash1_programs(run, target);
-  if (kernel == "split_kv") return split_kv_programs(run);
+  if (kernel == "flash1") return flash1_programs(run, target, traced);
+  if (kernel == "split_kv") return split_kv_programs(run, traced);
   ATTNSCOPE_CHECK(kernel == "flash2" || kernel == "block_sparse2", ==, true);
-  return flash2_programs(run, target);
+  return flash2_programs(run, target, traced);
 }
 
 }  // namespace attnscope::kernels

@@ -1,6 +1,7 @@
 /// The kernels that a run compiles when it is launched. Plain C++: no GPU is needed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
+
+/// What a GPU does with a run: computes its outputs, measures its pass, or traces its main launch.
+enum class RunUse : std::uint8_t { run, measure, trace };
 
 /// What a GPU decides about the programs of a run.
 struct ProgramTarget {
@@ -21,7 +25,8 @@ struct LaunchProgram {
 };
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
-/// launches; cuBLAS's are not among them.
-std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target);
+/// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
+                                       bool traced = false);
 
 }  // namespace attnscope::kernels

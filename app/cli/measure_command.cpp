@@ -111,7 +111,8 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
         continue;
       }
     }
-    gpu.value()->compile(run, {});  // its launches at the same time; an error shows in the row
+    gpu.value()->compile(run, kernels::RunUse::measure,
+                         {});  // its launches at the same time; an error shows in the row
     recording.rows.push_back(own.value() ? gpu.value()->record_own(run, *own.value(), protocol)
                                          : gpu.value()->record(run, protocol));
     if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());

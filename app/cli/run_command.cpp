@@ -80,7 +80,7 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
     return *reference;
   };
   show_progress("compiling the kernel");
-  if (auto error = gpu.compile(run, {})) return *error;
+  if (auto error = gpu.compile(run, kernels::RunUse::run, {})) return *error;
   show_progress("running the kernel");
   if (run.pass() == PassKind::forward) {
     const auto result = gpu.run_forward(run, inputs);

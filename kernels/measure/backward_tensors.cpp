@@ -8,11 +8,7 @@ namespace attnscope::kernels {
 Result<BackwardTensors> BackwardTensors::allocate(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   if (auto error = supports(run)) return *error;
-  ResolvedRun forward_run = run;
-  forward_run.asked.pass = PassKind::forward;
-  forward_run.asked.Br.reset();
-  forward_run.asked.Bc.reset();
-  auto forward = ForwardTensors::allocate(forward_run);
+  auto forward = ForwardTensors::allocate(forward_before(run));
   if (!forward) return forward.error();
 
   const auto bytes = [&](Index elements) {

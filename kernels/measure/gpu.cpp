@@ -2,9 +2,9 @@
 
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
+#include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/resolve.h"
-#include "kernels/run_programs.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -51,7 +51,7 @@ class SessionGpu final : public Gpu {
   explicit SessionGpu(std::unique_ptr<kernels::Session> session)
       : Gpu(session->device()), session_(std::move(session)) {}
 
-  std::optional<Error> compile(const ResolvedRun& run,
+  std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                const kernels::CompileControl& control) override;
   Result<RunResult> run_forward(const ResolvedRun& run, const AttentionInputs& inputs) override;
   Result<GradientRun> run_backward(const ResolvedRun& run, const AttentionInputs& inputs) override;
@@ -67,16 +67,13 @@ class SessionGpu final : public Gpu {
   std::unique_ptr<kernels::Session> session_;
 };
 
-std::optional<Error> SessionGpu::compile(const ResolvedRun& run,
+std::optional<Error> SessionGpu::compile(const ResolvedRun& run, kernels::RunUse use,
                                          const kernels::CompileControl& control) {
   if (auto error = kernels::supports(run)) return error;
   const kernels::ProgramTarget& target = session_->target();
-  ResolvedRun on_gpu = run;
-  on_gpu.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
-  std::vector<kernels::KernelProgram> programs;
-  for (kernels::LaunchProgram& launch : kernels::programs_of(on_gpu, target)) {
-    launch.block.program.architecture = kernels::architecture_of(target.compute_capability);
-    programs.push_back(std::move(launch.block.program));
+  auto programs = kernels::needed_programs(run, use, target);
+  for (kernels::KernelProgram& program : programs) {
+    program.architecture = kernels::architecture_of(target.compute_capability);
   }
   return session_->resources().kernels.compiler().obtain_all(programs, control);
 }

@@ -9,6 +9,7 @@
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
+#include "kernels/run_programs.h"
 #include "kernels/trace/kernel_trace.h"
 #include "reference/attention_problem.h"
 #include "reference/head_tensor.h"
@@ -44,9 +45,10 @@ class Gpu {
 
   const DeviceInfo& device() const { return device_; }
 
-  /// Compiles the kernels of the run's pass, several at a time, unless they are kept from before.
-  /// The calls below do this themselves, without a report.
-  virtual std::optional<Error> compile(const ResolvedRun& run,
+  /// Compiles every kernel that this use of the run launches, several at a time, unless they are
+  /// kept from before. The calls below do this themselves, one by one and without a report: a
+  /// measurement should begin with nothing left to compile.
+  virtual std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                        const kernels::CompileControl& control) = 0;
 
   /// Runs the run's kernel on Q, K, V of `inputs` (dO is not used), rounded to the problem's

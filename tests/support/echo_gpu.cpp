@@ -28,7 +28,7 @@ class EchoGpu final : public Gpu {
   EchoGpu() : Gpu({.name = "Echo"}) {}
 
   /// Two kernels. One at the seed 13 waits until it is cancelled.
-  std::optional<Error> compile(const ResolvedRun& run,
+  std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse /*use*/,
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;
     if (control.progress) control.progress(0, kKernels);

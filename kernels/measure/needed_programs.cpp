@@ -1,0 +1,33 @@
+#include "kernels/measure/needed_programs.h"
+
+#include <algorithm>
+
+#include "kernels/measure/measuring_programs.h"
+#include "kernels/resolve.h"
+
+namespace attnscope::kernels {
+
+std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
+                                           const ProgramTarget& target) {
+  std::vector<KernelProgram> programs;
+  const auto add = [&](const BlockProgram& block) {
+    if (std::ranges::find(programs, block.program) == programs.end()) {
+      programs.push_back(block.program);
+    }
+  };
+  const auto add_pass = [&](ResolvedRun pass, bool traced) {
+    pass.tiling = tiling_on_gpu(pass, target.shared_bytes_per_block);
+    for (const LaunchProgram& launch : programs_of(pass, target, traced)) add(launch.block);
+  };
+
+  if (run.pass() == PassKind::backward) add_pass(forward_before(run), /*traced=*/false);
+  add_pass(run, /*traced=*/false);
+  if (use == RunUse::trace) add_pass(run, /*traced=*/true);
+
+  if (use != RunUse::run && !run.asked.files.any()) add(input_program(run.problem.dtype));
+  add(head_start_program());
+  if (use == RunUse::measure) add(sweep_cache_program());
+  return programs;
+}
+
+}  // namespace attnscope::kernels
