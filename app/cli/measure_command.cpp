@@ -55,6 +55,16 @@ Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
   return std::optional(std::move(inputs).value());
 }
 
+/// Measures the run on the user's tensors, if there are any; a kernel that is not compiled is a row
+/// as well.
+RecordingRow measured_row(Gpu& gpu, const ResolvedRun& run,
+                          const std::optional<AttentionInputs>& own, const Protocol& protocol) {
+  if (auto error = compile_with_progress(gpu, run, kernels::RunUse::measure)) {
+    return {.run = run, .error = std::move(error)};
+  }
+  return own ? gpu.record_own(run, *own, protocol) : gpu.record(run, protocol);
+}
+
 }  // namespace
 
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session) {
@@ -111,10 +121,7 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
         continue;
       }
     }
-    gpu.value()->compile(run, kernels::RunUse::measure,
-                         {});  // its launches at the same time; an error shows in the row
-    recording.rows.push_back(own.value() ? gpu.value()->record_own(run, *own.value(), protocol)
-                                         : gpu.value()->record(run, protocol));
+    recording.rows.push_back(measured_row(*gpu.value(), run, own.value(), protocol));
     if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());
     if (measured.unsaved) break;
   }

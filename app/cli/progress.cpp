@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "app/report/interruption.h"
 #include "reference/one_line.h"
@@ -18,12 +20,17 @@ namespace attnscope::cli {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 /// Shows a line until it is destroyed.
 class ProgressLine {
  public:
-  explicit ProgressLine(std::string_view text) : text_(one_line(text.substr(0, 100))) {
-    print(text_);
-    clock_ = std::jthread([this](const std::stop_token& stop) { add_seconds(stop); });
+  /// Shows `part` behind the text, once it has taken `after`.
+  ProgressLine(std::string text, const std::string& part, milliseconds after) {
+    print(after > milliseconds() ? text : with_part(text, part));
+    clock_ = std::jthread([text = std::move(text), part, after](const std::stop_token& stop) {
+      show_time(stop, with_part(text, part), after);
+    });
   }
   ~ProgressLine() {
     clock_.request_stop();
@@ -32,26 +39,36 @@ class ProgressLine {
   }
 
  private:
+  static std::string with_part(const std::string& text, const std::string& part) {
+    return text.empty() || part.empty() ? text + part : fmt::format("{}: {}", text, part);
+  }
   static void print(std::string_view text) {
     print_to_stderr(fmt::format("\r\033[K{}", text));
     std::fflush(stderr);
   }
 
-  void add_seconds(const std::stop_token& stop) const {
+  /// Shows the whole line once it has taken `after`, then appends the seconds.
+  static void show_time(const std::stop_token& stop, const std::string& line, milliseconds after) {
     std::mutex mutex;
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     const auto start = std::chrono::steady_clock::now();
+    const auto is_stopped_at = [&](milliseconds time) {
+      stopped.wait_until(lock, stop, start + time, [] { return false; });
+      return stop.stop_requested();
+    };
+    if (after > milliseconds()) {
+      if (is_stopped_at(after)) return;
+      print(line);
+    }
     for (std::chrono::seconds next{1};;) {
-      stopped.wait_until(lock, stop, start + next, [] { return false; });
-      if (stop.stop_requested()) return;
+      if (is_stopped_at(next)) return;
       next = std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
-      print(fmt::format("{}, {} s", text_, next.count()));
+      print(fmt::format("{}, {} s", line, next.count()));
       ++next;
     }
   }
 
-  std::string text_;
   std::jthread clock_;
 };
 
@@ -60,15 +77,41 @@ std::optional<ProgressLine>& shown() {
   return line;
 }
 
+/// The line without its part.
+std::string& whole_line() {
+  static std::string line;
+  return line;
+}
+
+void show(const std::string& part, milliseconds after) {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  shown().emplace(whole_line(), part, after);
+}
+
 }  // namespace
 
 void show_progress(std::string_view line) {
-  if (::isatty(STDERR_FILENO) == 0) return;
-  shown().emplace(line);
+  whole_line() = one_line(line.substr(0, 100));
+  show("", milliseconds());
 }
 
 void clear_progress() {
+  whole_line().clear();
   shown().reset();
+}
+
+std::optional<Error> compile_with_progress(Gpu& gpu, const ResolvedRun& run, kernels::RunUse use) {
+  constexpr milliseconds kPatience{100};
+  const auto start = std::chrono::steady_clock::now();
+  const auto progress = [&](int done, int all) {
+    if (done == all) return;
+    const auto taken = std::chrono::steady_clock::now() - start;
+    show(fmt::format("compiling {} of {}", done + 1, all),
+         std::max(milliseconds(), kPatience - std::chrono::floor<milliseconds>(taken)));
+  };
+  auto error = gpu.compile(run, use, {.progress = progress});
+  show("", milliseconds());
+  return error;
 }
 
 }  // namespace attnscope::cli

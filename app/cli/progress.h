@@ -1,7 +1,10 @@
 /// The progress line on standard error.
 #pragma once
 
+#include <optional>
 #include <string_view>
+
+#include "kernels/measure/gpu.h"
 
 namespace attnscope::cli {
 
@@ -10,5 +13,9 @@ namespace attnscope::cli {
 /// Only one thread at a time may call these functions.
 void show_progress(std::string_view line);
 void clear_progress();
+
+/// Gpu::compile(), shown behind the line as "compiling 2 of 3" once it has taken 100 ms: kernels
+/// that were compiled before show nothing.
+std::optional<Error> compile_with_progress(Gpu& gpu, const ResolvedRun& run, kernels::RunUse use);
 
 }  // namespace attnscope::cli

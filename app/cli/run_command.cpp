@@ -79,9 +79,8 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
     }
     return *reference;
   };
-  show_progress("compiling the kernel");
-  if (auto error = gpu.compile(run, kernels::RunUse::run, {})) return *error;
   show_progress("running the kernel");
+  if (auto error = compile_with_progress(gpu, run, kernels::RunUse::run)) return *error;
   if (run.pass() == PassKind::forward) {
     const auto result = gpu.run_forward(run, inputs);
     if (!result) return result.error();

@@ -64,7 +64,13 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
 
   const auto gpu = Gpu::open();
   if (!gpu) return gpu.error();
-  return gpu.value()->trace(run.value(), row_step);
+  show_progress("tracing the kernel");
+  if (auto error = compile_with_progress(*gpu.value(), run.value(), kernels::RunUse::trace)) {
+    return *error;
+  }
+  auto trace = gpu.value()->trace(run.value(), row_step);
+  clear_progress();
+  return trace;
 }
 
 Result<KernelTrace> saved_trace(const std::string& name) {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -21,16 +23,22 @@ int CliOutcome::error_lines() const {
 
 namespace {
 
-/// Replaces this process by attnscope-cli with its output in files. Never returns.
+/// Replaces this process by attnscope-cli with its output in files, or its errors at `terminal`.
+/// Never returns.
 [[noreturn]] void become_cli(const std::vector<std::string>& arguments,
                              const Environment& environment, const fs::path& directory,
-                             const ScratchFolder& scratch) {
+                             const ScratchFolder& scratch, const std::string& terminal = {}) {
   const auto redirect = [&](const char* name, int descriptor) {
     const int file = ::open(scratch.file(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
   };
   redirect("out", STDOUT_FILENO);
-  redirect("err", STDERR_FILENO);
+  if (terminal.empty()) {
+    redirect("err", STDERR_FILENO);
+  } else {
+    const int file = ::open(terminal.c_str(), O_WRONLY | O_NOCTTY);
+    if (file < 0 || ::dup2(file, STDERR_FILENO) < 0) ::_exit(126);
+  }
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (!directory.empty() && ::chdir(directory.c_str()) != 0) ::_exit(126);
 
@@ -57,11 +65,46 @@ CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment&
           read_text(scratch.path() / "err")};
 }
 
+namespace {
+
+std::vector<std::string> split_at_spaces(const std::string& words) {
+  std::istringstream stream(words);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+}  // namespace
+
 CliOutcome run_cli(const std::string& words, const Environment& environment,
                    const fs::path& directory) {
-  std::istringstream stream(words);
-  return run_cli(std::vector<std::string>(std::istream_iterator<std::string>(stream), {}),
-                 environment, directory);
+  return run_cli(split_at_spaces(words), environment, directory);
+}
+
+CliOutcome run_cli_on_terminal(const std::string& words) {
+  const ScratchFolder scratch;
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) {
+    throw std::runtime_error("no terminal");
+  }
+  const pid_t child = ::fork();
+  if (child == 0) become_cli(split_at_spaces(words), {}, {}, scratch, ::ptsname(terminal));
+  CliOutcome outcome;
+  int state = 0;
+  bool ended = false;
+  for (char bytes[256];;) {  // what is read keeps the program from waiting for the terminal
+    pollfd ready{terminal, POLLIN, 0};
+    if (::poll(&ready, 1, 20) > 0 && (ready.revents & POLLIN) != 0) {
+      const ssize_t count = ::read(terminal, bytes, sizeof bytes);
+      if (count > 0) outcome.err.append(bytes, static_cast<std::size_t>(count));
+    } else if (ended) {
+      break;
+    } else {
+      ended = ::waitpid(child, &state, WNOHANG) == child;
+    }
+  }
+  ::close(terminal);
+  outcome.status = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+  outcome.out = read_text(scratch.path() / "out");
+  return outcome;
 }
 
 nlohmann::ordered_json answered(const std::string& words) {

@@ -28,6 +28,9 @@ CliOutcome run_cli(const std::string& words, const Environment& environment = {}
 CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment& environment = {},
                    const std::filesystem::path& directory = {});
 
+/// The same with a terminal as standard error.
+CliOutcome run_cli_on_terminal(const std::string& words);
+
 /// The document of `words --json -`, which must succeed and say nothing else.
 nlohmann::ordered_json answered(const std::string& words);
 

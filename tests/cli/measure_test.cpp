@@ -1,5 +1,6 @@
 /// `measure` with a GPU that echoes what it was given (tests/support/echo_gpu.cpp): the first
 /// values of Q, K and V as times.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,8 @@ namespace attnscope {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Measure, TakesTheUsersOwnTensors) {
   const ScratchFolder scratch;
@@ -48,6 +51,29 @@ TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
   const json row = json::parse(outcome.out)["rows"][0];
   EXPECT_EQ(row["inputs"]["kind"], "files");
   EXPECT_EQ(row["time"]["median_s"], 2.5);
+}
+
+TEST(Measure, ShowsThatKernelsAreCompiledOnceThatTakesAWhile) {
+  const std::string words = "measure --algorithm flash2 --seq-len 8 --no-counters --seed ";
+  const CliOutcome slow = run_cli_on_terminal(words + "17");
+  EXPECT_EQ(slow.status, 0) << slow.err;
+  EXPECT_THAT(slow.err, HasSubstr("measuring: compiling 1 of 2"));
+  EXPECT_THAT(slow.err, HasSubstr("measuring: compiling 2 of 2"));
+  const CliOutcome cached = run_cli_on_terminal(words + "3");
+  EXPECT_EQ(cached.status, 0) << cached.err;
+  EXPECT_THAT(cached.err, HasSubstr("measuring"));
+  EXPECT_THAT(cached.err, Not(HasSubstr("compiling")));
+  EXPECT_EQ(run_cli(words + "17").err, "") << "no terminal";
+}
+
+TEST(Measure, SaysWhereTheCompilerRefusesAKernel) {
+  const ScratchFolder scratch;
+  const CliOutcome refused =
+      run_cli("measure --algorithm flash2 --seq-len 8 --seed 19 --out " + scratch.file("r.json"));
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.error_lines(), 1);
+  EXPECT_THAT(refused.err, HasSubstr("kernels/echo.cuh(12): error: no echo"));
+  EXPECT_THAT(read_text(scratch.file("r.json")), HasSubstr("kernels/echo.cuh(12): error: no echo"));
 }
 
 }  // namespace

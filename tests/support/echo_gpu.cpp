@@ -27,16 +27,21 @@ class EchoGpu final : public Gpu {
  public:
   EchoGpu() : Gpu({.name = "Echo"}) {}
 
-  /// Two kernels. One at the seed 13 waits until it is cancelled.
+  /// Two kernels. One at the seed 13 waits until it is cancelled, each at the seed 17 takes a
+  /// while, and at the seed 19 the compiler refuses the source.
   std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse /*use*/,
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;
+    if (run.asked.inputs.seed == 19) {
+      return failed("echo<16> is not compiled for sm_90a: kernels/echo.cuh(12): error: no echo");
+    }
     if (control.progress) control.progress(0, kKernels);
     for (int done = 1; done <= kKernels; ++done) {
       while (run.asked.inputs.seed == 13 && control.cancel != nullptr && !control.cancel->load()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       if (control.cancel != nullptr && control.cancel->load()) return cancelled();
+      if (run.asked.inputs.seed == 17) std::this_thread::sleep_for(std::chrono::milliseconds(250));
       if (control.progress) control.progress(done, kKernels);
     }
     return std::nullopt;
