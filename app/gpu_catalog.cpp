@@ -6,9 +6,8 @@ Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
   const std::lock_guard lock(mutex_);
   auto found = read_.find(spec.gpu);
   if (found == read_.end()) {
-    Result<GpuDescription> gpu = load_gpu(spec.gpu);
-    if (!gpu) return gpu;
-    found = read_.emplace(spec.gpu, std::move(gpu).value()).first;
+    ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
+    found = read_.emplace(spec.gpu, std::move(gpu)).first;
   }
   return with_capacities(found->second, {spec.sram_bytes, spec.l2_bytes}, "given");
 }

@@ -139,18 +139,16 @@ SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
   const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
-    const Result<Recording> recording = read_recording(path);
-    if (!recording) return recording.error();
-    return runs_of(recording.value(), NumberKind::recorded);
+    ATTNSCOPE_TRY(const auto recording, read_recording(path));
+    return runs_of(recording, NumberKind::recorded);
   };
   return load_runs("recordings", read, problems);
 }
 
 std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems) {
   const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
-    const Result<KernelTrace> trace = read_kernel_trace(path);
-    if (!trace) return trace.error();
-    return std::vector{run_of(trace.value())};
+    ATTNSCOPE_TRY(const auto trace, read_kernel_trace(path));
+    return std::vector{run_of(trace)};
   };
   return load_runs("recordings/traces", read, problems);
 }

@@ -45,9 +45,8 @@ Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
   choice.files = files;
   choice = from_folder(std::move(choice), std::filesystem::current_path());
   for (const OwnTensor& tensor : kTensors) {
-    const auto shape = shape_of(choice, tensor);
-    if (!shape) return shape.error();
-    if (shape.value() || tensor.field == "do") continue;
+    ATTNSCOPE_TRY(const auto shape, shape_of(choice, tensor));
+    if (shape || tensor.field == "do") continue;
     return invalid_request(fmt::format("{} is missing; a scene of your own needs {}, {} and {}",
                                        field_name(tensor.field), field_name("q"), field_name("k"),
                                        field_name("v")));
@@ -75,15 +74,14 @@ RunSpec with_sizes_of_files(const RunSpec& choice) {
 std::optional<Error> check_files(const RunSpec& choice) {
   const AttentionProblem& p = choice.problem;
   for (const OwnTensor& tensor : kTensors) {
-    const auto shape = shape_of(choice, tensor);
-    if (!shape) return shape.error();
+    ATTNSCOPE_TRY(const auto shape, shape_of(choice, tensor));
     const std::vector<Index> wanted = {p.batch, tensor.of_keys ? p.kv_heads : p.heads,
                                        tensor.of_keys ? p.N_kv : p.N, p.d};
-    if (!shape.value() || *shape.value() == wanted) continue;
+    if (!shape || *shape == wanted) continue;
     const RunField& field = run_field(tensor.field);
-    return wrong_file(
-        tensor, fmt::format("{}: shape [{}]; {} of this problem is [{}]", field.print(choice),
-                            fmt::join(*shape.value(), ", "), field.label, fmt::join(wanted, ", ")));
+    return wrong_file(tensor,
+                      fmt::format("{}: shape [{}]; {} of this problem is [{}]", field.print(choice),
+                                  fmt::join(*shape, ", "), field.label, fmt::join(wanted, ", ")));
   }
   return std::nullopt;
 }

@@ -171,9 +171,8 @@ Result<Scene> parse_scene(std::string_view text, std::string_view name) {
 }
 
 Result<Scene> load_scene(std::string_view name_or_path) {
-  const Result<std::filesystem::path> path = find_asset("scenes", name_or_path);
-  if (!path) return path.error();
-  return scene_from(read_json_file(path.value()), path.value().string());
+  ATTNSCOPE_TRY(const auto path, find_asset("scenes", name_or_path));
+  return scene_from(read_json_file(path), path.string());
 }
 
 std::string scene_text(const Scene& scene) {

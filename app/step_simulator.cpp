@@ -63,17 +63,15 @@ ResolvedRun one_row(ResolvedRun run) {
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus) {
   if (auto error = validate(choice)) return *error;
   if (auto error = check_files(choice)) return *error;
-  const auto gpu = gpus.gpu_of(choice);
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(choice));
   RunSpec dense = choice;  // has the same tiles; a block mask is drawn only where they are few
   dense.block_mask.reset();
-  auto run = resolve(dense, gpu.value());
+  auto run = resolve(dense, gpu);
   if (!run) return run;
   if (auto error = check_tile_count(choice.problem, run.value().tiling)) return *error;
-  if (choice.block_mask) run = resolve(choice, gpu.value());
+  if (choice.block_mask) run = resolve(choice, gpu);
   if (!run) return run;
-  const auto report = simulate(one_row(run.value()), gpu.value());
-  if (!report) return report.error();
+  if (const auto report = simulate(one_row(run.value()), gpu); !report) return report.error();
   return run;
 }
 
@@ -101,23 +99,19 @@ Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
 Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   const RunSpec& choice = request.choice;
   const AttentionProblem& problem = choice.problem;
-  auto run = run_of(request, gpus);
-  if (!run) return run.error();
+  ATTNSCOPE_TRY(auto run, run_of(request, gpus));
   const Index heads = problem.batch * problem.heads;
   if (request.head < 0 || request.head >= heads) {
     return invalid_request(fmt::format("view: head is {}, but batch times heads is {}; use 0 to {}",
                                        request.head, heads, heads - 1));
   }
-  const auto gpu = gpus.gpu_of(choice);
-  if (!gpu) return gpu.error();
-  SteppedRequest stepped{.run = std::move(run).value(), .gpu = gpu.value()};
+  ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(choice));
+  SteppedRequest stepped{.run = std::move(run), .gpu = gpu};
   stepped.batch = request.head / problem.heads;
   stepped.head = request.head % problem.heads;
   if (request.in_race) stepped.memory_share = 0.5;
   if (choice.files.any()) {
-    auto own = load_inputs(problem, choice.files, choice.inputs);
-    if (!own) return own.error();
-    stepped.given_inputs = std::move(own).value();
+    ATTNSCOPE_TRY(stepped.given_inputs, load_inputs(problem, choice.files, choice.inputs));
   }
   if (stepped.run.query_heads_per_tile == 1) return stepped;
 
@@ -137,13 +131,12 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
   if (!run_ || !request.same_run(request_)) {
-    const Result<SteppedRequest> stepped = stepped_of(request, *gpus_);
-    if (!stepped) return stepped.error();
-    auto created = SteppedRun::create(
-        stepped.value(), [&](double fraction) { control.set_progress(fraction); },
-        &control.cancel_flag());
-    if (!created) return created.error();
-    run_ = std::move(created.value());
+    ATTNSCOPE_TRY(const auto stepped, stepped_of(request, *gpus_));
+    ATTNSCOPE_TRY(auto created,
+                  SteppedRun::create(
+                      stepped, [&](double fraction) { control.set_progress(fraction); },
+                      &control.cancel_flag()));
+    run_ = std::move(created);
     request_ = request;
   }
 

@@ -195,14 +195,13 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
 
 /// The mask's file, at its first value.
 Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
-  auto file = NpyReader::open(pattern.path, NpyTypes::any_number);
-  if (!file) return file;
-  if (file.value().shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
+  ATTNSCOPE_TRY(auto file, NpyReader::open(pattern.path, NpyTypes::any_number));
+  if (file.shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
     return invalid_request(fmt::format(
         "{}: shape [{}]; the block mask of this problem and tiling has shape [{}, {}] (Tr, Tc)",
-        pattern.path, fmt::join(file.value().shape(), ", "), grid.Tr, grid.Tc));
+        pattern.path, fmt::join(file.shape(), ", "), grid.Tr, grid.Tc));
   }
-  if (const auto& error = file.value().wrong_size()) return *error;
+  if (const auto& error = file.wrong_size()) return *error;
   return file;
 }
 
@@ -276,9 +275,7 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   std::optional<NpyReader> file;
   std::vector<double> row;
   if (pattern.kind == BlockPattern::Kind::file) {
-    auto opened = open_mask_file(pattern, grid);
-    if (!opened) return opened.error();
-    file = std::move(opened).value();
+    ATTNSCOPE_TRY(file, open_mask_file(pattern, grid));
     row.resize(static_cast<std::size_t>(grid.Tc));
   }
 

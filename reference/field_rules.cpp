@@ -241,10 +241,8 @@ void take_sizes_of_files(RunSpec& spec) {
 std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* cancel) {
   AttentionProblem& problem = run.problem;
   if (!run.asked.block_mask || problem.block_mask) return std::nullopt;
-  auto drawn =
-      make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling, {}, cancel);
-  if (!drawn) return drawn.error();
-  problem.block_mask = std::move(drawn).value();
+  ATTNSCOPE_TRY(problem.block_mask, make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv,
+                                                    run.tiling, {}, cancel));
   return std::nullopt;
 }
 

@@ -71,22 +71,20 @@ std::string_view shape_names(InputTensor tensor) {
 Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
                         const std::string& path) {
   // Compare the shapes before the data are read
-  const auto shape = read_npy_shape(path);
-  if (!shape) return shape.error();
+  ATTNSCOPE_TRY(const auto shape, read_npy_shape(path));
   const std::vector<Index> wanted = shape_of(problem, tensor);
-  if (shape.value() != wanted) {
+  if (shape != wanted) {
     return invalid_request(fmt::format("{}: shape is [{}]; the problem needs {} = [{}]", path,
-                                       fmt::join(shape.value(), ", "), shape_names(tensor),
+                                       fmt::join(shape, ", "), shape_names(tensor),
                                        fmt::join(wanted, ", ")));
   }
 
-  Result<NpyArray> array = read_npy(path);
-  if (!array) return array.error();
+  ATTNSCOPE_TRY(auto array, read_npy(path));
   HeadTensor result = empty_tensor(problem, tensor);
-  if (array.value().shape != wanted) {
+  if (array.shape != wanted) {
     return failed(fmt::format("{}: the file changed while it was read", path));
   }
-  result.data = std::move(array.value().data);
+  result.data = std::move(array.data);
   for (std::size_t n = 0; n < result.data.size(); ++n) {
     const double rounded = round_to(problem.dtype, result.data[n]);
     if (!std::isfinite(rounded)) {
@@ -167,9 +165,7 @@ Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const Input
       inputs.*part.member = generate(problem, part.tensor, spec);
       continue;
     }
-    Result<HeadTensor> loaded = load(problem, part.tensor, part.path);
-    if (!loaded) return loaded.error();
-    inputs.*part.member = std::move(loaded).value();
+    ATTNSCOPE_TRY(inputs.*part.member, load(problem, part.tensor, part.path));
   }
   return inputs;
 }

@@ -303,37 +303,32 @@ std::size_t elements_of(std::span<const Index> shape) {
 }  // namespace
 
 Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTypes types) {
-  const Result<Parts> parts = split(bytes, name);
-  if (!parts) return parts.error();
-  Result<TypedHeader> header = read_header(parts.value().header, name, types);
-  if (!header) return header.error();
-  const std::string_view payload = parts.value().payload;
-  if (auto error = check_payload(header.value(), payload.size(), name)) return *error;
-  NpyArray array{std::move(header.value().fields.shape), {}};
+  ATTNSCOPE_TRY(const auto parts, split(bytes, name));
+  ATTNSCOPE_TRY(auto header, read_header(parts.header, name, types));
+  const std::string_view payload = parts.payload;
+  if (auto error = check_payload(header, payload.size(), name)) return *error;
+  NpyArray array{std::move(header.fields.shape), {}};
   array.data.resize(elements_of(array.shape));
-  header.value().type->widen(payload.data(), array.data);
+  header.type->widen(payload.data(), array.data);
   return array;
 }
 
 Result<NpyReader> NpyReader::open(const std::string& path, NpyTypes types) {
-  const auto size = size_of_file(path);
-  if (!size) return size.error();
+  ATTNSCOPE_TRY(const auto size, size_of_file(path));
   NpyReader reader;
   reader.path_ = path;
   reader.file_.open(path, std::ios::binary);
   if (!reader.file_) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
-  const auto first_bytes = std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64);
+  const auto first_bytes = std::min<std::uintmax_t>(size, kMaxHeaderBytes + 64);
   std::string first(first_bytes, '\0');
   if (auto error = reader.read_bytes(first)) return *error;
-  const Result<Parts> parts = split(first, path);
-  if (!parts) return parts.error();
-  Result<TypedHeader> header = read_header(parts.value().header, path, types);
-  if (!header) return header.error();
-  const std::uintmax_t begin = first.size() - parts.value().payload.size();
+  ATTNSCOPE_TRY(const auto parts, split(first, path));
+  ATTNSCOPE_TRY(auto header, read_header(parts.header, path, types));
+  const std::uintmax_t begin = first.size() - parts.payload.size();
   reader.file_.seekg(static_cast<std::streamoff>(begin));
-  reader.wrong_size_ = check_payload(header.value(), size.value() - begin, path);
-  reader.shape_ = std::move(header.value().fields.shape);
-  reader.element_ = header.value().type;
+  reader.wrong_size_ = check_payload(header, size - begin, path);
+  reader.shape_ = std::move(header.fields.shape);
+  reader.element_ = header.type;
   return reader;
 }
 
@@ -356,19 +351,17 @@ std::optional<Error> NpyReader::read_bytes(std::span<char> bytes) {
 }
 
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
-  auto reader = NpyReader::open(path, types);
-  if (!reader) return reader.error();
-  if (const auto& error = reader.value().wrong_size()) return *error;
-  NpyArray array{reader.value().shape(), {}};
+  ATTNSCOPE_TRY(auto reader, NpyReader::open(path, types));
+  if (const auto& error = reader.wrong_size()) return *error;
+  NpyArray array{reader.shape(), {}};
   array.data.resize(elements_of(array.shape));
-  if (auto error = reader.value().read(array.data)) return *error;
+  if (auto error = reader.read(array.data)) return *error;
   return array;
 }
 
 Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes types) {
-  const auto reader = NpyReader::open(path, types);
-  if (!reader) return reader.error();
-  return reader.value().shape();
+  ATTNSCOPE_TRY(const auto reader, NpyReader::open(path, types));
+  return reader.shape();
 }
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
@@ -383,14 +376,13 @@ std::optional<Error> write_npy(const std::string& path, std::span<const Index> s
   header.push_back('\n');
   const auto length = static_cast<std::uint16_t>(header.size());
 
-  auto file = FileWriter::open(path);
-  if (!file) return file.error();
-  file.value().write(kMagic);
-  file.value().write(std::string_view("\x01\x00", 2));
-  file.value().write({reinterpret_cast<const char*>(&length), sizeof length});
-  file.value().write(header);
-  file.value().write({reinterpret_cast<const char*>(data.data()), data.size_bytes()});
-  return file.value().finish();
+  ATTNSCOPE_TRY(auto file, FileWriter::open(path));
+  file.write(kMagic);
+  file.write(std::string_view("\x01\x00", 2));
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(header);
+  file.write({reinterpret_cast<const char*>(data.data()), data.size_bytes()});
+  return file.finish();
 }
 
 }  // namespace attnscope

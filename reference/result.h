@@ -91,3 +91,14 @@ class Result {
 };
 
 }  // namespace attnscope
+
+/// Gives a variable, often declared here, the value of a Result, or returns the Result's error from
+/// the calling function: ATTNSCOPE_TRY(const auto gpu, load_gpu(name));
+#define ATTNSCOPE_TRY(declaration, ...) \
+  ATTNSCOPE_TRY_AT_(declaration, ATTNSCOPE_RESULT_AT_(__LINE__), __VA_ARGS__)
+#define ATTNSCOPE_RESULT_AT_(line) ATTNSCOPE_RESULT_(line)
+#define ATTNSCOPE_RESULT_(line) result_of_line_##line
+#define ATTNSCOPE_TRY_AT_(declaration, result, ...) \
+  auto result = (__VA_ARGS__);                      \
+  if (!result) return result.error();               \
+  declaration = std::move(result).value()

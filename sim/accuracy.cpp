@@ -99,12 +99,9 @@ std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm&
                                 std::vector<AccuracyCase>& errors) {
   const std::vector<Carry> only = {Carry::problem};
   for (const Carry carry : algorithm.carries_output ? request.carries : only) {
-    const auto run = run_of(request, problem, algorithm.name, carry, request.pass);
-    if (!run) return run.error();
-    const auto numbers = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel());
-    if (!numbers) return numbers.error();
-    const NumericResult& result = numbers.value();
-    errors.push_back({run.value().asked, algorithm.carries_output, result.O_error, result.dQ_error,
+    ATTNSCOPE_TRY(const auto run, run_of(request, problem, algorithm.name, carry, request.pass));
+    ATTNSCOPE_TRY(const auto result, simulate_numbers(run, request.gpu, inputs, as_a_kernel()));
+    errors.push_back({run.asked, algorithm.carries_output, result.O_error, result.dQ_error,
                       result.dK_error, result.dV_error});
   }
   return std::nullopt;
@@ -114,17 +111,13 @@ std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm&
 Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm& algorithm,
                                  const AttentionProblem& problem, const AttentionInputs& inputs) {
   const Carry carry = algorithm.carries_output ? request.carries.front() : Carry::problem;
-  const auto run = run_of(request, problem, algorithm.name, carry, PassKind::backward);
-  if (!run) return run.error();
-  OrderCase entry{.run = run.value().asked, .orders = request.orders};
-  const auto first = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel());
-  if (!first) return first.error();
-  const NumericResult& a = first.value();
+  ATTNSCOPE_TRY(const auto run,
+                run_of(request, problem, algorithm.name, carry, PassKind::backward));
+  OrderCase entry{.run = run.asked, .orders = request.orders};
+  ATTNSCOPE_TRY(const auto a, simulate_numbers(run, request.gpu, inputs, as_a_kernel()));
   for (Index order = 1; order < request.orders; ++order) {
     const BlockOrder shuffled{BlockOrder::Kind::shuffled, static_cast<std::uint64_t>(order)};
-    const auto other = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel(shuffled));
-    if (!other) return other.error();
-    const NumericResult& b = other.value();
+    ATTNSCOPE_TRY(const auto b, simulate_numbers(run, request.gpu, inputs, as_a_kernel(shuffled)));
     Index differing = 0;
     for (std::size_t n = 0; n < a.gradients->dQ.data.size(); ++n) {
       const double difference = std::abs(a.gradients->dQ.data[n] - b.gradients->dQ.data[n]);
@@ -163,9 +156,9 @@ std::optional<Error> check_request(const AccuracyRequest& request) {
   for (const Index N : request.lengths) {
     const AttentionProblem problem = problem_at(request, N, DType::fp32);
     if (auto error = validate(problem)) return error;
-    const auto largest = run_of(request, problem, "standard", Carry::problem, PassKind::backward);
-    if (!largest) return largest.error();
-    if (auto error = check_numeric_memory(largest.value())) return error;
+    ATTNSCOPE_TRY(const auto largest,
+                  run_of(request, problem, "standard", Carry::problem, PassKind::backward));
+    if (auto error = check_numeric_memory(largest)) return error;
   }
   return std::nullopt;
 }
@@ -235,9 +228,8 @@ Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
     const AttentionInputs inputs = make_inputs(problem, request.inputs);
     for (const Algorithm* algorithm : dense_algorithms()) {
       begin_step(fmt::format("orders of {} in {}, N = {}", algorithm->name, to_string(dtype), N));
-      auto orders = compare_orders(request, *algorithm, problem, inputs);
-      if (!orders) return orders.error();
-      report.orders.push_back(std::move(orders).value());
+      ATTNSCOPE_TRY(auto orders, compare_orders(request, *algorithm, problem, inputs));
+      report.orders.push_back(std::move(orders));
     }
   }
   return report;

@@ -38,9 +38,8 @@ ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& g
 }
 
 Result<GpuDescription> gpu_of(const RunSpec& spec) {
-  auto gpu = load_gpu(spec.gpu);
-  if (!gpu) return gpu;
-  return with_capacities(std::move(gpu).value(), {spec.sram_bytes, spec.l2_bytes}, "given");
+  ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
+  return with_capacities(std::move(gpu), {spec.sram_bytes, spec.l2_bytes}, "given");
 }
 
 namespace {

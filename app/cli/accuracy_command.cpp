@@ -34,27 +34,21 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
                       "forward, or backward, which has the error of O as well", request.pass)) {
     return *error;
   }
-  const auto spec = parse_run(given, default_run());
-  if (!spec) return spec.error();
-  const auto by_length = parse_list("seq_len", lengths, spec.value());
-  if (!by_length) return by_length.error();
-  for (const RunSpec& each : by_length.value()) request.lengths.push_back(each.problem.N);
-  const auto by_type = parse_list("dtype", types, spec.value());
-  if (!by_type) return by_type.error();
-  for (const RunSpec& each : by_type.value()) request.dtypes.push_back(each.problem.dtype);
-  const auto by_carry = parse_list("carry", carries, spec.value());
-  if (!by_carry) return by_carry.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(const auto by_length, parse_list("seq_len", lengths, spec));
+  for (const RunSpec& each : by_length) request.lengths.push_back(each.problem.N);
+  ATTNSCOPE_TRY(const auto by_type, parse_list("dtype", types, spec));
+  for (const RunSpec& each : by_type) request.dtypes.push_back(each.problem.dtype);
+  ATTNSCOPE_TRY(const auto by_carry, parse_list("carry", carries, spec));
   request.carries.clear();
-  for (const RunSpec& each : by_carry.value()) request.carries.push_back(each.variant.carry);
-  auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
+  for (const RunSpec& each : by_carry) request.carries.push_back(each.variant.carry);
+  ATTNSCOPE_TRY(request.gpu, gpu_of(spec));
 
   constexpr Index kMaxOrders = 1000;
   if (auto error = read_whole(given, "orders", 2, kMaxOrders, request.orders)) return *error;
-  request.problem = spec.value().problem;
-  request.inputs = spec.value().inputs;
-  request.tiling = spec.value().tiling().value();
-  request.gpu = std::move(gpu).value();
+  request.problem = spec.problem;
+  request.inputs = spec.inputs;
+  request.tiling = spec.tiling().value();
   return request;
 }
 
@@ -202,11 +196,9 @@ Answer accuracy_answer(const AccuracyRequest& request, const AccuracyReport& rep
 }
 
 Result<Answer> answer_accuracy(const GivenOptions& given) {
-  const auto request = parse_accuracy(given);
-  if (!request) return request.error();
-  const auto report = compare_accuracy(request.value(), show_progress);
-  if (!report) return report.error();
-  return accuracy_answer(request.value(), report.value());
+  ATTNSCOPE_TRY(const auto request, parse_accuracy(given));
+  ATTNSCOPE_TRY(const auto report, compare_accuracy(request, show_progress));
+  return accuracy_answer(request, report);
 }
 
 }  // namespace

@@ -105,16 +105,14 @@ std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& a
 
 Result<Answer> answer_compare(const GivenOptions& given) {
   if (auto error = check_writable(given, "report")) return *error;
-  const auto asked =
-      given.has("algorithm") ? parse_run_of(given, algorithm_names()) : parse_run(given);
-  if (!asked) return asked.error();
+  ATTNSCOPE_TRY(const auto asked,
+                given.has("algorithm") ? parse_run_of(given, algorithm_names()) : parse_run(given));
   const auto file = given.text("recording");
   if (!file) {
     return invalid_request("--recording is required; see attnscope-cli list recordings");
   }
-  const auto path = find_asset("recordings", *file);
-  if (!path) return path.error();
-  const auto recording = read_recording(path.value());
+  ATTNSCOPE_TRY(const auto path, find_asset("recordings", *file));
+  const auto recording = read_recording(path);
   if (!recording) {
     Error error = recording.error();
     error.kind = Error::Kind::invalid_request;
@@ -125,19 +123,18 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   }
   if (auto error = check_masks_stay(given, {"json", "csv", "report"}, recording.value()))
     return *error;
-  const auto gpu = gpu_beside(given, asked.value(), recording.value().device);
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto gpu, gpu_beside(given, asked, recording.value().device));
 
-  const auto comparisons = compare_rows(given, asked.value(), recording.value(), gpu.value());
+  const auto comparisons = compare_rows(given, asked, recording.value(), gpu);
   if (comparisons.empty()) {
     return invalid_request(
         fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option",
                     printable(*file), recording.value().rows.size()));
   }
 
-  Answer answer = comparisons_answer(recording.value(), gpu.value(), comparisons);
+  Answer answer = comparisons_answer(recording.value(), gpu, comparisons);
   if (const auto report_file = given.text("report")) {
-    const std::string report = comparison_report(recording.value(), gpu.value(), comparisons);
+    const std::string report = comparison_report(recording.value(), gpu, comparisons);
     answer.failure = write_output(*report_file, report);
     if (*report_file == "-") answer.text.clear();
   }

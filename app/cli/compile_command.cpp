@@ -91,41 +91,34 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   for (const std::string_view option : {"ptx", "cubin"}) {
     if (auto error = check_writable(given, option)) return *error;
   }
-  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
-  if (!spec) return spec.error();
-  const auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
-  if (auto error = kernels::check_compute_capability(gpu.value().display_name,
-                                                     gpu.value().compute_capability)) {
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
+  if (auto error = kernels::check_compute_capability(gpu.display_name, gpu.compute_capability)) {
     return *error;
   }
-  auto run = kernels::resolve(spec.value());
-  if (!run) return run.error();
-  const kernels::ProgramTarget target{gpu.value().compute_capability,
-                                      gpu.value().shared_bytes_per_block};
-  run.value().tiling = kernels::tiling_on_gpu(run.value(), target.shared_bytes_per_block);
-  auto programs = kernels::programs_of(run.value(), target);
+  ATTNSCOPE_TRY(auto run, kernels::resolve(spec));
+  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  run.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
+  auto programs = kernels::programs_of(run, target);
 
   kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};
-  const std::string architecture = kernels::architecture_of(gpu.value().compute_capability);
+  const std::string architecture = kernels::architecture_of(gpu.compute_capability);
   ordered_json document = {{"schema", "attnscope.compilation/1"},
-                           {"run", run_identity(run.value())},
-                           {"gpu", gpu.value().name},
+                           {"run", run_identity(run)},
+                           {"gpu", gpu.name},
                            {"architecture", architecture}};
   ordered_json rows = ordered_json::array();
   std::string ptx, cubin;
   Answer answer;
-  answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run.value()), gpu.value().display_name,
-                            architecture);
+  answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run), gpu.display_name, architecture);
   for (kernels::LaunchProgram& launch : programs) {
     show_progress(fmt::format("compiling {} for {}", launch.launch, architecture));
     launch.block.program.architecture = architecture;
-    const auto obtained = compiler.obtain(launch.block.program);
-    if (!obtained) return obtained.error();
-    rows.push_back(launch_json(launch, obtained.value(), gpu.value()));
+    ATTNSCOPE_TRY(const auto obtained, compiler.obtain(launch.block.program));
+    rows.push_back(launch_json(launch, obtained, gpu));
     answer.text += "\n" + launch_text(rows.back());
-    ptx += obtained.value().kernel->ptx;
-    cubin += obtained.value().kernel->cubin;
+    ptx += obtained.kernel->ptx;
+    cubin += obtained.kernel->cubin;
   }
   document["launches"] = rows;
   answer.json = json_text(document);

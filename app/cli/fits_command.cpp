@@ -32,20 +32,17 @@ ModelQuestion default_model() {
 }
 
 Result<FitsQuestion> parse_question(const GivenOptions& given) {
-  const auto spec = parse_run(given, {.problem = default_model().problem});
-  if (!spec) return spec.error();
-  const auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
-  if (auto error = validate(spec.value().problem)) return *error;
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, {.problem = default_model().problem}));
+  ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
+  if (auto error = validate(spec.problem)) return *error;
   if (given.has("batch") && given.has("seq-len")) {
     return invalid_request(
         "--batch and --seq-len leave nothing to look for; give one of them, the other is found");
   }
-  FitsQuestion question{
-      .model = {.problem = spec.value().problem, .layers = default_model().layers},
-      .sought = given.has("batch") ? Sought::length : Sought::batch,
-      .gpu = gpu.value().display_name,
-      .weights_given = given.has("weights-bytes")};
+  FitsQuestion question{.model = {.problem = spec.problem, .layers = default_model().layers},
+                        .sought = given.has("batch") ? Sought::length : Sought::batch,
+                        .gpu = gpu.display_name,
+                        .weights_given = given.has("weights-bytes")};
   ModelQuestion& model = question.model;
   if (auto error = read_whole(given, "layers", 1, 1'000'000, model.layers)) return *error;
   if (auto error =
@@ -55,7 +52,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
 
   // Memory: the device's, and the part that the weights leave free
   constexpr Index kMaxBytes = Index{1} << 50;
-  model.capacity_bytes = gpu.value().hbm_bytes;
+  model.capacity_bytes = gpu.hbm_bytes;
   model.weights_bytes = estimated_weights_bytes(model);
   for (const auto& [option, target] :
        {std::pair{"hbm-bytes", &model.capacity_bytes}, {"weights-bytes", &model.weights_bytes}}) {
@@ -92,10 +89,9 @@ std::string fits_text(const FitsQuestion& question, const Lines& lines) {
 }
 
 Result<Answer> answer_fits(const GivenOptions& given) {
-  const auto question = parse_question(given);
-  if (!question) return question.error();
-  const ModelQuestion& model = question.value().model;
-  const bool batch = question.value().sought == Sought::batch;
+  ATTNSCOPE_TRY(const auto question, parse_question(given));
+  const ModelQuestion& model = question.model;
+  const bool batch = question.sought == Sought::batch;
   const bool training = model.mode == ModelMode::training;
   Lines lines = {{"attention", "kept a layer", "forward", "backward",
                   batch ? fmt::format("largest batch at N {}", model.problem.N)
@@ -103,9 +99,8 @@ Result<Answer> answer_fits(const GivenOptions& given) {
   ordered_json rows = ordered_json::array();
   for (const AttentionChoice& choice : attention_choices()) {
     // Memory at the question's own batch and length
-    const auto layer = layer_memory(choice, model.problem, model.mode);
-    if (!layer) return layer.error();
-    const auto& [kept_bytes, forward_bytes, backward_bytes] = layer.value();
+    ATTNSCOPE_TRY(const auto layer, layer_memory(choice, model.problem, model.mode));
+    const auto& [kept_bytes, forward_bytes, backward_bytes] = layer;
     const Index largest = batch ? largest_batch(choice, model) : largest_length(choice, model);
     lines.push_back({choice.name, bytes_text(kept_bytes), bytes_text(forward_bytes),
                      training ? bytes_text(backward_bytes) : "",
@@ -124,7 +119,7 @@ Result<Answer> answer_fits(const GivenOptions& given) {
                                  {"capacity_bytes", model.capacity_bytes},
                                  {"weights_bytes", model.weights_bytes},
                                  {"choices", rows}};
-  return Answer{json_text(document), csv_text(rows), fits_text(question.value(), lines)};
+  return Answer{json_text(document), csv_text(rows), fits_text(question, lines)};
 }
 
 }  // namespace

@@ -73,34 +73,31 @@ std::string flops_table(const ordered_json& rows) {
 }
 
 Result<Answer> answer_flops(const GivenOptions& given) {
-  auto spec = parse_run(given, default_run());
-  if (!spec) return spec.error();
-  const auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
 
   ResolvedRun run;
   ordered_json rows = ordered_json::array();
   for (const char* algorithm : kAlgorithms) {
     show_progress(fmt::format("counting {}", algorithm));
-    spec.value().algorithm = algorithm;
-    const auto count = count_operations(spec.value(), gpu.value());
-    if (!count) return count.error();
-    rows.push_back(count_json(count.value(), gpu.value()));
-    if (rows.size() == 1) run = count.value().report.run;
+    spec.algorithm = algorithm;
+    ATTNSCOPE_TRY(const auto count, count_operations(spec, gpu));
+    rows.push_back(count_json(count, gpu));
+    if (rows.size() == 1) run = count.report.run;
   }
   const ordered_json document = {{"schema", "attnscope.flops/1"},
                                  {"kind", "modelled"},
                                  {"problem", problem_to_json(run.problem)},
                                  {"pass", to_string(run.pass())},
                                  {"tiling", tiling_to_json(run.tiling)},
-                                 {"gpu", gpu.value().name},
+                                 {"gpu", gpu.name},
                                  {"algorithms", rows}};
   const std::string text = fmt::format(
       "{}, {}, {}x{} tiles\n"
       "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
       "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
       to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
-      gpu.value().display_name, gpu.value().exp_per_clock_per_sm, flops_table(rows));
+      gpu.display_name, gpu.exp_per_clock_per_sm, flops_table(rows));
   return Answer{json_text(document), csv_text(rows), text};
 }
 

@@ -133,22 +133,18 @@ RunSpec default_run() {
 }
 
 Result<Answer> answer_fusion(const GivenOptions& given) {
-  const auto spec = parse_run(given, default_run());
-  if (!spec) return spec.error();
-  auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(auto gpu, gpu_of(spec));
 
-  AttentionProblem problem = spec.value().problem;
+  AttentionProblem problem = spec.problem;
   if (problem == default_run().problem) problem = figure2_problem();
-  const Index Bc = *spec.value().Bc;
+  const Index Bc = *spec.Bc;
   FusionQuestion question{.problem = problem,
-                          .tiling = {spec.value().Br.value_or(std::min(Bc, problem.d)), Bc},
-                          .gpu = std::move(gpu).value(),
+                          .tiling = {spec.Br.value_or(std::min(Bc, problem.d)), Bc},
+                          .gpu = std::move(gpu),
                           .steps = {}};
   show_progress("counting each step");
-  auto steps = fusion_steps(question.problem, question.tiling, question.gpu);
-  if (!steps) return steps.error();
-  question.steps = std::move(steps).value();
+  ATTNSCOPE_TRY(question.steps, fusion_steps(question.problem, question.tiling, question.gpu));
 
   return fusion_answer(question);
 }

@@ -136,9 +136,8 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
     show_progress(fmt::format("[{}/{}] {}={}", points.size() + 1, question.values.size(),
                               to_string(question.axis), value));
     one.values = {value};
-    auto counted = io_curve(one);
-    if (!counted) return counted.error();
-    points.push_back(std::move(counted.value().front()));
+    ATTNSCOPE_TRY(auto counted, io_curve(one));
+    points.push_back(std::move(counted.front()));
   }
   return points;
 }
@@ -150,17 +149,13 @@ Result<Answer> answer_io(const GivenOptions& given) {
                       "forward or backward: the theorems are about one pass", question.pass)) {
     return *error;
   }
-  const auto spec = parse_run(given, {.problem = usual_io_problem()});
-  if (!spec) return spec.error();
-  auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
-  question.problem = spec.value().problem;
-  question.gpu = std::move(gpu).value();
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, {.problem = usual_io_problem()}));
+  ATTNSCOPE_TRY(question.gpu, gpu_of(spec));
+  question.problem = spec.problem;
   if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return *error;
 
-  const auto points = count_points(question);
-  if (!points) return points.error();
-  return io_answer(question, points.value());
+  ATTNSCOPE_TRY(const auto points, count_points(question));
+  return io_answer(question, points);
 }
 
 }  // namespace

@@ -87,9 +87,7 @@ ordered_json list_files(const std::vector<std::string>& names,
 }
 
 Result<ordered_json> gpu_row(const std::string& name) {
-  const auto loaded = load_gpu(name);
-  if (!loaded) return loaded.error();
-  const GpuDescription& gpu = loaded.value();
+  ATTNSCOPE_TRY(const GpuDescription gpu, load_gpu(name));
   ordered_json row = {{"name", gpu.name},
                       {"display_name", gpu.display_name},
                       {"sm_count", gpu.sm_count},
@@ -108,27 +106,23 @@ Result<ordered_json> gpu_row(const std::string& name) {
 }
 
 Result<ordered_json> recording_row(const std::string& name) {
-  const auto path = find_asset("recordings", name);
-  if (!path) return path.error();
-  const auto recording = read_recording(path.value());
-  if (!recording) return recording.error();
+  ATTNSCOPE_TRY(const auto path, find_asset("recordings", name));
+  ATTNSCOPE_TRY(const auto recording, read_recording(path));
   return ordered_json{{"name", name},
-                      {"device", recording.value().device.name},
-                      {"driver", recording.value().device.driver},
-                      {"date", recording.value().date},
-                      {"commit", recording.value().build.commit},
-                      {"rows", recording.value().rows.size()}};
+                      {"device", recording.device.name},
+                      {"driver", recording.device.driver},
+                      {"date", recording.date},
+                      {"commit", recording.build.commit},
+                      {"rows", recording.rows.size()}};
 }
 
 Result<ordered_json> scene_row(const std::string& name) {
-  const auto path = find_asset("scenes", name);
-  if (!path) return path.error();
-  const auto scene = read_json_file(path.value());
-  if (!scene) return scene.error();
-  if (!scene.value().is_object()) return failed("not a scene");
+  ATTNSCOPE_TRY(const auto path, find_asset("scenes", name));
+  ATTNSCOPE_TRY(const auto scene, read_json_file(path));
+  if (!scene.is_object()) return failed("not a scene");
   return ordered_json{{"name", name},
-                      {"title", scene.value().value("title", name)},
-                      {"algorithm", scene.value().value("algorithm", "")}};
+                      {"title", scene.value("title", name)},
+                      {"algorithm", scene.value("algorithm", "")}};
 }
 
 struct Listing {
@@ -194,8 +188,7 @@ Result<Answer> answer_list(const GivenOptions& given) {
   if (listing == listings().end()) {
     return invalid_request(unknown_name_message("list", *wanted, names));
   }
-  const auto assets = find_assets_dir();
-  if (!assets) return assets.error();
+  if (const auto assets = find_assets_dir(); !assets) return assets.error();
   const ordered_json rows = listing->rows();
   return Answer{json_text({{"schema", "attnscope.list/1"}, {listing->name, rows}}), csv_text(rows),
                 rows_text(rows)};

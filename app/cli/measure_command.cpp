@@ -50,9 +50,8 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
 Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
   if (!spec.files.any()) return std::optional<AttentionInputs>();
   if (auto error = check_host_memory(spec.problem)) return *error;
-  auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);
-  if (!inputs) return inputs.error();
-  return std::optional(std::move(inputs).value());
+  ATTNSCOPE_TRY(auto inputs, load_inputs(spec.problem, spec.files, spec.inputs));
+  return std::optional(std::move(inputs));
 }
 
 /// Measures the run on the user's tensors, if there are any; a kernel that is not compiled is a row
@@ -68,10 +67,9 @@ RecordingRow measured_row(Gpu& gpu, const ResolvedRun& run,
 }  // namespace
 
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session) {
-  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
-  if (!spec) return spec.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
-  if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
+  if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   const auto file = given.text("out");
   if (!file && given.has("resume")) {
     return invalid_request("--resume needs --out, the recording to go on with");
@@ -92,15 +90,12 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
   if (auto error = check_measure_options(given, session)) return *error;
   const RunSpec spec = parse_run_of(given, kernels::kernel_algorithms()).value();
   const Protocol protocol = parse_protocol(given).value();
-  auto runs = kernels::resolve_passes(spec);
-  if (!runs) return runs.error();
-  const auto own = read_own_tensors(spec);
-  if (!own) return own.error();
-  const auto gpu = session.gpu();
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec));
+  ATTNSCOPE_TRY(const auto own, read_own_tensors(spec));
+  ATTNSCOPE_TRY(const auto gpu, session.gpu());
 
   // Open the file first: a recording of another GPU or build is rejected before any work
-  Measured measured{gpu.value()->empty_recording(protocol), std::nullopt};
+  Measured measured{gpu->empty_recording(protocol), std::nullopt};
   Recording& recording = measured.recording;
   const auto file = given.text("out");
   const RecordingWriter* opened = nullptr;
@@ -113,15 +108,15 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
     }
     opened = writer.value();
   }
-  for (ResolvedRun& run : runs.value()) {
-    if (own.value()) run.files_hash = hash_of_inputs(*own.value());
+  for (ResolvedRun& run : runs) {
+    if (own) run.files_hash = hash_of_inputs(*own);
     if (given.has("resume")) {
       if (const RecordingRow* row = opened->find_measured({.run = run})) {
         recording.rows.push_back(*row);
         continue;
       }
     }
-    recording.rows.push_back(measured_row(*gpu.value(), run, own.value(), protocol));
+    recording.rows.push_back(measured_row(*gpu, run, own, protocol));
     if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());
     if (measured.unsaved) break;
   }
@@ -183,13 +178,12 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
 Result<Answer> answer_measure(const GivenOptions& given) {
   show_progress("measuring");
   MeasuringSession session(given);
-  const auto measured = measure_once(given, session);
-  if (!measured) return measured.error();
-  const Recording& recording = measured.value().recording;
-  if (recording.rows.empty()) return *measured.value().unsaved;
+  ATTNSCOPE_TRY(const auto measured, measure_once(given, session));
+  const Recording& recording = measured.recording;
+  if (recording.rows.empty()) return *measured.unsaved;
   // A failed pass does not hide the other
   const MeasuredOn on{recording.device, recording.protocol.cache};
-  Answer answer{.failure = measured.value().unsaved};
+  Answer answer{.failure = measured.unsaved};
   for (const RecordingRow& row : recording.rows) {
     if (row.error) {
       if (!answer.failure) answer.failure = row.error;
@@ -203,7 +197,7 @@ Result<Answer> answer_measure(const GivenOptions& given) {
   const ordered_json document = ordered_json::parse(recording_text(recording));
   answer.json = json_text(document);
   answer.csv = csv_text(document.at("rows"));
-  if (measured.value().unsaved) answer.text = recording_text(recording);
+  if (measured.unsaved) answer.text = recording_text(recording);
   return answer;
 }
 

@@ -23,9 +23,8 @@ std::optional<Error> MeasuringSession::check_recording(const fs::path& path) {
   const bool is_own = writer_ && written_path_ == path && writer_->is_current();
   if (is_own || (checked_path_ == path && checked_.is_still(path))) return std::nullopt;
   FileStamp seen = FileStamp::of(path);
-  const auto existing = read_recording(path);
-  if (!existing) return existing.error();
-  if (auto taken = check_masks_stay(given_, {"json", "csv"}, existing.value())) return taken;
+  ATTNSCOPE_TRY(const auto existing, read_recording(path));
+  if (auto taken = check_masks_stay(given_, {"json", "csv"}, existing)) return taken;
   checked_path_ = path;
   checked_ = std::move(seen);
   return std::nullopt;
@@ -39,9 +38,7 @@ Result<RecordingWriter*> MeasuringSession::open_recording(const fs::path& path,
                           own.protocol == header.protocol;
     if (takes_it) return &*writer_;
   }
-  auto writer = RecordingWriter::open(path, header);
-  if (!writer) return writer.error();
-  writer_ = std::move(writer).value();
+  ATTNSCOPE_TRY(writer_, RecordingWriter::open(path, header));
   written_path_ = path;
   return &*writer_;
 }

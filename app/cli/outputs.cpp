@@ -98,10 +98,9 @@ Result<FileWriter> open_output(const std::string& path) {
 }
 
 std::optional<Error> write_output(const std::string& path, std::string_view text) {
-  auto output = open_output(path);
-  if (!output) return output.error();
-  output.value().write(text);
-  return output.value().finish();
+  ATTNSCOPE_TRY(auto output, open_output(path));
+  output.write(text);
+  return output.finish();
 }
 
 std::string json_text(const ordered_json& document) {
@@ -141,11 +140,10 @@ std::vector<OptionSpec> output_options() {
 CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&)) {
   for (OptionSpec& option : output_options()) command.options.push_back(std::move(option));
   command.run = [answer](const GivenOptions& given) -> std::optional<Error> {
-    const auto outputs = parse_outputs(given);
-    if (!outputs) return outputs.error();
+    ATTNSCOPE_TRY(const auto outputs, parse_outputs(given));
     const auto result = answer(given);
     clear_progress();
-    return result ? write_outputs(outputs.value(), result.value()) : result.error();
+    return result ? write_outputs(outputs, result.value()) : result.error();
   };
   return command;
 }

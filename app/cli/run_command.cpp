@@ -82,24 +82,21 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
   show_progress("running the kernel");
   if (auto error = compile_with_progress(gpu, run, kernels::RunUse::run)) return *error;
   if (run.pass() == PassKind::forward) {
-    const auto result = gpu.run_forward(run, inputs);
-    if (!result) return result.error();
-    outcome.time_s = result.value().time_s;
+    ATTNSCOPE_TRY(const auto result, gpu.run_forward(run, inputs));
+    outcome.time_s = result.time_s;
     if (folder) {
-      const auto& [O, LSE, time_s] = result.value();
+      const auto& [O, LSE, time_s] = result;
       outcome.unsaved = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}});
     }
-    outcome.checks = check_outputs(problem, inputs, forward_reference(), result.value());
+    outcome.checks = check_outputs(problem, inputs, forward_reference(), result);
   } else {
-    const auto result = gpu.run_backward(run, inputs);
-    if (!result) return result.error();
-    outcome.time_s = result.value().time_s;
+    ATTNSCOPE_TRY(const auto result, gpu.run_backward(run, inputs));
+    outcome.time_s = result.time_s;
     if (folder) {
-      const auto& [dQ, dK, dV] = result.value().gradients;
+      const auto& [dQ, dK, dV] = result.gradients;
       outcome.unsaved = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
     }
-    outcome.checks =
-        check_gradients(problem, inputs, forward_reference(), result.value().gradients);
+    outcome.checks = check_gradients(problem, inputs, forward_reference(), result.gradients);
   }
   return outcome;
 }
@@ -107,13 +104,12 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
 /// The lower bound of the run's time, or the reason why there is none.
 Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& run,
                                   const DeviceInfo& device) {
-  const auto gpu = gpu_beside(given, run.asked, device);
-  if (!gpu) return gpu.error();
-  if (!describes(gpu.value(), device)) {
+  ATTNSCOPE_TRY(const auto gpu, gpu_beside(given, run.asked, device));
+  if (!describes(gpu, device)) {
     return unavailable(
-        fmt::format("measured on {}, modelled for {}", device.name, gpu.value().display_name));
+        fmt::format("measured on {}, modelled for {}", device.name, gpu.display_name));
   }
-  return model_kernel_run(run, gpu.value());
+  return model_kernel_run(run, gpu);
 }
 
 /// O's errors come first and without a name, as in the first version; other tensors are named.
@@ -170,32 +166,27 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
 
 Result<Answer> answer_run(const GivenOptions& given) {
   // Reject invalid requests before the GPU is used
-  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
-  if (!spec) return spec.error();
-  auto runs = kernels::resolve_passes(spec.value());
-  if (!runs) return runs.error();
-  if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec));
+  if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   if (auto error = check_folder(given, "out")) return *error;
-  const AttentionProblem& problem = runs.value().front().problem;
+  const AttentionProblem& problem = runs.front().problem;
   if (auto error = check_host_memory(problem)) return *error;
-  const auto inputs = load_inputs(problem, spec.value().files, spec.value().inputs);
-  if (!inputs) return inputs.error();
+  ATTNSCOPE_TRY(const auto inputs, load_inputs(problem, spec.files, spec.inputs));
 
-  const auto gpu = Gpu::open();
-  if (!gpu) return gpu.error();
-  const DeviceInfo& device = gpu.value()->device();
+  ATTNSCOPE_TRY(const auto gpu, Gpu::open());
+  const DeviceInfo& device = gpu->device();
   ordered_json documents = ordered_json::array();
   Answer answer;
   std::optional<ForwardResult> reference;
-  for (ResolvedRun& run : runs.value()) {
-    if (spec.value().files.any()) run.files_hash = hash_of_inputs(inputs.value());
-    const auto outcome = run_pass(*gpu.value(), run, inputs.value(), reference, given.text("out"));
-    if (!outcome) return outcome.error();
+  for (ResolvedRun& run : runs) {
+    if (spec.files.any()) run.files_hash = hash_of_inputs(inputs);
+    ATTNSCOPE_TRY(const auto outcome, run_pass(*gpu, run, inputs, reference, given.text("out")));
     const auto bound = bound_of(given, run, device);
-    documents.push_back(run_document(outcome.value(), device, bound));
-    answer.text += (answer.text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
-    if (outcome.value().unsaved) answer.failure = outcome.value().unsaved;
-    if (outcome.value().passed() || answer.failure) continue;
+    documents.push_back(run_document(outcome, device, bound));
+    answer.text += (answer.text.empty() ? "" : "\n") + run_text(outcome, device, bound);
+    if (outcome.unsaved) answer.failure = outcome.unsaved;
+    if (outcome.passed() || answer.failure) continue;
     answer.failure = failed("the kernel's result is outside the tolerance");
   }
 

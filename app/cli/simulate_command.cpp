@@ -43,16 +43,13 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
 /// Runs every head with true values.
 Result<NumericResult> run_numbers(const ModelRun& model) {
   const RunSpec& spec = model.run.asked;
-  auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);
-  if (!inputs) return inputs.error();
+  ATTNSCOPE_TRY(auto inputs, load_inputs(spec.problem, spec.files, spec.inputs));
   const bool packed = model.run.query_heads_per_tile > 1;
-  if (packed) inputs = with_packed_groups(spec.problem, std::move(inputs).value());
-  auto numbers = simulate_numbers(model.run, model.gpu, inputs.value());
-  if (!numbers) return numbers;
-  NumericResult& result = numbers.value();
+  if (packed) inputs = with_packed_groups(spec.problem, std::move(inputs));
+  ATTNSCOPE_TRY(NumericResult result, simulate_numbers(model.run, model.gpu, inputs));
   if (packed) result.output = with_separate_heads(spec.problem, result.output);
   if (has_nan(result, spec.pass)) return failed("the modelled numbers hold a NaN");
-  return numbers;
+  return result;
 }
 
 /// Writes the outputs to the folder.
@@ -66,55 +63,45 @@ std::optional<Error> write_numbers(const std::string& folder, const NumericResul
 
 Result<Answer> answer_simulate(const GivenOptions& given) {
   show_progress("counting");
-  const auto result = simulate_once(given);
-  if (!result) return result.error();
-  const ordered_json document = simulation_json(result.value());
+  ATTNSCOPE_TRY(const auto result, simulate_once(given));
+  const ordered_json document = simulation_json(result);
   return Answer{json_text(document), csv_text(ordered_json::array({document})),
-                simulation_text(result.value()), result.value().unsaved};
+                simulation_text(result), result.unsaved};
 }
 
 }  // namespace
 
 Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
-  const auto model = parse_model_run(given);
-  if (!model) return model.error();
-  const auto& [run, gpu] = model.value();
+  ATTNSCOPE_TRY(const auto model, parse_model_run(given));
+  const auto& [run, gpu] = model;
   const bool with_numbers = given.has("check") || given.has("out") || run.asked.files.any();
   if (with_numbers) {
     if (auto error = check_host_memory(run.asked.problem)) return *error;
     if (auto error = check_numeric_memory(run)) return *error;
   }
-  auto report = simulate(run, gpu);
-  if (!report) return report.error();
-  const auto warps = count_warps(run, gpu);
-  if (!warps) return warps.error();
-  SimulationAnswer result{.report = std::move(report).value(), .gpu = gpu, .warps = warps.value()};
+  ATTNSCOPE_TRY(auto report, simulate(run, gpu));
+  ATTNSCOPE_TRY(const auto warps, count_warps(run, gpu));
+  SimulationAnswer result{.report = std::move(report), .gpu = gpu, .warps = warps};
   if (!with_numbers) return result;
-  auto numbers = run_numbers(model.value());
-  if (!numbers) return numbers.error();
+  ATTNSCOPE_TRY(result.numbers, run_numbers(model));
   if (const auto folder = given.text("out")) {
-    result.unsaved = write_numbers(*folder, numbers.value());
+    result.unsaved = write_numbers(*folder, *result.numbers);
   }
-  result.numbers = std::move(numbers).value();
   return result;
 }
 
 Result<ModelRun> parse_model_run(const GivenOptions& given) {
-  auto spec = parse_run_of(given, algorithm_names());
-  if (spec) spec = with_kernel_tiling(std::move(spec).value());
-  if (!spec) return spec.error();
-  auto gpu = gpu_of(spec.value());
-  if (!gpu) return gpu.error();
-  auto run = resolve(spec.value(), gpu.value());
-  if (!run) return run.error();
-  return ModelRun{std::move(run).value(), std::move(gpu).value()};
+  ATTNSCOPE_TRY(auto asked, parse_run_of(given, algorithm_names()));
+  ATTNSCOPE_TRY(const auto spec, with_kernel_tiling(std::move(asked)));
+  ATTNSCOPE_TRY(auto gpu, gpu_of(spec));
+  ATTNSCOPE_TRY(auto run, resolve(spec, gpu));
+  return ModelRun{std::move(run), std::move(gpu)};
 }
 
 std::optional<Error> check_simulate_options(const GivenOptions& given) {
-  const auto spec = parse_run_of(given, algorithm_names());
-  if (!spec) return spec.error();
-  if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, algorithm_names()));
+  if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   return check_folder(given, "out");
 }
 

@@ -69,21 +69,20 @@ Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoin
   for (const SweepPoint& point : points) {
     std::vector<std::string> arguments = words;
     for (const auto& [key, value] : point) arguments.push_back(fmt::format("--{}={}", key, value));
-    const auto given = parse_arguments(sweep.swept, commands, arguments);
-    if (!given) return given.error();
+    ATTNSCOPE_TRY(const auto given, parse_arguments(sweep.swept, commands, arguments));
     for (const char* option : {"json", "csv"}) {
-      if (given.value().has(option)) {
+      if (given.has(option)) {
         return invalid_request(
             fmt::format("--{} belongs before the --: a sweep writes one file", option));
       }
     }
-    if (sweep.is_model && given.value().has("out") && points.size() > 1) {
+    if (sweep.is_model && given.has("out") && points.size() > 1) {
       return invalid_request(
           "--out names one folder, and every point would write its files there over the last "
           "one's; run simulate alone for files");
     }
-    if (auto error = check_point(sweep, given.value())) return *error;
-    planned.push_back({point, given.value()});
+    if (auto error = check_point(sweep, given)) return *error;
+    planned.push_back({point, given});
   }
   return planned;
 }
@@ -231,8 +230,7 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
 }
 
 std::optional<Error> run_sweep(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+  ATTNSCOPE_TRY(const auto outputs, parse_outputs(given));
   std::vector<std::string> words = given.all(kSweptWords);
   if (words.empty() || (words[0] != "simulate" && words[0] != "measure")) {
     return invalid_request(
@@ -246,32 +244,28 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   if (!given.has("over")) {
     return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
   }
-  const auto axes = parse_axes(given.all("over"), sweep.swept);
-  if (!axes) return axes.error();
-  const auto points = all_points(axes.value());
-  if (!points) return points.error();
-  const auto planned = plan(sweep, points.value(), words);
-  if (!planned) return planned.error();
+  ATTNSCOPE_TRY(const auto axes, parse_axes(given.all("over"), sweep.swept));
+  ATTNSCOPE_TRY(const auto points, all_points(axes));
+  ATTNSCOPE_TRY(const auto planned, plan(sweep, points, words));
   const CommandSpec command = sweep_command();
   std::vector<GivenCommand> commands = {{&command, &given}};
-  for (const PlannedPoint& point : planned.value())
-    commands.push_back({&sweep.swept, &point.given});
+  for (const PlannedPoint& point : planned) commands.push_back({&sweep.swept, &point.given});
   if (auto error = check_apart(commands)) return error;
 
   // Files are written row by row, streams at the end
   OutputFiles files, streams;
   for (const auto name : {&OutputFiles::json, &OutputFiles::csv}) {
-    const std::string& path = outputs.value().*name;
+    const std::string& path = outputs.*name;
     (is_stream(path) ? streams : files).*name = path;
   }
-  const auto [rows, unsaved] = run_points(sweep, planned.value(), files);
+  const auto [rows, unsaved] = run_points(sweep, planned, files);
   clear_progress();
   // Rows that cannot be saved are printed
-  const std::string text = unsaved ? json_text(rows) : sweep_text(axes.value(), is_model, rows);
+  const std::string text = unsaved ? json_text(rows) : sweep_text(axes, is_model, rows);
   const Answer answer{streams.json.empty() ? "" : json_text(rows),
                       streams.csv.empty() ? "" : csv_text(rows), text, unsaved};
   if (auto error = write_outputs(streams, answer)) return error;
-  return tell_missing(rows, planned.value());
+  return tell_missing(rows, planned);
 }
 
 }  // namespace

@@ -51,32 +51,26 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 
 /// Traces the kernel of the options on the GPU, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
-  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
-  if (!spec) return spec.error();
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
   Index row_step = 0;
   constexpr Index kMostRows = 1'000'000'000;
   if (auto error = read_whole(given, "rows", 0, kMostRows, row_step)) return *error;
-  const auto run = kernels::resolve(spec.value());
-  if (!run) return run.error();
+  ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
   // The GPU is not yet known: with less shared memory it takes smaller tiles and a larger trace
-  const auto least = kernels::plan_trace(run.value(), row_step, kernels::kMostSharedBytes);
+  const auto least = kernels::plan_trace(run, row_step, kernels::kMostSharedBytes);
   if (!least) return least.error();
 
-  const auto gpu = Gpu::open();
-  if (!gpu) return gpu.error();
+  ATTNSCOPE_TRY(const auto gpu, Gpu::open());
   show_progress("tracing the kernel");
-  if (auto error = compile_with_progress(*gpu.value(), run.value(), kernels::RunUse::trace)) {
-    return *error;
-  }
-  auto trace = gpu.value()->trace(run.value(), row_step);
+  if (auto error = compile_with_progress(*gpu, run, kernels::RunUse::trace)) return *error;
+  auto trace = gpu->trace(run, row_step);
   clear_progress();
   return trace;
 }
 
 Result<KernelTrace> saved_trace(const std::string& name) {
-  const auto path = find_asset(kTracesFolder, name);
-  if (!path) return path.error();
-  return read_kernel_trace(path.value());
+  ATTNSCOPE_TRY(const auto path, find_asset(kTracesFolder, name));
+  return read_kernel_trace(path);
 }
 
 std::string summary_text(const KernelTrace& trace, Index events) {
@@ -137,27 +131,23 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
 /// Writes the real run's Chrome trace to `path`, and with --save the trace itself.
 std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {
   if (auto error = check_writable(given, "save")) return error;
-  const auto trace =
-      given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given);
-  if (!trace) return trace.error();
+  ATTNSCOPE_TRY(const auto trace,
+                given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given));
   const auto save = given.text("save");
   std::optional<Error> unsaved;
   if (save) {
-    const std::string text = kernel_trace_text(trace.value());
+    const std::string text = kernel_trace_text(trace);
     unsaved = check_json_size(*save, text.size());
     if (!unsaved) unsaved = write_output(*save, text);
   }
 
-  auto output = open_output(path);
-  if (!output) return output.error();
+  ATTNSCOPE_TRY(auto output, open_output(path));
   Index events = 0;
   write_measured_trace(
-      trace.value(), [&output](std::string_view piece) { return output.value().write(piece); },
-      events);
-  auto failure = output.value().finish();
+      trace, [&output](std::string_view piece) { return output.write(piece); }, events);
+  auto failure = output.finish();
   if (path == "-" || save == "-") return failure ? failure : unsaved;
-  auto unprinted =
-      write_output("-", summary_text(trace.value(), events) + written_text(path, failure));
+  auto unprinted = write_output("-", summary_text(trace, events) + written_text(path, failure));
   if (failure) return failure;
   return unsaved ? unsaved : unprinted;
 }
@@ -174,11 +164,9 @@ std::optional<Error> run_trace(const GivenOptions& given) {
                                "ascending, descending or shuffled", order)) {
     return error;
   }
-  const auto model = parse_model_run(given);
-  if (!model) return model.error();
+  ATTNSCOPE_TRY(const auto model, parse_model_run(given));
 
-  auto output = open_output(*path);
-  if (!output) return output.error();
+  ATTNSCOPE_TRY(auto output, open_output(*path));
   int shown = -1;
   const auto progress = [&shown](double fraction) {
     const int percent = static_cast<int>(100 * fraction);
@@ -187,13 +175,13 @@ std::optional<Error> run_trace(const GivenOptions& given) {
     show_progress(fmt::format("writing the trace: {} %", percent));
   };
   const auto summary = write_trace(
-      model.value().run, model.value().gpu, order,
-      [&output](std::string_view piece) { return output.value().write(piece); }, progress);
+      model.run, model.gpu, order,
+      [&output](std::string_view piece) { return output.write(piece); }, progress);
   clear_progress();
   // If a file could not be written, its error comes first
   const bool refused = !summary && summary.error().kind == Error::Kind::invalid_request;
   if (refused) return summary.error();
-  if (auto error = output.value().finish()) return error;
+  if (auto error = output.finish()) return error;
   if (!summary) return summary.error();
   if (*path == "-") return std::nullopt;
   return write_output(

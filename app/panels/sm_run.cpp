@@ -151,16 +151,15 @@ SmRun recorded_run(const KernelTrace& trace) {
 }
 
 Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
-  const auto report = model_kernel_run(trace.run, gpu);
-  if (!report) return report.error();
-  if (report.value().tile_ops > kMaxTraceOps) {
+  ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
+  if (report.tile_ops > kMaxTraceOps) {
     return unavailable("the model of this run has too many operations to lay out");
   }
-  const ResolvedRun& run = report.value().run;
+  const ResolvedRun& run = report.run;
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   BlockCollector collector(trace.launch);
-  run_timeline(pass, {run.problem, run.tiling, options, {}}, report.value(), gpu, collector);
+  run_timeline(pass, {run.problem, run.tiling, options, {}}, report, gpu, collector);
   return std::move(collector.run);
 }
 
@@ -172,14 +171,12 @@ static Result<SmRunPair> lay_out(KernelTrace trace, std::string name) {
     return unavailable(
         fmt::format("no shipped description fits the trace's GPU '{}'", device.name));
   }
-  const auto gpu = load_gpu(*gpu_name);
-  if (!gpu) return gpu.error();
-  auto modelled = modelled_run(trace, gpu.value());
-  if (!modelled) return modelled.error();
+  ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
+  ATTNSCOPE_TRY(auto modelled, modelled_run(trace, gpu));
   SmRunPair pair;
   pair.name = std::move(name);
-  pair.gpu = gpu.value().display_name;
-  pair.modelled = std::move(modelled).value();
+  pair.gpu = gpu.display_name;
+  pair.modelled = std::move(modelled);
   pair.recorded = recorded_run(trace);
   std::set<Index> sms;
   for (const SmRun* run : {&pair.modelled, &pair.recorded}) {
@@ -229,9 +226,7 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
     found.offers = offers(best);
     if (!key.other) return found;
   }
-  auto pair = lay_out(std::move(best), std::move(best_name));
-  if (!pair) return pair.error();
-  found.pair = std::move(pair).value();
+  ATTNSCOPE_TRY(found.pair, lay_out(std::move(best), std::move(best_name)));
   found.pair->same_run = suits.differs.none();
   return found;
 }

@@ -229,9 +229,8 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
   TheoremPoints points;
   for (const double value : values) {
     question.values = {value};
-    auto point = io_curve(question, &control.cancel_flag());
-    if (!point) return point.error();
-    points.push_back(std::move(point.value().front()));
+    ATTNSCOPE_TRY(auto point, io_curve(question, &control.cancel_flag()));
+    points.push_back(std::move(point.front()));
     control.set_progress(static_cast<double>(points.size()) / static_cast<double>(values.size()));
   }
   return points;

@@ -223,9 +223,9 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& 
                                      const GpuDescription& gpu) {
   const bool lost_its_mask = run.run.asked.block_mask && !run.run.problem.block_mask;
   if (lost_its_mask) return *run.error;
-  const auto model = model_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0));
-  if (!model) return model.error();
-  return compare(model.value(), gpu, run, on);
+  ATTNSCOPE_TRY(const auto model,
+                model_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0)));
+  return compare(model, gpu, run, on);
 }
 
 std::optional<std::string> find_gpu_of(const DeviceInfo& device) {

@@ -86,10 +86,9 @@ std::optional<Error> FileWriter::finish() {
 }
 
 std::optional<Error> write_file(const fs::path& path, std::string_view bytes) {
-  auto writer = FileWriter::open(path);
-  if (!writer) return writer.error();
-  writer.value().write(bytes);
-  return writer.value().finish();
+  ATTNSCOPE_TRY(auto writer, FileWriter::open(path));
+  writer.write(bytes);
+  return writer.finish();
 }
 
 std::error_code check_can_write(const fs::path& path) {

@@ -76,9 +76,8 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
                                        fmt::join(list_assets(folder), ", ")));
   }
 
-  const Result<fs::path> assets = find_assets_dir();
-  if (!assets) return assets.error();
-  const fs::path shipped = assets.value() / folder / (given.string() + ".json");
+  ATTNSCOPE_TRY(const auto assets, find_assets_dir());
+  const fs::path shipped = assets / folder / (given.string() + ".json");
   std::error_code error;
   if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
   return invalid_request(

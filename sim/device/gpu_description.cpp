@@ -204,9 +204,8 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
                            "; or a path ending in .json");
   }
 
-  const auto path = find_asset("gpus", name_or_path);
-  if (!path) return path.error();
-  auto gpu = from_document(read_json_file(path.value()), path.value().string());
+  ATTNSCOPE_TRY(const auto path, find_asset("gpus", name_or_path));
+  auto gpu = from_document(read_json_file(path), path.string());
   if (gpu && is_path) gpu.value().is_altered = is_altered(gpu.value());
   return gpu;
 }

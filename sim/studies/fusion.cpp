@@ -141,10 +141,9 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
     }
     if (!forward) return forward.error();
     spec.pass = PassKind::backward;
-    auto backward = resolve_and_simulate(spec, gpu, cancel);
-    if (!backward) return backward.error();
+    ATTNSCOPE_TRY(auto backward, resolve_and_simulate(spec, gpu, cancel));
     step.forward = std::move(forward).value();
-    step.backward = std::move(backward).value();
+    step.backward = std::move(backward);
     steps.push_back(std::move(step));
   }
   return steps;

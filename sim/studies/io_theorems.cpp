@@ -102,21 +102,17 @@ Result<IoPoint> point_at(const IoQuestion& question, double value,
   IoPoint point;
   point.value = value;
   GpuDescription gpu = question.gpu;
-  auto spec = spec_at(question, value, gpu, point);
-  if (!spec) return spec.error();
-  auto counted = resolve_and_simulate(spec.value(), gpu, cancel);
-  if (!counted) return counted.error();
-  point.counted = std::move(counted).value();
+  ATTNSCOPE_TRY(auto spec, spec_at(question, value, gpu, point));
+  ATTNSCOPE_TRY(point.counted, resolve_and_simulate(spec, gpu, cancel));
   if (const auto& mask = point.counted.run.problem.block_mask) point.density = mask->density();
   add_formulas(point);
 
-  RunSpec standard = spec.value();
+  RunSpec standard = spec;
   standard.block_mask.reset();
   standard.algorithm = "standard";
   standard.set_tiling({128, 128});  // the paper counts each operand once, independent of the tiles
-  const auto unfused = resolve_and_simulate(standard, gpu, cancel);
-  if (!unfused) return unfused.error();
-  point.standard_bytes = unfused.value().paper.total();
+  ATTNSCOPE_TRY(const auto unfused, resolve_and_simulate(standard, gpu, cancel));
+  point.standard_bytes = unfused.paper.total();
   return point;
 }
 
@@ -159,9 +155,8 @@ Result<std::vector<IoPoint>> io_curve(const IoQuestion& question, const std::ato
   }
   std::vector<IoPoint> points;
   for (const double value : question.values) {
-    auto point = point_at(question, value, cancel);
-    if (!point) return point.error();
-    points.push_back(std::move(point).value());
+    ATTNSCOPE_TRY(auto point, point_at(question, value, cancel));
+    points.push_back(std::move(point));
   }
   return points;
 }

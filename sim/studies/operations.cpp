@@ -21,9 +21,8 @@ double OperationCount::time_share(GpuUnit unit, const GpuDescription& gpu) const
 }
 
 Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescription& gpu) {
-  auto report = resolve_and_simulate(spec, gpu);
-  if (!report) return report.error();
-  OperationCount count{.report = std::move(report).value()};
+  ATTNSCOPE_TRY(auto report, resolve_and_simulate(spec, gpu));
+  OperationCount count{.report = std::move(report)};
 
   const ResolvedRun& run = count.report.run;
   const AttentionProblem& problem = run.problem;

@@ -150,9 +150,8 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
 Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
                                  const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress) {
-  auto report = simulate(run, gpu);
-  if (!report) return report.error();
-  TraceSummary summary{.report = std::move(report).value()};
+  ATTNSCOPE_TRY(auto report, simulate(run, gpu));
+  TraceSummary summary{.report = std::move(report)};
   const Index ops = summary.report.tile_ops;
   if (ops > kMaxTraceOps) {
     return invalid_request(
