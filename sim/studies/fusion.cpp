@@ -125,9 +125,10 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
   for (const StepPlan& plan : plans) {
     const double done = static_cast<double>(steps.size()) / static_cast<double>(plans.size());
     if (go_on && !go_on(done)) return cancelled();
-    FusionStep step{.name = std::string(plan.name),
-                    .words = std::string(plan.words),
-                    .idea = idea_of(plan, problem)};
+    FusionStep& step = steps.emplace_back();
+    step.name = plan.name;
+    step.words = plan.words;
+    step.idea = idea_of(plan, problem);
     RunSpec spec{.problem = problem,
                  .algorithm = std::string(plan.algorithm),
                  .variant = plan.variant,
@@ -136,15 +137,12 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
     auto forward = resolve_and_simulate(spec, gpu, cancel);
     if (!forward && forward.error().field == "fusion") {
       step.refused = forward.error().message;
-      steps.push_back(std::move(step));
       continue;
     }
     if (!forward) return forward.error();
     spec.pass = PassKind::backward;
-    ATTNSCOPE_TRY(auto backward, resolve_and_simulate(spec, gpu, cancel));
     step.forward = std::move(forward).value();
-    step.backward = std::move(backward);
-    steps.push_back(std::move(step));
+    ATTNSCOPE_TRY(step.backward, resolve_and_simulate(spec, gpu, cancel));
   }
   return steps;
 }
