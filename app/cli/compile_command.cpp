@@ -6,8 +6,8 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/option_files.h"
+#include "app/cli/outputs.h"
 #include "app/cli/progress.h"
-#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"

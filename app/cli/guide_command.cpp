@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/row_files.h"
+#include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
 
 namespace attnscope::cli {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/row_files.h"
+#include "app/cli/outputs.h"
 #include "app/report/table.h"
 #include "kernels/default_tilings.h"
 #include "kernels/recording/recording.h"

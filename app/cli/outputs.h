@@ -1,10 +1,11 @@
-/// Destinations of results: JSON and CSV files, standard output, and messages on standard error.
+/// Results of commands: documents, lines of CSV and whole tensors, and the files or standard output
+/// that they go to.
 #pragma once
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
 #include <initializer_list>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "app/cli/command_line.h"
 #include "reference/files/file_writer.h"
+#include "reference/files/growing_file.h"
 #include "reference/head_tensor.h"
 #include "reference/result.h"
 
@@ -89,5 +91,43 @@ std::filesystem::path tensor_file(const std::filesystem::path& folder, std::stri
 std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors);
+
+/// A document per line, its keys joined by dots into column names. Columns are in the order of
+/// their first occurrence; a missing key is an empty cell. Arrays are left out.
+class CsvTable {
+ public:
+  /// True when the row brought columns that the lines before it lack.
+  bool add(const ordered_json& row);
+  /// The columns' names and all rows.
+  std::string text() const;
+  /// The row that was added last.
+  std::string last_line() const { return line_of(rows_.back()); }
+
+ private:
+  using Cells = std::map<std::string, std::string>;
+  std::string line_of(const Cells& cells) const;
+
+  std::vector<std::string> columns_;
+  std::vector<Cells> rows_;
+};
+
+/// The table of a list's documents.
+std::string csv_text(const ordered_json& rows);
+
+/// A JSON list and a CSV table, as requested.
+class RowFiles {
+ public:
+  /// The files of --json and --csv, except standard output and devices: write_outputs() writes
+  /// those at the end.
+  explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
+  /// Failed when a file cannot be written.
+  std::optional<Error> add(const ordered_json& row);
+  /// Waits until the rows are on the disk.
+  std::optional<Error> finish();
+
+ private:
+  GrowingFile json_, csv_;
+  CsvTable table_;
+};
 
 }  // namespace attnscope::cli

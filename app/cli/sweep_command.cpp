@@ -8,7 +8,6 @@
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
-#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"

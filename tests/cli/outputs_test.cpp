@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/cli/row_files.h"
+#include "app/cli/outputs.h"
 #include "app/report/table.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
