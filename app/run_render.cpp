@@ -12,8 +12,7 @@
 #include "app/screen/screen.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::app {
 

@@ -10,7 +10,7 @@
 #include "reference/files/file_writer.h"
 #include "reference/json/json_document.h"
 #include "reference/json/run_json.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 #include "sim/device/field_files.h"
 #include "sim/snapshot/snapshot.h"

@@ -7,7 +7,7 @@
 
 #include "kernels/default_tilings.h"
 #include "reference/check.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/run_fields.h"
 
 namespace attnscope::kernels {

@@ -6,9 +6,8 @@
 #include <limits>
 
 #include "reference/check.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/npy.h"
-#include "reference/one_line.h"
 #include "reference/run_fields.h"
 
 namespace attnscope {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "reference/capacity_text.h"
 #include "reference/head_dim.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "reference/block_mask.h"
-#include "reference/capacity_text.h"
 #include "reference/key_splits.h"
+#include "reference/message_text.h"
 #include "reference/sequences.h"
 #include "sim/packed_groups.h"
 #include "sim/simulation.h"

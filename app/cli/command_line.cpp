@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/parse_number.h"
 
 namespace attnscope::cli {

@@ -13,8 +13,7 @@
 #include "app/cli/simulation_json.h"
 #include "app/report/compare.h"
 #include "app/report/run_words.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::cli {

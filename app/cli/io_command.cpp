@@ -12,7 +12,7 @@
 #include "app/report/run_words.h"
 #include "app/report/table.h"
 #include "reference/json/run_json.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/parse_number.h"
 #include "sim/resolve.h"
 #include "sim/studies/io_theorems.h"

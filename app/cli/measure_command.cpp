@@ -14,8 +14,7 @@
 #include "app/report/run_words.h"
 #include "app/report/table.h"
 #include "kernels/resolve.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {

@@ -7,7 +7,7 @@
 
 #include "app/cli/outputs.h"
 #include "reference/files/file_identity.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 #include "sim/device/field_files.h"
 

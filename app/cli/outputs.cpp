@@ -17,9 +17,8 @@
 #include "app/report/interruption.h"
 #include "app/report/table.h"
 #include "reference/files/file_identity.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/npy.h"
-#include "reference/one_line.h"
 
 namespace attnscope::cli {
 

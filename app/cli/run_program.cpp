@@ -13,7 +13,7 @@
 #include "app/cli/progress.h"
 #include "app/report/interruption.h"
 #include "kernels/recording/build_info.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 
 namespace attnscope::cli {
 

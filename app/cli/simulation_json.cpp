@@ -9,10 +9,9 @@
 #include "app/report/table.h"
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
-#include "reference/capacity_text.h"
 #include "reference/fnv1a.h"
 #include "reference/json/run_json.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "reference/run_fields.h"
 
 namespace attnscope::cli {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 
 namespace attnscope::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"
 #include "app/report/table.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::cli {
 

@@ -13,7 +13,7 @@
 #include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"
 #include "reference/json/json_document.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 #include "sim/trace/chrome_trace.h"
 

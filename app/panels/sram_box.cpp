@@ -11,7 +11,7 @@
 #include "app/panels/memory_layout.h"
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
-#include "reference/capacity_text.h"
+#include "reference/message_text.h"
 
 namespace attnscope::app {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "app/draw/format.h"
-#include "reference/capacity_text.h"
+#include "reference/message_text.h"
 
 namespace attnscope::app {
 

@@ -6,8 +6,7 @@
 
 #include "app/report/run_words.h"
 #include "app/report/table.h"
-#include "reference/capacity_text.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "reference/files/temporary_file.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/trace/trace_steps.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

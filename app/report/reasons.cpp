@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "app/report/table.h"
-#include "reference/capacity_text.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 namespace {

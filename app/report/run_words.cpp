@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reference/block_mask.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "sim/accuracy.h"
 
 namespace attnscope {

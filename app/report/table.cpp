@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 namespace {

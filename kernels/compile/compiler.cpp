@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "kernels/compile/nvrtc_library.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::kernels {
 

@@ -10,7 +10,7 @@
 #include "reference/block_pattern.h"
 #include "reference/check.h"
 #include "reference/json/json_document.h"
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

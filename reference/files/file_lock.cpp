@@ -11,7 +11,7 @@
 
 #include "reference/files/file_identity.h"
 #include "reference/files/temporary_file.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 #include "reference/parse_number.h"
 
 namespace attnscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 

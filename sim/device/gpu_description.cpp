@@ -9,8 +9,7 @@
 #include <tuple>
 
 #include "reference/json/json_document.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {

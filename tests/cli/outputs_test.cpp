@@ -17,8 +17,7 @@
 
 #include "app/cli/outputs.h"
 #include "app/report/table.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 #include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"
 #include "tests/support/temp_dir.h"

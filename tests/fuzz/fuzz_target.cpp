@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::fuzz {
 

@@ -1,4 +1,4 @@
-#include "reference/capacity_text.h"
+#include "reference/message_text.h"
 
 #include <gtest/gtest.h>
 

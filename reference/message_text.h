@@ -1,4 +1,5 @@
-/// "Did you mean": the known name that a mistyped one is closest to.
+/// Text for messages: on one line, whatever a file or a user put into it; names that are close to a
+/// mistyped one; sizes with their unit.
 #pragma once
 
 #include <optional>
@@ -6,7 +7,20 @@
 #include <string>
 #include <string_view>
 
+#include "reference/tiling.h"
+
 namespace attnscope {
+
+/// The text with '?' for every control character (line breaks and escapes among them), so that it
+/// neither ends the line nor moves the cursor. UTF-8; the other bytes are kept.
+std::string one_line(std::string_view text);
+
+/// Longest error message, in bytes.
+inline constexpr std::size_t kMostMessageBytes = 500;
+
+/// The text with its middle replaced with "..." where it has more than `most` bytes; whole
+/// characters of UTF-8 are kept.
+std::string shortened(std::string_view text, std::size_t most = kMostMessageBytes);
 
 /// The candidate with the smallest edit distance to `name` (case ignored), or nothing when more
 /// than a third of its letters differ.
@@ -23,5 +37,10 @@ std::string alternatives(std::span<const std::string_view> names);
 /// The text for use inside a one-line message: control characters become '?', and text beyond 80
 /// characters is cut off.
 std::string printable(std::string_view text);
+
+/// "512 B", "227 KiB", "98.05 KiB", "60 MiB": four digits.
+std::string capacity_text(Index bytes);
+/// "98.05 of 256 KiB": what is used, in the unit of the capacity.
+std::string used_capacity_text(Index used_bytes, Index capacity_bytes);
 
 }  // namespace attnscope

@@ -1,16 +1,45 @@
-#include "reference/nearest_name.h"
+#include "reference/message_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 #include <vector>
 
-#include "reference/one_line.h"
-
 namespace attnscope {
+
+std::string one_line(std::string_view text) {
+  const auto byte = [text](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  std::string line;
+  line.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_ascii_control = byte(at) < 0x20 || byte(at) == 0x7f;
+    // U+0080 to U+009F, which terminals take for escapes as well
+    const bool is_wide_control = byte(at) == 0xc2 && byte(at + 1) >= 0x80 && byte(at + 1) <= 0x9f;
+    line.push_back(is_ascii_control || is_wide_control ? '?' : text[at]);
+    if (is_wide_control) ++at;
+  }
+  return line;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  constexpr std::string_view kEllipsis = "...";
+  if (text.size() <= most) return std::string(text);
+  const auto is_inside_character = [text](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+
+  // Three quarters from the beginning, which names the place, the rest from the end
+  std::size_t begin = (most - kEllipsis.size()) / 4 * 3;
+  std::size_t end = text.size() - (most - kEllipsis.size()) / 4;
+  for (int step = 0; step < 3 && begin > 0 && is_inside_character(begin); ++step) --begin;
+  for (int step = 0; step < 3 && is_inside_character(end); ++step) ++end;
+  return fmt::format("{}{}{}", text.substr(0, begin), kEllipsis, text.substr(end));
+}
+
 namespace {
 
 char lower(char c) {
@@ -80,6 +109,40 @@ std::string printable(std::string_view text) {
   while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
     --length;  // UTF-8
   return one_line(text.substr(0, length)) + "...";
+}
+
+namespace {
+
+/// The largest unit that leaves at least 1 before the point.
+struct Unit {
+  double bytes;
+  const char* name;
+};
+
+Unit unit_for(Index bytes) {
+  if (bytes >= Index{1} << 30) return {0x1p30, "GiB"};
+  if (bytes >= Index{1} << 20) return {0x1p20, "MiB"};
+  if (bytes >= Index{1} << 10) return {0x1p10, "KiB"};
+  return {1.0, "B"};
+}
+
+/// Four digits, or all of those before the point.
+std::string number_in(const Unit& unit, Index bytes) {
+  const double value = static_cast<double>(bytes) / unit.bytes;
+  return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+}  // namespace
+
+std::string capacity_text(Index bytes) {
+  const Unit unit = unit_for(bytes);
+  return fmt::format("{} {}", number_in(unit, bytes), unit.name);
+}
+
+std::string used_capacity_text(Index used_bytes, Index capacity_bytes) {
+  const Unit unit = unit_for(capacity_bytes);
+  return fmt::format("{} of {} {}", number_in(unit, used_bytes), number_in(unit, capacity_bytes),
+                     unit.name);
 }
 
 }  // namespace attnscope
