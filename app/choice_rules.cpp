@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/device/field_files.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 

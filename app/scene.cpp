@@ -12,7 +12,6 @@
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
-#include "sim/device/field_files.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {

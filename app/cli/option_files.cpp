@@ -9,7 +9,6 @@
 #include "reference/files/file_identity.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
-#include "sim/device/field_files.h"
 
 namespace attnscope::cli {
 

@@ -9,7 +9,7 @@
 #include "app/app.h"
 #include "app/choice_rules.h"
 #include "app/step_simulator.h"
-#include "sim/device/field_files.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 

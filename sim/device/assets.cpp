@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
+
+#include "reference/block_pattern.h"
 
 namespace attnscope {
 
@@ -83,6 +84,31 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   return invalid_request(
       fmt::format("'{}' is not one of the {}: {}; or give a path ending in .json", name_or_path,
                   folder, fmt::join(list_assets(folder), ", ")));
+}
+
+bool names_path(const RunField& field, const std::string& text) {
+  switch (field.file) {
+    case FieldFile::none:
+      return false;
+    case FieldFile::npy:
+      return !text.empty();
+    case FieldFile::npy_or_pattern:
+      return names_mask_file(text);
+    case FieldFile::gpu:
+      return names_json_path(text);
+  }
+  return false;
+}
+
+std::optional<std::filesystem::path> file_named_by(const RunField& field, const std::string& text) {
+  const bool is_shipped = field.file == FieldFile::gpu && !text.empty() && !names_json_path(text);
+  if (is_shipped) {
+    const auto path = find_asset("gpus", text);
+    if (!path) return std::nullopt;
+    return path.value();
+  }
+  if (!names_path(field, text)) return std::nullopt;
+  return text;
 }
 
 }  // namespace attnscope

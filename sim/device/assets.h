@@ -1,13 +1,15 @@
-/// The location of the shipped data: device descriptions, recordings, traces and scenes.
-/// No CUDA, no OpenGL: the app and the command line both use it.
+/// The location of the shipped data: device descriptions, recordings, traces and scenes; the files
+/// that the fields of a run name. No CUDA, no OpenGL: the app and the command line both use it.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "reference/result.h"
+#include "reference/run_fields.h"
 
 namespace attnscope {
 
@@ -27,5 +29,11 @@ bool names_json_path(std::string_view name_or_path);
 /// A file that the user named either by path or by the stem of a file in assets/FOLDER.
 /// Invalid request, with the list of shipped names, when neither exists.
 Result<std::filesystem::path> find_asset(std::string_view folder, std::string_view name_or_path);
+
+/// Whether this text of the field is a path, and not a name or a pattern.
+bool names_path(const RunField& field, const std::string& text);
+
+/// The file that is read for this text of the field; nothing where the text names none.
+std::optional<std::filesystem::path> file_named_by(const RunField& field, const std::string& text);
 
 }  // namespace attnscope
