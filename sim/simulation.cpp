@@ -11,7 +11,6 @@
 #include "sim/observers/progress_observer.h"
 #include "sim/resolve.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/tiling_rules.h"
 
 namespace attnscope {
 

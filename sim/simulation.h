@@ -12,9 +12,9 @@
 #include "sim/device/gpu_description.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/observers/warp_counter.h"
-#include "sim/on_chip_fit.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
+#include "sim/tiling_rules.h"
 #include "sim/time_bound.h"
 
 namespace attnscope {

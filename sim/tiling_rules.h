@@ -1,13 +1,42 @@
-/// The rules that set the sides of tiles: the paper's, from the size of the SRAM, and the largest
-/// tiles that fit.
+/// What a thread block keeps on chip, whether that fits a device, and the rules that set the sides
+/// of tiles: the paper's, from the size of the SRAM, and the largest tiles that fit.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
+#include "sim/observers/occupancy.h"
+#include "sim/schedule/run_pass.h"
 
 namespace attnscope {
+
+/// A block's memory with d padded to the kernels' multiple.
+struct PaddedOnChip {
+  Index d = 0;  ///< padded_head_dim() of the problem's
+  Index sram_bytes_per_block = 0;
+  Index register_bytes_per_block = 0;
+  bool fits = true;
+};
+
+/// The largest thread block of a pass's launches in each memory.
+struct OnChipFit {
+  Index sram_bytes_per_block = 0;      ///< of valid elements
+  Index register_bytes_per_block = 0;  ///< of valid elements
+  bool fits = true;                    ///< including the padding, if any
+  std::string overflow_reason;         ///< when it does not fit
+  /// With d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
+  /// products are a library's, which tiles d as well.
+  std::optional<PaddedOnChip> padded;
+};
+
+/// What a thread block of each launch keeps on chip.
+std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run);
+
+/// Whether the pass's slots fit a thread block's shared memory and an SM's registers.
+OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription& gpu);
 
 /// arXiv 2205.14135, Algorithm 1, line 1: Bc = ceil(M / 4d), Br = min(Bc, d), for an SRAM of M
 /// elements.
