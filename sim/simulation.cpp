@@ -18,23 +18,19 @@ namespace {
 
 /// The counts of one head.
 struct HeadCounts {
-  std::vector<TrafficCounter::LaunchTraffic> traffic;
-  std::vector<Flops> flops;
+  TrafficCounter traffic;
+  FlopCounter flops;
+  OpCounter ops;
   HbmFootprint footprint;
-  std::vector<Index> ops;  ///< of each launch
 };
 
 /// Throws Cancelled.
 HeadCounts counts_of_head(const Pass& pass, const PassRun& run, const std::atomic<bool>* cancel) {
-  TrafficCounter traffic;
-  FlopCounter flops;
   HeadCounts counts;
   CancelObserver canceller(cancel);
-  CountingObserver* const counters[] = {&traffic, &flops, &counts.footprint, &canceller};
+  CountingObserver* const counters[] = {&counts.traffic, &counts.flops, &counts.ops,
+                                        &counts.footprint, &canceller};
   count_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, counters);  // every launch
-  counts.traffic = traffic.launches();
-  counts.flops = flops.launches();
-  counts.ops = flops.op_counts();
   return counts;
 }
 
@@ -49,8 +45,7 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
                   const AttentionProblem& problem) {
   if (!launch.paper_counts_operands_once) return sum(requested);
   Bytes paper;
-  for (int index = 0; index < kTensorCount; ++index) {
-    const auto tensor = static_cast<Tensor>(index);
+  for (const Tensor tensor : kTensors) {
     if (tensor == Tensor::LSE) continue;  // the paper's standard attention stores none
     Index once = tensor_shape(tensor, problem).elems() * element_bytes(tensor, problem.dtype);
     if (layout_of(tensor) == TensorLayout::group_key_by_d) once /= problem.heads_per_kv_head();
@@ -64,8 +59,7 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
 Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index, const Pass& pass,
                        const AttentionProblem& problem, Index splits, Index l2_bytes) {
   Bytes dram;
-  for (int t = 0; t < kTensorCount; ++t) {
-    const auto tensor = static_cast<Tensor>(t);
+  for (const Tensor tensor : kTensors) {
     const Bytes& here = of(launches[index].by_tensor, tensor);
     const auto read_by = [&](const auto& launch) {
       return of(launch.by_tensor, tensor).read_bytes > 0;
@@ -153,14 +147,14 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
     for (std::size_t index = 0; index < pass.launches.size(); ++index) {
       const Launch& launch = pass.launches[index];
       const Index heads = group.count * heads_of(launch, problem);
-      const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
+      const BytesByTensor& by_tensor = counts.traffic.launches()[index];
       LaunchReport& entry = report.launches[index];
       entry.paper += paper_bytes(launch, by_tensor, problem) * heads;
       for (std::size_t t = 0; t < by_tensor.size(); ++t) {
         entry.by_tensor[t] += by_tensor[t] * heads;
       }
-      entry.flops += counts.flops[index] * heads;
-      report.tile_ops += counts.ops[index] * heads;
+      entry.flops += counts.flops.launches()[index] * heads;
+      report.tile_ops += counts.ops.launches()[index] * heads;
     }
   }
 

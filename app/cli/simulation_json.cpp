@@ -46,10 +46,10 @@ ordered_json traffic_json(const SimulationReport& report) {
   ordered_json requested = bytes_json(report.requested);
   requested["atomic_bytes"] = report.requested.atomic_bytes;
   requested["by_tensor"] = ordered_json::object();
-  for (int t = 0; t < kTensorCount; ++t) {
-    const Bytes& bytes = report.by_tensor[static_cast<std::size_t>(t)];
+  for (const Tensor tensor : kTensors) {
+    const Bytes& bytes = of(report.by_tensor, tensor);
     if (bytes.total() == 0) continue;
-    requested["by_tensor"][std::string(to_string(static_cast<Tensor>(t)))] = bytes_json(bytes);
+    requested["by_tensor"][std::string(to_string(tensor))] = bytes_json(bytes);
   }
   requested["by_launch"] = ordered_json::array();
   for (const LaunchReport& launch : report.launches) {
@@ -231,9 +231,9 @@ std::string traffic_text(const SimulationReport& report) {
   };
   add("paper", report.paper);
   add("requested", report.requested);
-  for (int t = 0; t < kTensorCount; ++t) {
-    const Bytes& bytes = report.by_tensor[static_cast<std::size_t>(t)];
-    if (bytes.total() > 0) add(fmt::format("  {}", to_string(static_cast<Tensor>(t))), bytes);
+  for (const Tensor tensor : kTensors) {
+    const Bytes& bytes = of(report.by_tensor, tensor);
+    if (bytes.total() > 0) add(fmt::format("  {}", to_string(tensor)), bytes);
   }
   if (report.launches.size() > 1) {
     for (const LaunchReport& launch : report.launches) {

@@ -83,8 +83,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
 /// Rows of the tensors without a closed form: in a variant, or in both passes together.
 void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
                               std::vector<LedgerRow>& rows) {
-  for (int t = 0; t < kTensorCount; ++t) {
-    const auto tensor = static_cast<Tensor>(t);
+  for (const Tensor tensor : kTensors) {
     const bool listed = std::ranges::any_of(rows, [&](const LedgerRow& row) {
       return row.tensor == tensor || (row.tensor == Tensor::l && tensor == Tensor::m);
     });

@@ -5,36 +5,38 @@ namespace attnscope {
 namespace {
 
 /// Operations of a step that is not a matrix product: for each element of its destination, and for
-/// each of its first source.
+/// each of its first source; and their purpose.
 struct Cost {
   OpKind kind;
   Index per_result, per_source = 0;
   Index exponentials_per_result = 0;
+  Work work = Work::score_function;
+  Work on_output = work;  ///< where it works on rows of O or of a gradient
 };
-
 constexpr Cost kCosts[] = {
-    {OpKind::row_dot, 0, 2},
-    {OpKind::add_row_dot, 0, 2},
-    {OpKind::softmax_gradient, 2},
-    {OpKind::add, 1},
-    {OpKind::atomic_add, 1},
+    {OpKind::row_dot, 0, 2, 0, Work::row_dot},
+    {OpKind::add_row_dot, 0, 2, 0, Work::row_dot},
+    {OpKind::softmax_gradient, 2, 0, 0, Work::softmax_gradient},
+    {OpKind::add, 1, 0, 0, Work::sums},
+    {OpKind::atomic_add, 1, 0, 0, Work::sums},
     {OpKind::multiply, 1},
     {OpKind::dropout, 1},         // the factor; the bits are integer work
     {OpKind::soft_cap, 3, 0, 1},  // divide, tanh, multiply
     {OpKind::soft_cap_slope, 3},  // divide, multiply, subtract
     {OpKind::alibi, 2},           // distance times slope, subtracted; the distance is integer work
-    {OpKind::row_max, 0, 1},
-    {OpKind::running_max, 2, 1, 1},  // the maxima, then a subtraction and an exp for each row
-    {OpKind::exp, 2, 0, 1},
-    {OpKind::row_sum, 0, 1},
-    {OpKind::add_row_sum, 0, 1},
-    {OpKind::rescale, 1},
-    {OpKind::normalize, 1},
-    {OpKind::scale, 1},
-    {OpKind::log_sum_exp, 2, 0, 1},
-    {OpKind::scores, 1},  // one multiply by the scale
-    {OpKind::gradient_product, 1},
-    {OpKind::gradient_product_transposed, 1},
+    {OpKind::row_max, 0, 1, 0, Work::row_max},
+    // The maxima, then a subtraction and an exp for each row
+    {OpKind::running_max, 2, 1, 1, Work::row_max},
+    {OpKind::exp, 2, 0, 1, Work::exp},
+    {OpKind::row_sum, 0, 1, 0, Work::row_sum},
+    {OpKind::add_row_sum, 0, 1, 0, Work::row_sum},
+    {OpKind::rescale, 1, 0, 0, Work::rescale_scores, Work::rescale_output},
+    {OpKind::normalize, 1, 0, 0, Work::divide_scores, Work::divide_output},
+    {OpKind::scale, 1, 0, 0, Work::scale},
+    {OpKind::log_sum_exp, 2, 0, 1, Work::statistics},
+    {OpKind::scores, 1, 0, 0, Work::scale},  // one multiply by the scale
+    {OpKind::gradient_product, 1, 0, 0, Work::scale_gradients},
+    {OpKind::gradient_product_transposed, 1, 0, 0, Work::scale_gradients},
 };
 
 /// The costs by kind; an operation without an entry has none.
@@ -53,6 +55,20 @@ Index multiply_adds(const TileOp& op, const TileGrid& grid) {
   return result.elems() * (is_transposed ? a.rows : a.cols);
 }
 
+Work work_of(const TileOp& op) {
+  const Cost& cost = kCostOf[static_cast<std::size_t>(op.kind)];
+  const Tensor tensor = (cost.per_source > 0 ? op.source_tiles[0] : op.dest_tiles[0]).tensor;
+  if (op.kind == OpKind::scale && tensor != Tensor::S) return Work::scale_gradients;
+  switch (layout_of(tensor)) {
+    case TensorLayout::query_by_one:
+      return Work::statistics;
+    case TensorLayout::query_by_key:
+      return cost.work;
+    default:
+      return cost.on_output;
+  }
+}
+
 }  // namespace
 
 Flops flops_of(const TileOp& op, const TileGrid& grid) {
@@ -68,26 +84,24 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
   return flops;
 }
 
-void FlopCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
-  grid_ = &grid;
-  launches_.emplace_back();
-  op_counts_.push_back(0);
-}
-
 void FlopCounter::observe(std::span<const TileOp> ops) {
-  Flops& flops = launches_.back();
-  for (const TileOp& op : ops) flops += flops_of(op, *grid_);
-  op_counts_.back() += static_cast<Index>(ops.size());
+  for (const TileOp& op : ops) counts() += flops_of(op, grid());
 }
 
-void FlopCounter::mark() {
-  marked_flops_.mark(launches_.back());
-  marked_op_counts_.mark(op_counts_.back());
-}
-
-void FlopCounter::repeat(Index times) {
-  marked_flops_.repeat(launches_.back(), times);
-  marked_op_counts_.repeat(op_counts_.back(), times);
+void WorkCounter::observe(std::span<const TileOp> ops) {
+  const auto count = [this](Work work, Index operations) {
+    counts()[static_cast<std::size_t>(work)] += operations;
+  };
+  for (const TileOp& op : ops) {
+    Index others = flops_of(op, grid()).non_matmul;
+    if (others == 0) continue;
+    if (op.kind == OpKind::running_max) {
+      const Index alphas = 2 * grid().shape(op.dest_tiles[0]).elems();  // exp(m_prev - m)
+      count(Work::statistics, alphas);
+      others -= alphas;
+    }
+    count(work_of(op), others);
+  }
 }
 
 }  // namespace attnscope

@@ -4,8 +4,8 @@
 /// far below that of a multiply-add.
 #pragma once
 
-#include <numeric>
-#include <vector>
+#include <array>
+#include <string_view>
 
 #include "reference/checked_count.h"
 #include "sim/ops/observer.h"
@@ -40,25 +40,49 @@ struct Flops {
 
 Flops flops_of(const TileOp& op, const TileGrid& grid);
 
-class FlopCounter : public CountingObserver {
+class FlopCounter : public LaunchCounter<Flops> {
  public:
-  void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
-  void mark() override;
-  void repeat(Index times) override;
+};
 
-  /// One entry a launch, in the order in which they ran.
-  const std::vector<Flops>& launches() const { return launches_; }
-  /// Tile operations of each launch, and of all.
-  const std::vector<Index>& op_counts() const { return op_counts_; }
-  Index op_count() const { return std::accumulate(op_counts_.begin(), op_counts_.end(), Index{0}); }
+/// Counts tile operations.
+class OpCounter : public LaunchCounter<Index> {
+ public:
+  void observe(std::span<const TileOp> ops) override { counts() += std::ssize(ops); }
+};
 
- private:
-  const TileGrid* grid_ = nullptr;
-  std::vector<Flops> launches_;
-  std::vector<Index> op_counts_;
-  MarkedCounts<Flops> marked_flops_;
-  MarkedCounts<Index> marked_op_counts_;
+/// The purpose of an operation that is not a matrix product.
+enum class Work : std::uint8_t {
+  scale,             ///< scaling S
+  scale_gradients,   ///< scaling the addends of dQ and dK, or dS
+  score_function,    ///< steps on S and P besides scale, mask and softmax
+  row_max,           ///< maxima over the scores
+  exp,               ///< exponentials of the scores
+  row_sum,           ///< sums over P
+  rescale_scores,    ///< flash1: P~ brought to the common maximum
+  divide_scores,     ///< P / l
+  rescale_output,    ///< O brought to a new maximum
+  divide_output,     ///< O / l
+  statistics,        ///< one number per row: m, l, alpha, beta, LSE
+  row_dot,           ///< D = rowsum(dO * O), or rowsum(P * dP)
+  softmax_gradient,  ///< dS = P (dP - D)
+  sums,              ///< adding gradients up
+};
+inline constexpr int kWorkCount = 14;
+
+constexpr std::array<std::string_view, kWorkCount> enum_names(Work) {
+  return split_names<kWorkCount>(
+      "scale S, scale gradients, score function, row maxima, exp, row sums, rescale P~, P / l, "
+      "rescale O, O / l, one number a row, D: row dot, softmax gradient, adding gradients");
+}
+
+using WorkFlops = std::array<Index, kWorkCount>;
+
+/// Counts the operations outside matrix products by purpose: the papers' argument about rescaling,
+/// in numbers.
+class WorkCounter : public LaunchCounter<WorkFlops> {
+ public:
+  void observe(std::span<const TileOp> ops) override;
 };
 
 }  // namespace attnscope

@@ -31,8 +31,7 @@ void HbmFootprint::observe(std::span<const TileOp> ops) {
 
 Index HbmFootprint::peak_bytes(const AttentionProblem& problem) const {
   Index total = 0;
-  for (int index = 0; index < kTensorCount; ++index) {
-    const auto tensor = static_cast<Tensor>(index);
+  for (const Tensor tensor : kTensors) {
     if (tensor == Tensor::dS && touches(Tensor::dP)) continue;  // overwrites dP
     if (!touches(tensor)) continue;
     total = checked_sum(total, whole_tensor_bytes(tensor, problem, splits_));

@@ -54,8 +54,7 @@ void NumericExecutor::begin_head(Index batch, Index head,
   batch_ = batch;
   head_ = head;
   const bool new_group = head % problem_.heads_per_kv_head() == 0;
-  for (int index = 0; index < kTensorCount; ++index) {
-    const auto tensor = static_cast<Tensor>(index);
+  for (const Tensor tensor : kTensors) {
     const bool of_group = layout_of(tensor) == TensorLayout::group_key_by_d;
     if (new_group || !of_group) hbm(tensor).resize(0, 0);
   }

@@ -27,18 +27,12 @@ void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tenso
   bytes += {0, moved, op.kind == OpKind::atomic_add ? moved : 0};
 }
 
-void TrafficCounter::begin_launch(std::string_view name, const TileGrid& grid) {
-  grid_ = &grid;
-  launches_.push_back({std::string(name), {}});
-}
-
 void TrafficCounter::observe(std::span<const TileOp> ops) {
-  BytesByTensor& by_tensor = launches_.back().by_tensor;
   for (const TileOp& op : ops) {
     if (op.kind == OpKind::load) {
-      of(by_tensor, op.source_tiles[0].tensor) += {moved_bytes(op, *grid_), 0, 0};
+      of(counts(), op.source_tiles[0].tensor) += {moved_bytes(op, grid()), 0, 0};
     } else if (op.moves_bytes()) {
-      count_write(op, *grid_, by_tensor);
+      count_write(op, grid(), counts());
     }
   }
 }

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string>
-#include <vector>
 
 #include "reference/checked_count.h"
 #include "sim/ops/observer.h"
@@ -52,25 +50,9 @@ Index moved_bytes(const TileOp& op, const TileGrid& grid);
 /// written and, separately, as added atomically.
 void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
-class TrafficCounter : public CountingObserver {
+class TrafficCounter : public LaunchCounter<BytesByTensor> {
  public:
-  struct LaunchTraffic {
-    std::string name;
-    BytesByTensor by_tensor{};
-  };
-
-  void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
-  void mark() override { marks_.mark(launches_.back().by_tensor); }
-  void repeat(Index times) override { marks_.repeat(launches_.back().by_tensor, times); }
-
-  /// One entry a launch, in the order in which they ran.
-  const std::vector<LaunchTraffic>& launches() const { return launches_; }
-
- private:
-  const TileGrid* grid_ = nullptr;
-  std::vector<LaunchTraffic> launches_;
-  MarkedCounts<BytesByTensor> marks_;
 };
 
 }  // namespace attnscope

@@ -71,4 +71,28 @@ class MarkedCounts {
   std::vector<Counts> marks_;
 };
 
+/// A counting observer with sums for each launch; `Counts` as in MarkedCounts.
+template <typename Counts>
+class LaunchCounter : public CountingObserver {
+ public:
+  void begin_launch(std::string_view /*name*/, const TileGrid& grid) override {
+    grid_ = &grid;
+    launches_.emplace_back();
+  }
+  void mark() override { marks_.mark(launches_.back()); }
+  void repeat(Index times) override { marks_.repeat(launches_.back(), times); }
+
+  /// One entry a launch, in the order in which they ran.
+  const std::vector<Counts>& launches() const { return launches_; }
+
+ protected:
+  const TileGrid& grid() const { return *grid_; }
+  Counts& counts() { return launches_.back(); }
+
+ private:
+  const TileGrid* grid_ = nullptr;
+  std::vector<Counts> launches_;
+  MarkedCounts<Counts> marks_;
+};
+
 }  // namespace attnscope

@@ -101,8 +101,7 @@ std::string why_flash2_moves_more(const std::vector<FusionStep>& steps, const Ti
 
 Bytes statistics_of(const BytesByTensor& by_tensor) {
   Bytes bytes;
-  for (int index = 0; index < kTensorCount; ++index) {
-    const auto tensor = static_cast<Tensor>(index);
+  for (const Tensor tensor : kTensors) {
     if (layout_of(tensor) != TensorLayout::query_by_one) continue;
     bytes.read_bytes += of(by_tensor, tensor).read_bytes;
     bytes.write_bytes += of(by_tensor, tensor).write_bytes;

@@ -39,8 +39,7 @@ HbmFootprint footprint_of(const AttentionChoice& choice, const AttentionProblem&
 template <typename Counts>
 Index bytes_where(const AttentionProblem& problem, Counts counts) {
   Index bytes = 0;
-  for (int index = 0; index < kTensorCount; ++index) {
-    const auto tensor = static_cast<Tensor>(index);
+  for (const Tensor tensor : kTensors) {
     if (counts(tensor)) bytes += whole_tensor_bytes(tensor, problem);
   }
   return bytes;

@@ -1,10 +1,7 @@
 /// Counts besides bytes: matrix products and all other floating-point operations, by purpose.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "sim/observers/work_counter.h"
+#include "sim/observers/flop_counter.h"
 #include "sim/simulation.h"
 
 namespace attnscope {

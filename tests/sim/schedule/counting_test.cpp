@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "reference/sequences.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
 #include "sim/observers/occupancy.h"
-#include "sim/observers/work_counter.h"
 #include "tests/support/listed_block_mask.h"
 #include "tests/support/model_request.h"
 
@@ -20,6 +20,7 @@ namespace {
 struct Counters {
   TrafficCounter traffic;
   FlopCounter flops;
+  OpCounter ops;
   WorkCounter work;
   HbmFootprint footprint;
   OccupancyObserver occupancy;
@@ -27,8 +28,8 @@ struct Counters {
   WarpCounter sliced_k{{WarpPartition::sliced_k, 4}};
 
   /// Every repetition is counted at once.
-  std::array<CountingObserver*, 5> sums() {
-    return {&traffic, &flops, &work, &footprint, &occupancy};
+  std::array<CountingObserver*, 6> sums() {
+    return {&traffic, &flops, &ops, &work, &footprint, &occupancy};
   }
   /// Only once the pending hazards repeat.
   std::array<CountingObserver*, 2> warps() { return {&split_q, &sliced_k}; }
@@ -38,9 +39,9 @@ void expect_equal(const Counters& counted, const Counters& walked, const Pass& p
                   const AttentionProblem& problem) {
   for (std::size_t n = 0; n < pass.launches.size(); ++n) {
     SCOPED_TRACE(pass.launches[n].name);
-    EXPECT_EQ(counted.flops.op_counts()[n], walked.flops.op_counts()[n]);
+    EXPECT_EQ(counted.ops.launches()[n], walked.ops.launches()[n]);
     EXPECT_EQ(counted.flops.launches()[n], walked.flops.launches()[n]);
-    EXPECT_EQ(counted.traffic.launches()[n].by_tensor, walked.traffic.launches()[n].by_tensor);
+    EXPECT_EQ(counted.traffic.launches()[n], walked.traffic.launches()[n]);
     EXPECT_EQ(counted.work.launches()[n], walked.work.launches()[n]);
     EXPECT_EQ(counted.split_q.launches()[n], walked.split_q.launches()[n]);
     EXPECT_EQ(counted.sliced_k.launches()[n], walked.sliced_k.launches()[n]);
@@ -233,12 +234,14 @@ TEST(Counting, OfAWholeProblemEqualsTheWalkOverEveryHead) {
     const Pass pass = make_pass(*find_algorithm(request.algorithm), request.pass, options);
     TrafficCounter traffic;
     FlopCounter flops;
-    Observer* const observers[] = {&traffic, &flops};
+    OpCounter ops;
+    Observer* const observers[] = {&traffic, &flops, &ops};
     run_all_heads(pass, {run.value().problem, run.value().tiling, options, {}}, observers);
-    EXPECT_EQ(report.value().tile_ops, flops.op_count()) << drawn;
+    EXPECT_EQ(report.value().tile_ops, std::reduce(ops.launches().begin(), ops.launches().end()))
+        << drawn;
     for (std::size_t n = 0; n < pass.launches.size(); ++n) {
       const LaunchReport& launch = report.value().launches[n];
-      EXPECT_EQ(launch.by_tensor, traffic.launches()[n].by_tensor) << drawn << launch.name;
+      EXPECT_EQ(launch.by_tensor, traffic.launches()[n]) << drawn << launch.name;
       EXPECT_EQ(launch.flops, flops.launches()[n]) << drawn << launch.name;
     }
     ++total;
