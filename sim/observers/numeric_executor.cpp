@@ -175,10 +175,9 @@ void NumericExecutor::set_hidden(const Tile& tile, double value) {
   }
 }
 
-/// element = f(element, query, key) for every element of a tile of the scores.
+/// f(values(r, c), query, key) for every element of a tile of the scores.
 template <typename F>
-void NumericExecutor::update_by_key(const Tile& tile, F f) {
-  RowMatrix& values = update(tile);
+RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const {
   const Index row_begin = grid_->row_begin(tile.i);
   const Index col_begin = grid_->col_begin(tile.j);
   for (Eigen::Index r = 0; r < values.rows(); ++r) {
@@ -186,45 +185,36 @@ void NumericExecutor::update_by_key(const Tile& tile, F f) {
       values(r, c) = f(values(r, c), row_begin + r, col_begin + c);
     }
   }
+  return values;
 }
 
-/// Steps of the score function.
-void NumericExecutor::execute_score_step(const TileOp& op) {
+/// What a step of the score function leaves in its destination.
+RowMatrix NumericExecutor::score_step_result(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
+  const double cap = problem_.score.soft_cap.value_or(0.0);
+  const auto factor = [this](Index query, Index key) {
+    return problem_.dropout_factor(batch_, head_, query, key);
+  };
   switch (op.kind) {
-    case OpKind::soft_cap: {
-      const double cap = *problem_.score.soft_cap;
-      RowMatrix& S = update(dest);
-      S = S.unaryExpr([cap](double x) { return cap * std::tanh(x / cap); });
-      break;
-    }
-    case OpKind::soft_cap_slope: {
-      const double cap = *problem_.score.soft_cap;
-      const RowMatrix S = read(op.source_tiles[0]);
-      write(dest) = S.unaryExpr([cap](double x) { return 1.0 - (x / cap) * (x / cap); });
-      break;
-    }
+    case OpKind::soft_cap:
+      return read(dest).unaryExpr([cap](double x) { return cap * std::tanh(x / cap); });
+    case OpKind::soft_cap_slope:
+      return read(op.source_tiles[0]).unaryExpr([cap](double x) {
+        return 1.0 - (x / cap) * (x / cap);
+      });
     case OpKind::alibi:
-      update_by_key(dest, [this](double x, Index query, Index key) {
+      return by_key(read(dest), dest, [this](double x, Index query, Index key) {
         return x + problem_.alibi_bias(head_, query, key);
       });
-      break;
-    case OpKind::dropout: {
-      const RowMatrix source = read(op.source_tiles[0]);
-      write(dest) = source;
-      update_by_key(dest, [this](double x, Index query, Index key) {
-        return x * problem_.dropout_factor(batch_, head_, query, key);
-      });
-      break;
-    }
+    case OpKind::dropout:
+      return by_key(read(op.source_tiles[0]), dest,
+                    [&](double x, Index query, Index key) { return x * factor(query, key); });
     case OpKind::dropout_factors:
-      write(dest).setOnes();
-      update_by_key(dest, [this](double, Index query, Index key) {
-        return problem_.dropout_factor(batch_, head_, query, key);
-      });
-      break;
+      return by_key(write(dest), dest,
+                    [&](double, Index query, Index key) { return factor(query, key); });
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a step of the score function");
+      return {};
   }
 }
 
@@ -339,7 +329,7 @@ void NumericExecutor::execute(const TileOp& op) {
     case OpKind::alibi:
     case OpKind::dropout:
     case OpKind::dropout_factors:
-      execute_score_step(op);
+      write(dest) = score_step_result(op);
       break;
     default:
       if (op.is_matrix_product()) {

@@ -64,8 +64,8 @@ class NumericExecutor : public Observer {
   void load(const TileOp& op);
   void store(const TileOp& op);
   template <typename F>
-  void update_by_key(const Tile& tile, F f);
-  void execute_score_step(const TileOp& op);
+  RowMatrix by_key(RowMatrix values, const Tile& tile, F f) const;
+  RowMatrix score_step_result(const TileOp& op);
   /// Sets the elements whose keys the mask hides.
   void set_hidden(const Tile& tile, double value);
   void running_max(const TileOp& op);
