@@ -1,4 +1,4 @@
-/// A panel: one class, one file in app/panels/, one line in app/panels/make_panels.cpp.
+/// A panel: one function, one file in app/panels/, one line in app/panels/make_panels.cpp.
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
 /// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -44,31 +44,28 @@ struct PanelContext : draw::Canvas {
   bool presenter = false;
 };
 
-class Panel {
- public:
-  virtual ~Panel() = default;
-
+struct Panel {
   /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
-  virtual std::string_view name() const = 0;
-  virtual Slot slot() const = 0;
+  std::string_view name;
+  std::string_view title;  ///< its heading while there is no run
+  Slot slot;
+  /// Draws one frame of a snapshot with a run. Called inside an ImGui child window that covers
+  /// `context.rect` and clips to it, with the cursor at its upper left corner: ImGui widgets and
+  /// the window's draw list both work.
+  std::function<void(const Snapshot& snapshot, ViewState& view, const PanelContext& context)>
+      draw_run;
   /// False while another panel of the same slot is chosen instead.
-  virtual bool shown(const ViewState& /*view*/) const { return true; }
-  /// Draws one frame. Called inside an ImGui child window that covers `context.rect` and clips to
-  /// it, with the cursor at its upper left corner: ImGui widgets and the window's draw list both
-  /// work.
-  virtual void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) = 0;
+  std::function<bool(const ViewState&)> shown = [](const ViewState&) { return true; };
   /// Whether the panel has background work in progress, which will change the picture.
-  virtual bool busy() const { return false; }
+  std::function<bool()> busy = [] { return false; };
+
+  /// Draws the run, or the title and the reason why there is none.
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) const;
 };
 
-using Panels = std::vector<std::unique_ptr<Panel>>;
+using Panels = std::vector<Panel>;
 
 /// Every panel of the app, in drawing order. Defined in app/panels/make_panels.cpp.
 Panels make_panels();
-
-/// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
-/// empty). Returns the rest of the rectangle below it, without the card's padding.
-Rect draw_panel_header(const PanelContext& context, std::string_view title,
-                       std::string_view subtitle, std::string_view note);
 
 }  // namespace attnscope::app

@@ -272,19 +272,16 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
                     at.x - plot.min.x, draw::Align::right);
 }
 
-class ChartsPanel final : public Panel {
+class ChartsPanel {
  public:
-  std::string_view name() const override { return "charts"; }
-  Slot slot() const override { return Slot::charts; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-  bool busy() const override { return jobs_.busy(); }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
+  bool busy() const { return jobs_.busy(); }
 
  private:
   ChartJobs jobs_;
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& place) {
-  if (!has_run(snapshot, place, "CHARTS")) return;
   Fonts fonts = place.fonts;
   if (view.large_chart) fonts.small = fonts.ui;  // there is room for larger letters
   const float scale = place.scale * (view.large_chart ? 1.25f : 1.0f);
@@ -316,8 +313,11 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
 }  // namespace
 
-std::unique_ptr<Panel> make_charts_panel() {
-  return std::make_unique<ChartsPanel>();
+Panel make_charts_panel() {
+  const auto state = std::make_shared<ChartsPanel>();
+  Panel panel{"charts", "CHARTS", Slot::charts, std::bind_front(&ChartsPanel::draw, state)};
+  panel.busy = std::bind_front(&ChartsPanel::busy, state);
+  return panel;
 }
 
 }  // namespace attnscope::app

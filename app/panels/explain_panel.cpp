@@ -132,18 +132,15 @@ void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext&
   view.draw(context, rect, source, launch.pseudo_code, line);
 }
 
-class ExplainPanel final : public Panel {
+class ExplainPanel {
  public:
-  std::string_view name() const override { return "explain"; }
-  Slot slot() const override { return Slot::explain; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
 
  private:
   SourceView source_;
 };
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "WHAT AND WHY")) return;
   const Fonts& fonts = context.fonts;
   const Theme& theme = context.theme;
   const RunInfo& run = *snapshot.run;
@@ -184,8 +181,9 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
 
 }  // namespace
 
-std::unique_ptr<Panel> make_explain_panel() {
-  return std::make_unique<ExplainPanel>();
+Panel make_explain_panel() {
+  const auto state = std::make_shared<ExplainPanel>();
+  return {"explain", "WHAT AND WHY", Slot::explain, std::bind_front(&ExplainPanel::draw, state)};
 }
 
 }  // namespace attnscope::app

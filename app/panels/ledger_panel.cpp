@@ -312,14 +312,12 @@ void draw_footer(const Table& table, const Rect& rect) {
   }
 }
 
-class LedgerPanel final : public Panel {
+class LedgerPanel {
  public:
   explicit LedgerPanel(MakeLedgerBasis make_basis) : make_basis_(std::move(make_basis)) {}
 
-  std::string_view name() const override { return "ledger"; }
-  Slot slot() const override { return Slot::ledger; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-  bool busy() const override { return basis_.busy(); }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
+  bool busy() const { return basis_.busy(); }
 
  private:
   /// The key of the basis: a different run or measurement needs a new one.
@@ -354,7 +352,6 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "LEDGER")) return;
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
   const ShownHead head = shown_head(snapshot.run->problem(), view);
@@ -393,8 +390,11 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
 }  // namespace
 
-std::unique_ptr<Panel> make_ledger_panel(MakeLedgerBasis make_basis) {
-  return std::make_unique<LedgerPanel>(std::move(make_basis));
+Panel make_ledger_panel(MakeLedgerBasis make_basis) {
+  const auto state = std::make_shared<LedgerPanel>(std::move(make_basis));
+  Panel panel{"ledger", "LEDGER", Slot::ledger, std::bind_front(&LedgerPanel::draw, state)};
+  panel.busy = std::bind_front(&LedgerPanel::busy, state);
+  return panel;
 }
 
 }  // namespace attnscope::app

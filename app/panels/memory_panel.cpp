@@ -120,16 +120,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   if (next) put_label(*next, playing ? "" : "next: ", "memory.label.next");
 }
 
-class MemoryPanel final : public Panel {
- public:
-  std::string_view name() const override { return "memory"; }
-  Slot slot() const override { return Slot::memory; }
-  bool shown(const ViewState& view) const override { return view.memory_tab == MemoryTab::memory; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-};
-
-void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "MEMORY")) return;
+void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
   const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
   const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
@@ -159,8 +150,10 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
 }  // namespace
 
-std::unique_ptr<Panel> make_memory_panel() {
-  return std::make_unique<MemoryPanel>();
+Panel make_memory_panel() {
+  Panel panel{"memory", "MEMORY", Slot::memory, draw_memory};
+  panel.shown = [](const ViewState& view) { return view.memory_tab == MemoryTab::memory; };
+  return panel;
 }
 
 }  // namespace attnscope::app

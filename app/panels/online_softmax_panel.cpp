@@ -151,17 +151,7 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   }
 }
 
-class OnlineSoftmaxPanel final : public Panel {
- public:
-  std::string_view name() const override { return "online_softmax"; }
-  Slot slot() const override { return Slot::online_softmax; }
-  bool shown(const ViewState& view) const override { return view.softmax_tab == SoftmaxTab::row; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-};
-
-void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
-                              const PanelContext& context) {
-  if (!has_run(snapshot, context, "ONLINE SOFTMAX")) return;
+void draw_online_softmax(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const Fonts& fonts = context.fonts;
   const RowView row = row_view(snapshot, view);
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), row.note);
@@ -192,8 +182,10 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
 
 }  // namespace
 
-std::unique_ptr<Panel> make_online_softmax_panel() {
-  return std::make_unique<OnlineSoftmaxPanel>();
+Panel make_online_softmax_panel() {
+  Panel panel{"online_softmax", "ONLINE SOFTMAX", Slot::online_softmax, draw_online_softmax};
+  panel.shown = [](const ViewState& view) { return view.softmax_tab == SoftmaxTab::row; };
+  return panel;
 }
 
 }  // namespace attnscope::app

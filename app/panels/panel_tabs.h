@@ -8,6 +8,11 @@
 
 namespace attnscope::app {
 
+/// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
+/// empty). Returns the rest of the rectangle below it, without the card's padding.
+Rect draw_panel_header(const PanelContext& context, std::string_view title,
+                       std::string_view subtitle, std::string_view note);
+
 /// The heading of a panel with choices at its right end, the chosen one highlighted; the subtitle
 /// is cut before them. Returns the current choice and the room below. Named rectangles:
 /// "PANEL.tab.LABEL".

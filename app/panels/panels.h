@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "app/panel.h"
@@ -11,37 +10,37 @@
 namespace attnscope::app {
 
 /// The contents of SRAM and HBM, and the transfers of the last and the next operation between them.
-std::unique_ptr<Panel> make_memory_panel();
+Panel make_memory_panel();
 
 /// The warps of the thread block: the part of the current operation's tiles in each, and the bytes
 /// exchanged through shared memory, split-Q beside sliced-K.
-std::unique_ptr<Panel> make_warps_panel();
+Panel make_warps_panel();
 
 /// The grid of score tiles: the state of each, and their values.
-std::unique_ptr<Panel> make_scores_panel();
+Panel make_scores_panel();
 
 /// The running softmax of the chosen query row: formulas, live numbers, results.
-std::unique_ptr<Panel> make_online_softmax_panel();
+Panel make_online_softmax_panel();
 
 /// Why the softmax is online: the naive one, which overflows, beside the safe and the online one,
 /// on the chosen query row, with every operation rounded.
-std::unique_ptr<Panel> make_why_online_panel();
+Panel make_why_online_panel();
 
 /// What the last operation did and why: the pseudo-code with its line highlighted, or the CUDA
 /// source of its kernel, and one sentence each.
-std::unique_ptr<Panel> make_explain_panel();
+Panel make_explain_panel();
 
 /// Bytes by tensor and direction: modelled, by closed form, recorded or measured, and the gap.
 /// make_ledger_basis(), or a test's replacement, runs in the background.
 using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<MeasuredRun>)>;
-std::unique_ptr<Panel> make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
+Panel make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 
 /// What each thread block of the shown head does, operation by operation: an order, not time. Or
 /// the SM and time of each block, modelled above recorded.
-std::unique_ptr<Panel> make_timeline_panel();
+Panel make_timeline_panel();
 
 /// Charts, counted in the background: bytes, time, memory and error against N, the IO theorems
 /// beside the counts, fusion step by step, memory of whole models.
-std::unique_ptr<Panel> make_charts_panel();
+Panel make_charts_panel();
 
 }  // namespace attnscope::app

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/draw/format.h"
+#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/softmax_terms.h"
@@ -123,11 +124,9 @@ Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, st
   return {rest, {}};
 }
 
-class ScoresPanel final : public Panel {
+class ScoresPanel {
  public:
-  std::string_view name() const override { return "scores"; }
-  Slot slot() const override { return Slot::scores; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
 
  private:
   std::shared_ptr<const RunInfo> cells_of_;
@@ -135,7 +134,6 @@ class ScoresPanel final : public Panel {
 };
 
 void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "SCORES")) return;
   const RunInfo& run = *snapshot.run;
   if (cells_of_ != snapshot.run) cells_ = ScoreCells(run);
   cells_of_ = snapshot.run;
@@ -180,8 +178,9 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
 }  // namespace
 
-std::unique_ptr<Panel> make_scores_panel() {
-  return std::make_unique<ScoresPanel>();
+Panel make_scores_panel() {
+  const auto state = std::make_shared<ScoresPanel>();
+  return {"scores", "SCORES", Slot::scores, std::bind_front(&ScoresPanel::draw, state)};
 }
 
 }  // namespace attnscope::app

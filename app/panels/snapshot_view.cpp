@@ -57,19 +57,6 @@ bool is_stored(const Snapshot& snapshot, Index row, Index col) {
 
 }  // namespace
 
-bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title) {
-  if (snapshot.run != nullptr && snapshot.run->algorithm != nullptr) return true;
-  const Rect rest = draw_panel_header(context, title, {}, {});
-  if (snapshot.error) {
-    draw::wrapped_text(context, context.fonts.ui, rest.min, context.theme.error,
-                       words(*snapshot.error, Reader::screen), rest.width(), 4);
-  } else {
-    draw::text(context, context.fonts.ui, rest.min, context.theme.text_faint,
-               "Nothing to show yet");
-  }
-  return false;
-}
-
 const Launch& launch_of(const Snapshot& snapshot) {
   return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
 }

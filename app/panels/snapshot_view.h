@@ -11,9 +11,6 @@
 
 namespace attnscope::app {
 
-/// False when there is nothing to draw; then shows the reason in the panel's rectangle.
-bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
-
 /// The launch of the snapshot's operation.
 const Launch& launch_of(const Snapshot& snapshot);
 

@@ -116,12 +116,10 @@ void point_at(const Snapshot& snapshot, const PanelContext& context, const Lane&
   }
 }
 
-class TimelinePanel final : public Panel {
+class TimelinePanel {
  public:
-  std::string_view name() const override { return "timeline"; }
-  Slot slot() const override { return Slot::timeline; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-  bool busy() const override { return sm_timeline_.busy(); }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
+  bool busy() const { return sm_timeline_.busy(); }
 
  private:
   TimelineLanes lanes_;
@@ -129,7 +127,6 @@ class TimelinePanel final : public Panel {
 };
 
 void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "TIMELINE")) return;
   const RunInfo& run = *snapshot.run;
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
   const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
@@ -183,8 +180,11 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
 
 }  // namespace
 
-std::unique_ptr<Panel> make_timeline_panel() {
-  return std::make_unique<TimelinePanel>();
+Panel make_timeline_panel() {
+  const auto state = std::make_shared<TimelinePanel>();
+  Panel panel{"timeline", "TIMELINE", Slot::timeline, std::bind_front(&TimelinePanel::draw, state)};
+  panel.busy = std::bind_front(&TimelinePanel::busy, state);
+  return panel;
 }
 
 }  // namespace attnscope::app

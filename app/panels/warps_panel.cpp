@@ -219,16 +219,7 @@ Heights choose_heights(const PanelContext& context, std::size_t line_count, int 
   return heights;
 }
 
-class WarpsPanel final : public Panel {
- public:
-  std::string_view name() const override { return "warps"; }
-  Slot slot() const override { return Slot::memory; }
-  bool shown(const ViewState& view) const override { return view.memory_tab == MemoryTab::warps; }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-};
-
-void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "WARPS")) return;
+void draw_warps(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
   Rect rest = draw_memory_tabs(context, view, "modelled · a thread block of 4 warps");
   if (!run.algorithm->warps) {
@@ -285,8 +276,10 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
 
 }  // namespace
 
-std::unique_ptr<Panel> make_warps_panel() {
-  return std::make_unique<WarpsPanel>();
+Panel make_warps_panel() {
+  Panel panel{"warps", "WARPS", Slot::memory, draw_warps};
+  panel.shown = [](const ViewState& view) { return view.memory_tab == MemoryTab::warps; };
+  return panel;
 }
 
 }  // namespace attnscope::app

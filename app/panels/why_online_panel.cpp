@@ -164,18 +164,7 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
   }
 }
 
-class WhyOnlinePanel final : public Panel {
- public:
-  std::string_view name() const override { return "why_online"; }
-  Slot slot() const override { return Slot::online_softmax; }
-  bool shown(const ViewState& view) const override {
-    return view.softmax_tab == SoftmaxTab::why_online;
-  }
-  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
-};
-
-void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "WHY ONLINE")) return;
+void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const SoftmaxMethods* methods = snapshot.softmax_methods.get();
   const std::string note =
       methods != nullptr
@@ -213,8 +202,10 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
 
 }  // namespace
 
-std::unique_ptr<Panel> make_why_online_panel() {
-  return std::make_unique<WhyOnlinePanel>();
+Panel make_why_online_panel() {
+  Panel panel{"why_online", "WHY ONLINE", Slot::online_softmax, draw_why_online};
+  panel.shown = [](const ViewState& view) { return view.softmax_tab == SoftmaxTab::why_online; };
+  return panel;
 }
 
 }  // namespace attnscope::app

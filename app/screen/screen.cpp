@@ -92,10 +92,10 @@ void draw_notice(const Frame& frame, const Rect& transport) {
 }
 
 /// One panel in a separate ImGui window, clipped to its place.
-void draw_panel(const Frame& frame, Panel& panel, const Rect& rect, const Snapshot& snapshot,
+void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const Snapshot& snapshot,
                 NamedRects& rects) {
   App& app = frame.app;
-  const std::string name(panel.name());
+  const std::string name(panel.name);
   ImGui::SetCursorScreenPos(rect.min);
   ImGui::BeginChild(
       name.c_str(), {rect.width(), rect.height()}, false,
@@ -128,18 +128,18 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 
 bool Screen::busy() const {
   return top_bar_.busy() || std::ranges::any_of(panels_, [this](const auto& panel) {
-           return shown_.contains(panel->slot()) && panel->busy();
+           return shown_.contains(panel.slot) && panel.busy();
          });
 }
 
 void Screen::draw_panels(const Frame& frame, const Panels& panels,
                          const std::map<Slot, Rect>& places, const Snapshot& snapshot,
                          NamedRects& rects) {
-  for (const auto& panel : panels) {
-    const auto place = places.find(panel->slot());
-    if (place == places.end() || !panel->shown(frame.app.view)) continue;
-    draw_panel(frame, *panel, place->second, snapshot, rects);
-    shown_.insert(panel->slot());
+  for (const Panel& panel : panels) {
+    const auto place = places.find(panel.slot);
+    if (place == places.end() || !panel.shown(frame.app.view)) continue;
+    draw_panel(frame, panel, place->second, snapshot, rects);
+    shown_.insert(panel.slot);
   }
 }
 
@@ -163,7 +163,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
   std::set<Slot> present;
-  for (const auto& panel : panels_) present.insert(panel->slot());
+  for (const Panel& panel : panels_) present.insert(panel.slot);
   Layout layout = app.view.large_chart
                       ? layout_alone(display.x, display.y, scales, Slot::charts)
                       : layout_screen(display.x, display.y, scales, present, app.view.presenter);

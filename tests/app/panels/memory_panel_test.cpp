@@ -47,7 +47,7 @@ void check_hbm(const Snapshot& snapshot, ImVec2 size) {
   HeadlessImGui imgui(size.x, size.y, scales.layout, scales.font);
   Surroundings around;
   const auto panel = make_memory_panel();
-  draw_panel(imgui, *panel, snapshot, place, scales, false, around);
+  draw_panel(imgui, panel, snapshot, place, scales, false, around);
   EXPECT_EQ(imgui.letters_outside(place), 0);
   EXPECT_EQ(imgui.letters_on_letters(), 0);
 
@@ -125,7 +125,7 @@ TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
     for (int step = -1; step < 60; ++step) {
       const Snapshot snapshot = test::sample_snapshot(*run, (step + 1) / steps);
       Surroundings around;
-      test::draw_frame(imgui, *panel, snapshot, layout.panels.at(Slot::memory), scales, false,
+      test::draw_frame(imgui, panel, snapshot, layout.panels.at(Slot::memory), scales, false,
                        around);
       std::set<std::string> expected;
       for (const Tile& source : snapshot.op.sources()) {
@@ -177,7 +177,7 @@ TEST(MemoryPanel, OnAProjectorCoversNoArrowByALabel) {
       for (Index step = -1; step < std::min<Index>(steps, 120); ++step) {
         Surroundings around;
         const double fraction = static_cast<double>(step + 1) / static_cast<double>(steps);
-        test::draw_frame(imgui, *panel, test::sample_snapshot(*run, fraction),
+        test::draw_frame(imgui, panel, test::sample_snapshot(*run, fraction),
                          layout.panels.at(Slot::memory), scales, true, around);
         EXPECT_EQ(covered_arrows(around.rects), 0)
             << algorithm << " " << to_string(pass) << ", step " << step;

@@ -23,15 +23,15 @@ void point_at(std::string_view name, const Snapshot& snapshot, const std::string
   const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
   HeadlessImGui imgui(1600, 900);
   for (const auto& panel : make_panels()) {
-    if (panel->name() != name) continue;
-    const Rect rect = layout.panels.at(panel->slot());
-    draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
+    if (panel.name != name) continue;
+    const Rect rect = layout.panels.at(panel.slot);
+    draw_panel(imgui, panel, snapshot, rect, scales, false, result.around);
     const auto target = result.around.rects.find(rect_name);
     ASSERT_TRUE(target) << rect_name;
     const ImVec2 at{target->min.x + share.x * target->width(),
                     target->min.y + share.y * target->height()};
     click(imgui, at,
-          [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around); });
+          [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, result.around); });
   }
   result.commands = result.around.commands.take();
 }
@@ -126,7 +126,7 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
   std::vector<std::string> problems;
   const std::vector<MeasuredRun> recorded = load_shipped_recordings(problems);
   for (const auto& panel : make_panels()) {
-    if (panel->name() != "charts") continue;
+    if (panel.name != "charts") continue;
     for (const ChartTopic topic : chart_topics()) {
       for (const ChartChoice chart : charts_of(topic)) {
         for (const bool large : {false, true}) {
@@ -135,9 +135,9 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
           around.view.large_chart = large;
           around.measurements.recorded = recorded;
           const Rect rect = (large ? alone : layout).panels.at(Slot::charts);
-          draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
+          draw_panel(imgui, panel, snapshot, rect, scales, false, around);
           around.rects.clear();  // the frames before the chart was ready had no legend
-          test::draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
+          test::draw_frame(imgui, panel, snapshot, rect, scales, false, around);
           EXPECT_TRUE(around.rects.find("charts.legend")) << to_string(chart);
           EXPECT_TRUE(around.rects.find("charts.legend.whole"))
               << to_string(chart) << (large ? ", large" : "");

@@ -43,7 +43,7 @@ struct Surroundings {
 };
 
 /// Draws one frame of a panel.
-inline void draw_frame(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& snapshot,
+inline void draw_frame(HeadlessImGui& imgui, const app::Panel& panel, const Snapshot& snapshot,
                        const app::Rect& rect, const app::Scales& scales, bool presenter,
                        Surroundings& around) {
   imgui.frame(rect, [&] {
@@ -60,12 +60,12 @@ inline void draw_frame(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& 
 }
 
 /// Draws a few frames of a panel, and more until its own background work is done.
-inline void draw_panel(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& snapshot,
+inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snapshot& snapshot,
                        const app::Rect& rect, const app::Scales& scales, bool presenter,
                        Surroundings& around) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name() << " never gets ready";
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name << " never gets ready";
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
   }
 }
@@ -78,9 +78,9 @@ inline void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_vie
   const app::Scales scales = app::scales_for(size.x, size.y, 1.0f, true);
   const app::Layout layout = app::layout_screen(size.x, size.y, scales, kEverySlot, true);
   for (const auto& panel : app::make_panels()) {
-    if (panel->name() != name) continue;
-    const app::Rect place = rect.value_or(layout.panels.at(panel->slot()));
-    draw_panel(imgui, *panel, snapshot, place, scales, true, around);
+    if (panel.name != name) continue;
+    const app::Rect place = rect.value_or(layout.panels.at(panel.slot));
+    draw_panel(imgui, panel, snapshot, place, scales, true, around);
     EXPECT_EQ(imgui.letters_outside(place), 0);
     EXPECT_EQ(imgui.letters_on_letters(), 0);
   }

@@ -30,7 +30,7 @@ std::string copied_text(HeadlessImGui& imgui, std::string_view button, Surroundi
 }
 
 /// What "copy CSV" gives, after one frame or when the panel is ready.
-std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot,
+std::string copied_ledger(HeadlessImGui& imgui, const Panel& panel, const Snapshot& snapshot,
                           Surroundings& around) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
@@ -58,15 +58,15 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   Surroundings around;
   const Rect rect{{0, 0}, {600, 300}};
   const Scales scales = scales_for(1600, 900, 1.0f, false);
-  draw_panel(imgui, *panel, before, rect, scales, false, around);
-  const std::string old = copied_ledger(imgui, *panel, before, around);
+  draw_panel(imgui, panel, before, rect, scales, false, around);
+  const std::string old = copied_ledger(imgui, panel, before, around);
   EXPECT_NE(old.find("LSE written"), std::string::npos) << old;
 
-  EXPECT_EQ(copied_ledger(imgui, *panel, after, around), old);
-  EXPECT_TRUE(panel->busy());
+  EXPECT_EQ(copied_ledger(imgui, panel, after, around), old);
+  EXPECT_TRUE(panel.busy());
   release.set_value();
-  draw_panel(imgui, *panel, after, rect, scales, false, around);
-  EXPECT_NE(copied_ledger(imgui, *panel, after, around).find("l, m written"), std::string::npos);
+  draw_panel(imgui, panel, after, rect, scales, false, around);
+  EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
   EXPECT_EQ(on_this_thread, 0);
 }
 
@@ -83,10 +83,8 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   around.view.chart = ChartChoice::bytes;
   const auto copied = [&](const std::shared_ptr<const RunInfo>& run) {
     snapshot.run = run;
-    draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
-    const auto draw_once = [&] {
-      draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
-    };
+    draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+    const auto draw_once = [&] { draw_frame(imgui, panel, snapshot, rect, scales, false, around); };
     draw_once();
     return copied_text(imgui, "charts.copy", around, draw_once);
   };
@@ -112,21 +110,21 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const auto draw_once = [&] {
     around.rects.clear();
-    draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
+    draw_frame(imgui, panel, snapshot, rect, scales, false, around);
   };
   const auto press = [&] { click(imgui, around.rects.find("charts.cancel")->center(), draw_once); };
   do {
     draw_once();
-    ASSERT_TRUE(panel->busy()) << "the work was done before it could be given up";
+    ASSERT_TRUE(panel.busy()) << "the work was done before it could be given up";
   } while (!around.rects.find("charts.cancel"));
   press();
-  while (panel->busy()) draw_once();
+  while (panel.busy()) draw_once();
   for (int frame = 0; frame < 3; ++frame) draw_once();
-  EXPECT_FALSE(panel->busy());
+  EXPECT_FALSE(panel.busy());
   ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
   press();
   draw_once();
-  EXPECT_TRUE(panel->busy());
+  EXPECT_TRUE(panel.busy());
 }
 
 }  // namespace

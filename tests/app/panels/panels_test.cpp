@@ -26,12 +26,12 @@ void check_all(const Snapshot& snapshot, const std::string& what, const ViewStat
         layout_screen(screen.width, screen.height, scales, kEverySlot, screen.presenter);
     HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
     for (const auto& panel : make_panels()) {
-      const auto place = layout.panels.find(panel->slot());
+      const auto place = layout.panels.find(panel.slot);
       if (place == layout.panels.end()) continue;
-      SCOPED_TRACE(fmt::format("{}: {} at {}", what, panel->name(), screen.name));
+      SCOPED_TRACE(fmt::format("{}: {} at {}", what, panel.name, screen.name));
       Surroundings around;
       around.view = view;
-      draw_panel(imgui, *panel, snapshot, place->second, scales, screen.presenter, around);
+      draw_panel(imgui, panel, snapshot, place->second, scales, screen.presenter, around);
       EXPECT_GT(imgui.vertex_count(), 0);
       EXPECT_GT(imgui.letters().size(), 5U);
       EXPECT_EQ(imgui.letters_outside(place->second), 0);
@@ -51,7 +51,7 @@ void check_run(const SampleRequest& request, std::initializer_list<double> fract
 TEST(Panels, HaveNamesOfTheirOwnAndEverySlotShowsOne) {
   std::set<std::string_view> names;
   for (const auto& panel : make_panels()) {
-    EXPECT_TRUE(names.insert(panel->name()).second) << panel->name();
+    EXPECT_TRUE(names.insert(panel.name).second) << panel.name;
   }
   for (const MemoryTab memory : {MemoryTab::memory, MemoryTab::warps}) {
     for (const SoftmaxTab softmax : {SoftmaxTab::row, SoftmaxTab::why_online}) {
@@ -60,8 +60,8 @@ TEST(Panels, HaveNamesOfTheirOwnAndEverySlotShowsOne) {
       view.softmax_tab = softmax;
       std::set<Slot> slots;
       for (const auto& panel : make_panels()) {
-        if (!panel->shown(view)) continue;
-        EXPECT_TRUE(slots.insert(panel->slot()).second) << panel->name();
+        if (!panel.shown(view)) continue;
+        EXPECT_TRUE(slots.insert(panel.slot).second) << panel.name;
       }
       EXPECT_EQ(slots, kEverySlot);
     }
@@ -222,7 +222,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
           Surroundings around;
           around.view.chart = chart;
           around.view.large_chart = large;
-          draw_panel(imgui, *panel, snapshot, rect, scales, screen.presenter, around);
+          draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
           EXPECT_GT(imgui.letters().size(), 100U);
           EXPECT_EQ(imgui.letters_outside(rect), 0);
           EXPECT_LE(imgui.letters_on_letters(), 0);
@@ -245,7 +245,7 @@ TEST(Panels, StayWithinAFewThousandTrianglesAt64x64Tiles) {
   int vertices = 0;
   for (const auto& panel : make_panels()) {
     Surroundings around;
-    draw_panel(imgui, *panel, snapshot, layout.panels.at(panel->slot()), scales, false, around);
+    draw_panel(imgui, panel, snapshot, layout.panels.at(panel.slot), scales, false, around);
     vertices += imgui.vertex_count();
   }
   EXPECT_LT(vertices, 100'000);
@@ -269,7 +269,7 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
       const auto panel = make_timeline_panel();
       Surroundings around;
-      const auto draw = [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, around); };
+      const auto draw = [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, around); };
       draw();
       const auto tab = around.rects.find("timeline.tab.SMs");
       ASSERT_TRUE(tab);
