@@ -5,9 +5,9 @@
 #include <exception>
 #include <new>
 
-#include "app/own_inputs.h"
 #include "app/program.h"
 #include "app/report/interruption.h"
+#include "app/scene.h"
 
 namespace attnscope::app {
 

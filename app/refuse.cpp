@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/choice_rules.h"
-#include "app/own_inputs.h"
+#include "app/scene.h"
 #include "app/screen/text_presets.h"
 #include "app/step_simulator.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/own_inputs.h"
+#include "app/scene.h"
 #include "kernels/resolve.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"

@@ -1,4 +1,4 @@
-#include "app/own_inputs.h"
+#include "app/scene.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
