@@ -1,4 +1,4 @@
-#include "app/panels/slot_picture.h"
+#include "app/panels/sram_box.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/panels/sm_run.h"
+#include "app/panels/sm_timeline.h"
 
 #include <fmt/format.h>
 

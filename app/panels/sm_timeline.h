@@ -3,12 +3,86 @@
 /// a full description of the run.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "app/background_job.h"
 #include "app/panel.h"
-#include "app/panels/sm_run.h"
+#include "kernels/trace/kernel_trace.h"
+#include "sim/device/gpu_description.h"
+#include "sim/ops/tile_op.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
+
+/// One step of a thread block.
+struct SmStep {
+  std::string what;  ///< "load K_j", "S = Q_i K_j^T"
+  Tensor tensor = Tensor::Q;
+  bool waiting = false;
+  std::int32_t i = 0;
+  std::int32_t j = 0;
+  Index begin_ps = 0;
+  Index end_ps = 0;
+};
+
+struct SmBlock {
+  Index sm = 0;
+  Index slot = 0;  ///< which of the SM's resident blocks
+  Index batch = 0;
+  Index head = 0;
+  Index block = 0;  ///< within the head
+  Index begin_ps = 0;
+  Index end_ps = 0;
+  std::vector<SmStep> steps;
+};
+
+struct SmRun {
+  std::vector<SmBlock> blocks;
+  Index end_ps = 0;
+  Index slots = 1;  ///< largest number of blocks resident on one SM
+};
+
+/// One launch of one problem, modelled and recorded.
+struct SmRunPair {
+  KernelTrace trace;  ///< without the steps, which are in `recorded`
+  std::string name;   ///< of its file
+  SmRun modelled;     ///< lower bound from the datasheet of `gpu`
+  SmRun recorded;
+  std::string gpu;         ///< the modelled GPU: the trace's own
+  std::vector<Index> sms;  ///< SMs with blocks in either, ascending
+  bool same_run = false;   ///< as the one on the screen, on the same GPU
+};
+
+/// The key of the search for a recorded run.
+struct SmRunKey {
+  std::shared_ptr<const RunInfo> run;  ///< the one on the screen
+  PassKind pass = PassKind::forward;   ///< of it
+  bool other = false;  ///< if there is no trace of this run, one of another run is requested
+  bool operator==(const SmRunKey&) const = default;
+};
+
+/// The result: the trace of the run on the screen, or of another one on request, or the reason why
+/// there is none and the other one that exists.
+struct FoundSmRun {
+  std::optional<SmRunPair> pair;
+  std::string why_none;             ///< "No trace of this problem was recorded."
+  std::vector<std::string> offers;  ///< "N = 1,024, d = 64, ...": the other one, longest first
+};
+
+SmRun recorded_run(const KernelTrace& trace);
+
+/// The traced launch of the trace's problem by the model. The algorithm and the GPU must exist.
+Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu);
+
+/// Looks in assets/recordings/traces for the run, else for another one of the same algorithm and
+/// pass. unavailable when there is neither, or no description of the trace's GPU.
+Result<FoundSmRun> find_sm_run(const SmRunKey& key);
+
+/// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
+const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
 
 class SmTimeline {
  public:

@@ -9,7 +9,6 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
-#include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
 #include "reference/message_text.h"
 

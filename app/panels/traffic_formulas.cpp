@@ -1,4 +1,4 @@
-#include "app/panels/traffic_formulas.h"
+#include "app/panels/ledger_rows.h"
 
 #include <algorithm>
 

@@ -1,5 +1,4 @@
 /// Runs on SMs in time: the model's beside a recorded one.
-#include "app/panels/sm_run.h"
 
 #include <gtest/gtest.h>
 
