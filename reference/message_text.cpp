@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -143,6 +144,16 @@ std::string used_capacity_text(Index used_bytes, Index capacity_bytes) {
   const Unit unit = unit_for(capacity_bytes);
   return fmt::format("{} of {} {}", number_in(unit, used_bytes), number_in(unit, capacity_bytes),
                      unit.name);
+}
+
+Prefixed with_si_prefix(double value, double most, bool small) {
+  constexpr std::string_view kPrefixes[] = {"p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"};
+  std::size_t power = 4;
+  for (; std::abs(value) >= most && power + 1 < std::size(kPrefixes); ++power) value /= 1000.0;
+  for (; small && value != 0.0 && std::abs(value) < most / 1000.0 && power > 0; --power) {
+    value *= 1000.0;
+  }
+  return {value, kPrefixes[power]};
 }
 
 }  // namespace attnscope

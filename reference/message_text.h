@@ -43,4 +43,14 @@ std::string capacity_text(Index bytes);
 /// "98.05 of 256 KiB": what is used, in the unit of the capacity.
 std::string used_capacity_text(Index used_bytes, Index capacity_bytes);
 
+/// A value in a power of 1000, and that power's prefix: "p" to "E".
+struct Prefixed {
+  double value;
+  std::string_view prefix;
+};
+
+/// The power that leaves one to three digits before the point; `most` is the least value that
+/// rounds to 1000. Values below 1 stay as they are, or get a prefix if `small`.
+Prefixed with_si_prefix(double value, double most, bool small = false);
+
 }  // namespace attnscope

@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cmath>
+
+#include "reference/message_text.h"
 
 namespace attnscope::app::draw {
 
@@ -33,29 +34,15 @@ std::string format_count(Index value) {
 }
 
 std::string format_si(double value, const char* unit) {
-  constexpr std::array<const char*, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
-  std::size_t prefix = 0;
-  while (std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size()) {
-    value /= 1000.0;
-    ++prefix;
-  }
-  const std::string number = prefix == 0 ? fmt::format("{:.4g}", value) : three_digits(value);
-  return fmt::format("{} {}{}", number, kPrefixes[prefix], unit);
+  const auto [number, prefix] = with_si_prefix(value, 999.5);
+  return fmt::format("{} {}{}",
+                     prefix.empty() ? fmt::format("{:.4g}", number) : three_digits(number), prefix,
+                     unit);
 }
 
 std::string format_tick(double value, const char* unit) {
-  constexpr std::array<const char*, 11> kPrefixes{"p", "n", "µ", "m", "", "k",
-                                                  "M", "G", "T", "P", "E"};
-  std::size_t prefix = 4;
-  while (std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size()) {
-    value /= 1000.0;
-    ++prefix;
-  }
-  while (value != 0.0 && std::abs(value) < 0.9995 && prefix > 0) {
-    value *= 1000.0;
-    --prefix;
-  }
-  return fmt::format("{:.4g} {}{}", value, kPrefixes[prefix], unit);
+  const auto [number, prefix] = with_si_prefix(value, 999.5, /*small=*/true);
+  return fmt::format("{:.4g} {}{}", number, prefix, unit);
 }
 
 std::string format_bytes(double bytes, bool unit) {

@@ -14,6 +14,9 @@ std::string format_count(Index value);
 /// ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an exact number, for columns
 /// whose heading names it.
 std::string format_bytes(double bytes, bool unit = true);
+inline std::string format_bytes(Index bytes, bool unit = true) {
+  return format_bytes(static_cast<double>(bytes), unit);
+}
 
 /// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
 /// "poisoned".
@@ -27,6 +30,9 @@ std::string format_seconds(double seconds);
 
 /// Any quantity with an SI prefix: format_si(8.4e9, "FLOP") is "8.40 GFLOP".
 std::string format_si(double value, const char* unit);
+inline std::string format_si(Index value, const char* unit) {
+  return format_si(static_cast<double>(value), unit);
+}
 
 /// A round number on an axis, with an SI prefix: "100 GB", "1 ms".
 std::string format_tick(double value, const char* unit);

@@ -17,10 +17,6 @@ Colors colors_of(const Theme& theme) {
   return {tensor_color(theme, "Q"), tensor_color(theme, "K"), theme.text_faint};
 }
 
-std::string bytes_text(Index bytes) {
-  return draw::format_bytes(static_cast<double>(bytes));
-}
-
 /// The bytes of a launch without tensors of one number per row.
 Bytes matrices_of(const LaunchReport& launch) {
   const Bytes statistics = statistics_of(launch.by_tensor);
@@ -32,12 +28,12 @@ Bytes matrices_of(const LaunchReport& launch) {
 std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
   std::string lines;
   for (const SimulationReport* report : {&step.forward, &step.backward}) {
-    lines +=
-        fmt::format("\n{}: {}", to_string(report->run.pass()), bytes_text(report->paper.total()));
+    lines += fmt::format("\n{}: {}", to_string(report->run.pass()),
+                         draw::format_bytes(report->paper.total()));
     for (const LaunchReport& launch : report->launches) {
       lines += fmt::format("\n   {} {}: {} read, {} written", &launch == pointed ? "›" : "·",
-                           launch_words(launch.name), bytes_text(launch.paper.read_bytes),
-                           bytes_text(launch.paper.write_bytes));
+                           launch_words(launch.name), draw::format_bytes(launch.paper.read_bytes),
+                           draw::format_bytes(launch.paper.write_bytes));
     }
   }
   return lines;
@@ -46,8 +42,8 @@ std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
 std::string about_step(const FusionStep& step, const LaunchReport* pointed) {
   const std::string unfit = overflow_words(step);
   return fmt::format("{}: {} modelled, {} launches\n{}{}\n{} of these for m, l, LSE and D{}{}",
-                     step.words, bytes_text(step.paper_bytes()), step.launches(), step.idea,
-                     list_launches(step, pointed), bytes_text(step.statistic_bytes()),
+                     step.words, draw::format_bytes(step.paper_bytes()), step.launches(), step.idea,
+                     list_launches(step, pointed), draw::format_bytes(step.statistic_bytes()),
                      unfit.empty() ? "" : "\n", unfit);
 }
 
@@ -81,7 +77,7 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
   add_launches(bar, step, step.backward, colors);
   bar.segments.push_back({"m, l, LSE, D", static_cast<double>(step.statistic_bytes()),
                           colors.statistics, false, true, bar.about});
-  bar.label = draw::format_si(static_cast<double>(step.matrix_bytes()), "B");
+  bar.label = draw::format_si(step.matrix_bytes(), "B");
   if (figure2) {
     bar.label = fmt::format("{:.4g} GB", static_cast<double>(step.matrix_bytes()) / 1e9);
     bar.mark = figure2_printed_bytes(step);

@@ -140,7 +140,7 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   // Its bytes are above the words if there is room
   const FontRef& font = context_.fonts.small;
   const float line = draw::line_height(font);
-  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
+  const std::string bytes = draw::format_bytes(placed.tensor->bytes);
   const float height = static_cast<float>(lines.size()) * line;
   float y = is_flat(placed) ? box.min.y - height : box.center().y - 0.5f * height;
   if (height + 1.2f * line <= box.height() &&
@@ -250,9 +250,9 @@ void HbmBox::point_at() const {
     const std::string_view rows = of_group                           ? "each head's key"
                                   : layout == TensorLayout::key_by_d ? "key"
                                                                      : "query";
-    std::string lines = fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor),
-                                    size_of(tensor, Sizes::exact), rows,
-                                    draw::format_bytes(static_cast<double>(tensor.bytes)));
+    std::string lines =
+        fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor),
+                    size_of(tensor, Sizes::exact), rows, draw::format_bytes(tensor.bytes));
     if (tensor.never_stored) {
       lines += stored_elsewhere()
                    ? "\nnot read in this pass; the forward pass stored it"

@@ -283,9 +283,7 @@ std::string about_run(const MeasuredRun& run) {
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const RunInfo& run = *snapshot.run;
   const SimulationReport& totals = run.totals;
-  const auto words = [](Index amount, const char* unit) {
-    return draw::format_si(static_cast<double>(amount), unit);
-  };
+  const auto words = [](Index amount, const char* unit) { return draw::format_si(amount, unit); };
   const std::string paper = "paper " + words(totals.paper.total(), "B");
   const std::string peak = "peak memory " + words(totals.peak_hbm_bytes, "B");
   if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP"), peak};

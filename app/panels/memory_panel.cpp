@@ -40,7 +40,7 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   transfer.tensor = in_hbm.tensor;
   const std::string_view verb =
       load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
-  transfer.bytes = draw::format_bytes(static_cast<double>(bytes));
+  transfer.bytes = draw::format_bytes(bytes);
   transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor), transfer.bytes);
   return transfer;
 }

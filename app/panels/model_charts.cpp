@@ -76,7 +76,7 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
       "modelled: weights {}, what every other layer keeps, and the larger pass of one layer's "
       "attention\nactivations outside attention, fragmentation and the framework take nothing\n"
       "the same as a table: attnscope-cli fits --batch 1",
-      draw::format_bytes(static_cast<double>(question.weights_bytes)));
+      draw::format_bytes(question.weights_bytes));
   draw::Chart chart;
   chart.x = {"N: tokens of a sequence", true, kShortest / 1.2, kLongest * 1.2};
   for (Index N = 2 * kShortest; N <= kLongest; N *= 4) {

@@ -49,8 +49,7 @@ std::string cell(const WarpTraffic& traffic, const Row& row) {
   const Index value = row.field != nullptr
                           ? traffic.*row.field
                           : traffic.exchange_read_bytes + traffic.exchange_write_bytes;
-  return row.bytes ? draw::format_bytes(static_cast<double>(value), false)
-                   : draw::format_count(value);
+  return row.bytes ? draw::format_bytes(value, false) : draw::format_count(value);
 }
 
 /// Closer lines in presenter mode, where they are high.
@@ -172,8 +171,7 @@ void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect&
   for (const WarpLine& line : parts.lines) {
     if (y + small.size > rect.max.y) break;
     const bool moves = line.bytes > 0;
-    const std::string bytes =
-        moves ? draw::format_bytes(static_cast<double>(line.bytes)) : std::string();
+    const std::string bytes = moves ? draw::format_bytes(line.bytes) : std::string();
     const std::string whole = line.formula + " = " + bytes;
     const float words = small.measure(line.words).x + context.px(10.0f);
     const bool fits = words + mono.measure(whole).x <= rect.width();

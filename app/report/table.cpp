@@ -3,23 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "reference/message_text.h"
 
 namespace attnscope {
 namespace {
 
-/// The value in the largest power of 1000 that leaves at least 1 before the point.
 std::string scaled(double value, std::string_view unit) {
-  constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
-  std::size_t power = 0;
-  while (std::abs(value) >= 999.95 && power + 1 < kPrefixes.size()) {
-    value /= 1000.0;
-    ++power;
-  }
-  return fmt::format("{:.4g} {}{}", value, kPrefixes[power], unit);
+  const auto [number, prefix] = with_si_prefix(value, 999.95);
+  return fmt::format("{:.4g} {}{}", number, prefix, unit);
 }
 
 }  // namespace

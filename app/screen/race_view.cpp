@@ -51,10 +51,8 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
     const char* label;
     std::string so_far, whole;
   };
-  const auto bytes = [](Index value) { return draw::format_bytes(static_cast<double>(value)); };
-  const auto flops = [](Index value) {
-    return draw::format_si(static_cast<double>(value), "FLOP");
-  };
+  const auto bytes = [](Index value) { return draw::format_bytes(value); };
+  const auto flops = [](Index value) { return draw::format_si(value, "FLOP"); };
   const auto of_head = [&](Index total) { return alike ? flops(total / heads) : "–"; };
   const Line lines[] = {
       {"requested read", bytes(so_far.read_bytes), bytes(whole.read_bytes)},

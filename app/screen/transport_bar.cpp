@@ -111,7 +111,7 @@ float draw_clock(const Frame& frame, const RaceCourse& course, float x, float mi
   const bool bytes = frame.app.view.race->clock == RaceClock::requested_bytes;
   const auto words = [&](Index tick) {
     const Index reading = course.reading(tick);
-    return bytes ? "up to " + draw::format_bytes(static_cast<double>(reading))
+    return bytes ? "up to " + draw::format_bytes(reading)
                  : fmt::format("up to {} tile visits", reading);
   };
   ImDrawList* list = ImGui::GetWindowDrawList();
