@@ -195,8 +195,8 @@ Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& 
 
 Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDescription& gpu,
                                               const std::atomic<bool>* cancel) {
-  const auto run = resolve(spec, gpu, cancel);
-  return run ? simulate(run.value(), gpu, cancel) : run.error();
+  ATTNSCOPE_TRY(const auto run, resolve(spec, gpu, cancel));
+  return simulate(run, gpu, cancel);
 }
 
 Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu) {

@@ -21,20 +21,20 @@ Index moved_bytes(const TileOp& op, const TileGrid& grid) {
   return moved.elems() * element_bytes(hbm.tensor, grid.problem().dtype);
 }
 
-void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor) {
-  Bytes& bytes = of(by_tensor, op.dest_tiles[0].tensor);
+void count_moved(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor) {
+  if (!op.moves_bytes()) return;
   const Index moved = moved_bytes(op, grid);
-  bytes += {0, moved, op.kind == OpKind::atomic_add ? moved : 0};
+  const bool is_load = op.kind == OpKind::load;
+  Bytes& bytes = of(by_tensor, (is_load ? op.source_tiles[0] : op.dest_tiles[0]).tensor);
+  if (is_load) {
+    bytes += {moved, 0, 0};
+  } else {
+    bytes += {0, moved, op.kind == OpKind::atomic_add ? moved : 0};
+  }
 }
 
 void TrafficCounter::observe(std::span<const TileOp> ops) {
-  for (const TileOp& op : ops) {
-    if (op.kind == OpKind::load) {
-      of(counts(), op.source_tiles[0].tensor) += {moved_bytes(op, grid()), 0, 0};
-    } else if (op.moves_bytes()) {
-      count_write(op, grid(), counts());
-    }
-  }
+  for (const TileOp& op : ops) count_moved(op, grid(), counts());
 }
 
 }  // namespace attnscope

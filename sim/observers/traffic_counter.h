@@ -46,9 +46,9 @@ Bytes sum(const BytesByTensor& bytes);
 /// Bytes that an op moves between HBM and SRAM; 0 for any other op.
 Index moved_bytes(const TileOp& op, const TileGrid& grid);
 
-/// Adds a store or an atomic add to its tensor's bytes: the payload of an atomic add counts once as
+/// Adds what the op moves to its tensor's bytes: the payload of an atomic add counts once as
 /// written and, separately, as added atomically.
-void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
+void count_moved(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
 class TrafficCounter : public LaunchCounter<BytesByTensor> {
  public:

@@ -48,11 +48,10 @@ AttentionInputs inputs_of(const SteppedRequest& request, Index head) {
 
 /// The counts of the whole pass; an error when it cannot run or has too many steps.
 Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
-  Result<SimulationReport> report = simulate(request.run, request.gpu, cancel);
-  if (!report.ok()) return report;
+  ATTNSCOPE_TRY(auto report, simulate(request.run, request.gpu, cancel));
   const AttentionProblem& problem = request.run.problem;
   const Index heads = problem.batch * problem.heads;
-  const Index steps = report.value().tile_ops / heads;
+  const Index steps = report.tile_ops / heads;
   if (steps > kMaxSteps) {
     return invalid_request(fmt::format(
         "one head has {} tile operations; at most {} can be walked: use larger tiles or a shorter "
@@ -177,11 +176,10 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel) {
   // Count first: this rejects invalid runs
-  Result<SimulationReport> report = counted(request, cancel);
-  if (!report.ok()) return report.error();
+  ATTNSCOPE_TRY(auto report, counted(request, cancel));
   auto run = std::make_unique<RecordedRun>();
   RunInfo& info = *run->info;
-  describe_run(request, std::move(report).value(), info);
+  describe_run(request, std::move(report), info);
   prepare_values(request, *run);
 
   // Run the head once

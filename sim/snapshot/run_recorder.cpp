@@ -26,11 +26,7 @@ void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
     for (WarpTally& tally : warps) tally.add(op, grid);
   }
   flops += flops_of(op, grid);
-  if (op.kind == OpKind::load) {
-    of(bytes, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, grid);
-  } else if (op.moves_bytes()) {
-    count_write(op, grid, bytes);
-  }
+  count_moved(op, grid, bytes);
 }
 
 void RunRecorder::begin_launch(std::string_view name, const TileGrid& grid) {

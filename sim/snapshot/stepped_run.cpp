@@ -271,10 +271,8 @@ const std::shared_ptr<const RunInfo>& SteppedRun::info() const {
 Result<std::unique_ptr<SteppedRun>> SteppedRun::create(const SteppedRequest& request,
                                                        const std::function<void(double)>& progress,
                                                        const std::atomic<bool>* cancel) {
-  Result<std::unique_ptr<RecordedRun>> run = record_run(request, progress, cancel);
-  if (!run.ok()) return run.error();
-  return std::unique_ptr<SteppedRun>(
-      new SteppedRun(std::make_unique<Impl>(std::move(run).value())));
+  ATTNSCOPE_TRY(auto run, record_run(request, progress, cancel));
+  return std::unique_ptr<SteppedRun>(new SteppedRun(std::make_unique<Impl>(std::move(run))));
 }
 
 Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
