@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "app/report/interruption.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::cli {
 
