@@ -8,6 +8,7 @@
 #include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/host/hopper.h"
 #include "kernels/score_features.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "reference/head_dim.h"
@@ -58,7 +59,7 @@ Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry
 }
 
 BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block) {
+                                Index shared_bytes_per_block, const Knobs& /*knobs*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
@@ -73,7 +74,8 @@ BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& t
 }
 
 BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/, Index /*shared_bytes_per_block*/) {
+                                 Carry /*carry*/, Index /*shared_bytes_per_block*/,
+                                 const Knobs& /*knobs*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const ScoreFeatures features = score_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
@@ -84,7 +86,8 @@ BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& 
 }
 
 BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                Carry /*carry*/, Index /*shared_bytes_per_block*/) {
+                                Carry /*carry*/, Index /*shared_bytes_per_block*/,
+                                const Knobs& knobs) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
@@ -92,13 +95,20 @@ BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& t
                     .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
   const ScoreFeatures features = score_features(problem);
-  return checked({.threads = 32 * flash2_forward_warps(width, tiling, features.any()),
-                  .shared_bytes = flash2_forward_shared_bytes(width, tiling) +
+  const int warps =
+      knobs.warps > 0 ? knobs.warps : flash2_forward_warps(width, tiling, features.any());
+  if (tiling.Br % (16 * warps) != 0) {
+    return {.limit =
+                fmt::format("{} warps cannot share {} rows in pieces of 16", warps, tiling.Br)};
+  }
+  return checked({.threads = 32 * warps,
+                  .shared_bytes = flash2_forward_shared_bytes(width, tiling, knobs.stages) +
                                   score_rows_shared_bytes(features, tiling)});
 }
 
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/, Index /*shared_bytes_per_block*/) {
+                                 Carry /*carry*/, Index /*shared_bytes_per_block*/,
+                                 const Knobs& /*knobs*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
@@ -115,7 +125,7 @@ BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& 
 }
 
 BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/,
-                          Index /*shared_bytes_per_block*/) {
+                          Index /*shared_bytes_per_block*/, const Knobs& /*knobs*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
   if (tiling.Br != kSplitRows) {
     return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};
@@ -127,6 +137,11 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
       {.threads = 32 * warps,
        .shared_bytes = split_kv_shared_bytes(width, tiling) +
                        score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps})});
+}
+
+bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling) {
+  return problem.dtype != DType::fp32 && problem.d == kHopperHeadDim && tiling == kHopperTiling &&
+         !score_features(problem).any();
 }
 
 }  // namespace attnscope::kernels

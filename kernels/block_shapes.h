@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "kernels/knobs.h"
 #include "reference/attention_problem.h"
 #include "reference/schedule_variant.h"
 
@@ -22,17 +23,25 @@ inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 /// flash1's forward pass takes fewer stages where a block can have less shared memory than the
 /// GPUs that have the most.
 using BlockShapeOf = BlockShape (*)(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, Index shared_bytes_per_block);
+                                    Carry carry, Index shared_bytes_per_block, const Knobs& knobs);
 BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block = kMostSharedBytes);
+                                Index shared_bytes_per_block = kMostSharedBytes,
+                                const Knobs& knobs = {});
 BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                 Index shared_bytes_per_block = kMostSharedBytes);
+                                 Index shared_bytes_per_block = kMostSharedBytes,
+                                 const Knobs& knobs = {});
 BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block = kMostSharedBytes);
+                                Index shared_bytes_per_block = kMostSharedBytes,
+                                const Knobs& knobs = {});
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                 Index shared_bytes_per_block = kMostSharedBytes);
+                                 Index shared_bytes_per_block = kMostSharedBytes,
+                                 const Knobs& knobs = {});
 BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                          Index shared_bytes_per_block = kMostSharedBytes);
+                          Index shared_bytes_per_block = kMostSharedBytes, const Knobs& knobs = {});
+
+/// Whether the backward passes of flash1 and flash2 have a program in Hopper's own instructions for
+/// this: plain softmax attention, in 16 bits, in one head dimension and tiling.
+bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling);
 
 /// Stages of flash1's forward pass, of a problem in 16 bits: as many as leave room for what score
 /// functions need.

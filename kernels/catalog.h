@@ -53,7 +53,8 @@ std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
 /// bit-identical on every run, as dK and dV are.
 std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
                               const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                              Carry carry = Carry::problem, bool deterministic = false);
+                              Carry carry = Carry::problem, bool deterministic = false,
+                              const Knobs& knobs = {});
 
 /// Asynchronous copies and bf16 products begin with compute capability 8.0.
 inline constexpr int kLeastComputeMajor = 8;

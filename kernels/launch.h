@@ -23,6 +23,7 @@ struct ForwardArguments {
   AttentionProblem problem;
   std::optional<Tiling> tiling;  ///< nothing: this GPU's default
   Carry carry = Carry::problem;
+  Knobs knobs = {};
   TensorView Q;  ///< [B, H, N, d], the problem's precision
   TensorView K;  ///< [B, H_kv, N_kv, d]
   TensorView V;  ///< [B, H_kv, N_kv, d]
@@ -71,8 +72,9 @@ std::optional<Error> prepare_workspace(const KernelInfo& kernel, const ForwardAr
 struct BackwardArguments {
   LaunchResources* resources = nullptr;  ///< of the current GPU; never null
   AttentionProblem problem;
-  std::optional<Tiling> tiling;    ///< nothing: this GPU's default
-  bool deterministic = false;      ///< dQ is bit-identical on every run
+  std::optional<Tiling> tiling;  ///< nothing: this GPU's default
+  bool deterministic = false;    ///< dQ is bit-identical on every run
+  Knobs knobs = {};
   TensorView Q;                    ///< [B, H, N, d], the problem's precision
   TensorView K;                    ///< [B, H_kv, N_kv, d]
   TensorView V;                    ///< [B, H_kv, N_kv, d]

@@ -23,6 +23,7 @@ ResolvedRun forward_before(const ResolvedRun& backward) {
   forward.asked.pass = PassKind::forward;
   forward.asked.Br.reset();
   forward.asked.Bc.reset();
+  forward.asked.switches.clear();
   return forward;
 }
 
@@ -45,7 +46,7 @@ Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block) {
 
 std::optional<Error> supports(const ResolvedRun& run) {
   return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
-                  run.asked.variant.carry, run.asked.deterministic);
+                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked.switches));
 }
 
 namespace {
@@ -79,13 +80,8 @@ bool changes_schedule(const RunField& field, const RunSpec& spec) {
   return plain.variant != spec.variant || plain.splits != spec.splits;
 }
 
-/// Rejects choices that only the model has, and switches of other kernels.
+/// Rejects choices that only the model has.
 std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel) {
-  if (!spec.switches.empty()) {
-    return invalid_field(ErrorCode::not_applicable, "switches",
-                         fmt::format("kernel {} has no switch '{}'", kernel.name,
-                                     printable(spec.switches.begin()->first)));
-  }
   for (const RunField& field : run_fields()) {
     if (field.target != FieldTarget::model || !changes_schedule(field, spec)) continue;
     const std::string value = field.print(spec);
@@ -97,6 +93,31 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
     return error;
   }
   return std::nullopt;
+}
+
+/// Rejects switches where a GPU may have a program in Hopper's instructions, which has none: which
+/// program runs is never chosen silently.
+std::optional<Error> check_program(const ResolvedRun& run) {
+  const Knobs knobs = knobs_of(run.asked.switches);
+  if (run.pass() == PassKind::forward || knobs == Knobs{} || knobs.hopper == 0) return std::nullopt;
+  if (run.asked.deterministic || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
+  return invalid_field(
+      ErrorCode::not_applicable, "switches",
+      fmt::format("this backward pass has a program in Hopper's instructions, without the switch "
+                  "{}; add instructions=mma to take the other program",
+                  run.asked.switches.begin()->first));
+}
+
+/// The switches without those that only the other pass has.
+std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKind pass) {
+  const std::string& kernel = spec.kernel.empty() ? spec.algorithm : spec.kernel;
+  std::map<std::string, std::string> kept = spec.switches;
+  for (const Knob& knob : all_knobs()) {
+    if (knob.is_of(kernel, PassKind::both) && !knob.is_of(kernel, pass)) {
+      kept.erase(std::string(knob.name));
+    }
+  }
+  return kept;
 }
 
 }  // namespace
@@ -129,6 +150,8 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
     run.asked.variant.skip_unused_kv = false;  // a row tile loads only what it computes with
   }
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
+  ATTNSCOPE_TRY(run.asked.switches,
+                check_switches(spec.switches, run.asked.kernel, spec.pass, spec.problem.dtype));
 
   const Tiling own =
       default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry, kMostSharedBytes)
@@ -137,18 +160,23 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run)) return *error;
   run.tiling = asked_tiling(run).value_or(run.tiling);
+  if (auto error = check_program(run)) return *error;
   return run;
 }
 
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec) {
   RunSpec last = spec;
-  if (spec.pass == PassKind::both) last.pass = PassKind::backward;
+  if (spec.pass == PassKind::both) {
+    last.pass = PassKind::backward;
+    last.switches = switches_of_pass(spec, PassKind::backward);
+  }
   auto run = resolve(last);
   if (!run) return run.error();
   if (spec.pass != PassKind::both) return std::vector{std::move(run).value()};
 
   RunSpec first = spec;
   first.pass = PassKind::forward;
+  first.switches = switches_of_pass(spec, PassKind::forward);
   first.files.dO.clear();
   first.problem.block_mask = run.value().problem.block_mask;
   auto forward = resolve(first);

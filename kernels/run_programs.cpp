@@ -29,21 +29,21 @@ std::vector<LaunchProgram> standard_programs(const ResolvedRun& run) {
 }
 
 std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           bool traced) {
+                                           const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::backward) {
     const bool on_hopper =
-        flash1_backward_on_hopper(problem, run.tiling, target.compute_capability);
+        flash1_backward_on_hopper(problem, run.tiling, target.compute_capability, kind.knobs);
     return with_sum_heads(
         {{"initialise", flash1_zero_dq_program()},
-         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, traced)}},
+         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, kind)}},
         problem);
   }
   const Carry carry = run.asked.variant.carry;
   std::vector<LaunchProgram> programs = {
       {"initialise", flash1_initialise_program(problem, carry)},
       {"forward",
-       flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block, traced)}};
+       flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block, kind)}};
   if (carry == Carry::fp32) programs.push_back({"convert", flash1_convert_program(problem)});
   programs.push_back({"lse", flash1_lse_program()});
   return programs;
@@ -51,16 +51,14 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const Program
 
 /// flash2's launches, and block_sparse2's.
 std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           bool traced) {
+                                           const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  // block_sparse2 visits listed tiles without a block mask too
-  const LaunchKind kind{.listed = run.asked.kernel == "block_sparse2" || problem.is_packed(),
-                        .traced = traced};
   if (run.pass() == PassKind::forward) {
     return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
   }
-  const bool on_hopper = target.compute_capability == kHopperComputeCapability &&
-                         has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic);
+  const bool on_hopper =
+      target.compute_capability == kHopperComputeCapability &&
+      has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic, kind.knobs);
   return with_sum_heads(
       {{"preprocess", flash2_preprocess_program(problem)},
        {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)
@@ -69,8 +67,8 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
       problem);
 }
 
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, bool traced) {
-  return {{"partial", split_kv_partial_program(run.problem, run.tiling, traced)},
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const LaunchKind& kind) {
+  return {{"partial", split_kv_partial_program(run.problem, run.tiling, kind)},
           {"combine", split_kv_combine_program(run.problem)}};
 }
 
@@ -79,11 +77,15 @@ std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, bool traced
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced) {
   const std::string& kernel = run.asked.kernel;
+  // block_sparse2 visits listed tiles without a block mask too
+  const LaunchKind kind{.listed = kernel == "block_sparse2" || run.problem.is_packed(),
+                        .traced = traced,
+                        .knobs = knobs_of(run.asked.switches)};
   if (kernel == "standard") return standard_programs(run);
-  if (kernel == "flash1") return flash1_programs(run, target, traced);
-  if (kernel == "split_kv") return split_kv_programs(run, traced);
+  if (kernel == "flash1") return flash1_programs(run, target, kind);
+  if (kernel == "split_kv") return split_kv_programs(run, kind);
   ATTNSCOPE_CHECK(kernel == "flash2" || kernel == "block_sparse2", ==, true);
-  return flash2_programs(run, target, traced);
+  return flash2_programs(run, target, kind);
 }
 
 }  // namespace attnscope::kernels

@@ -168,7 +168,7 @@ std::string with_text(const AttentionProblem& problem) {
 /// Checks that a thread block can compute the tiling.
 std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
                                   const AttentionProblem& problem, const Tiling& tiling,
-                                  Carry carry) {
+                                  Carry carry, const Knobs& knobs) {
   const BlockShapeOf shape_of = kernel.block_shape(pass);
   if (shape_of == nullptr) {
     if (default_tilings(kernel, pass, problem).front() == tiling) return std::nullopt;
@@ -178,7 +178,7 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
                     "products; leave {} and {} out",
                     tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc")));
   }
-  const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes);
+  const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes, knobs);
   if (shape.limit.empty()) return std::nullopt;
   const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
   return invalid_field(
@@ -241,7 +241,7 @@ std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
 
 std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
                               const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                              Carry carry, bool deterministic) {
+                              Carry carry, bool deterministic, const Knobs& knobs) {
   if (auto error = validate(problem)) return error;
   if (auto error = check_pass(kernel, pass, problem)) return error;
   if (auto error = check_carry(kernel, pass, carry)) return error;
@@ -254,7 +254,10 @@ std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   const auto asked = asked_tiling(problem, tiling);
   if (asked) {
-    if (auto error = check_tiling(kernel, pass, problem, *asked, carry)) return error;
+    if (auto error = check_tiling(kernel, pass, problem, *asked, carry, knobs)) return error;
+  } else if (knobs != Knobs{}) {
+    const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
+    if (auto error = check_tiling(kernel, pass, problem, *own, carry, knobs)) return error;
   }
   return check_packed_tiles(kernel, problem,
                             asked ? std::vector{*asked} : default_tilings(kernel, pass, problem));

@@ -67,6 +67,7 @@ struct RunField {
   /// Written to files even with its default value; in a nested object such as "problem/dropout"
   /// only when one of the object's fields differs from its default.
   bool always_stored = false;
+  bool repeatable = false;                  ///< its option: several values are a list
   Index min = 0, max = 0;                   ///< of `whole`
   std::span<const FieldValue> values = {};  ///< of `name` and `flag`
   FieldAccess access = {};

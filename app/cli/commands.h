@@ -20,6 +20,7 @@ CommandSpec flops_command();
 CommandSpec fusion_command();
 CommandSpec guide_command();
 CommandSpec io_command();
+CommandSpec knobs_command();
 CommandSpec list_command();
 CommandSpec measure_command();
 CommandSpec run_command();
@@ -32,7 +33,7 @@ inline std::vector<CommandSpec> all_commands() {
   return {simulate_command(), run_command(),   measure_command(),  compare_command(),
           compile_command(),  sweep_command(), accuracy_command(), fusion_command(),
           io_command(),       flops_command(), fits_command(),     trace_command(),
-          list_command(),     guide_command()};
+          knobs_command(),    list_command(),  guide_command()};
 }
 
 /// Executes the command line, given without the program's name: results go to standard output,

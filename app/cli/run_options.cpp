@@ -26,7 +26,7 @@ OptionSpec option_of(const RunField& field, const RunSpec& defaults) {
   const bool switched = field.value_name.empty();
   const std::string by_default = switched || shown.empty() ? "" : fmt::format(" [{}]", shown);
   return {std::string(field.option), std::string(field.value_name),
-          fmt::format("{}{}", field.help, by_default), false, files_of(field)};
+          fmt::format("{}{}", field.help, by_default), field.repeatable, files_of(field)};
 }
 
 /// Whether the field is a size, which is read after the input files and packed sequences that may
@@ -44,8 +44,11 @@ std::optional<Error> set_checked(const RunField& field, const std::string& text,
 
 std::optional<Error> read_field(const GivenOptions& given, const RunField& field, RunSpec& spec) {
   if (field.option.empty() || !given.has(field.option)) return std::nullopt;
-  return set_checked(
-      field, field.value_name.empty() ? "true" : given.text(field.option).value_or(""), spec);
+  return set_checked(field,
+                     field.value_name.empty()
+                         ? "true"
+                         : fmt::format("{}", fmt::join(given.all(field.option), ",")),
+                     spec);
 }
 
 /// Keeps the number of keys from files and packed sequences, which does not follow the queries.

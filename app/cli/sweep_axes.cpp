@@ -22,6 +22,9 @@ bool takes_next(const std::string& piece, const std::string& next) {
   return is_drawn && !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
 }
 
+/// Before the name of a kernel's switch: "knob.stages".
+constexpr std::string_view kKnob = "knob.";
+
 /// Splits at the commas between values.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values;
@@ -67,7 +70,9 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
             "--over {} cannot be swept: each of its values is a list of numbers; run {} for each",
             key, swept.name));
       }
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const bool is_knob = key.starts_with(kKnob) && key.size() > kKnob.size() &&
+                           std::find(keys.begin(), keys.end(), "knob") != keys.end();
+      if (!is_knob && std::find(keys.begin(), keys.end(), key) == keys.end()) {
         return invalid_request(unknown_name_message("key of --over", key, keys));
       }
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
@@ -93,6 +98,11 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
     axes.push_back(std::move(axis));
   }
   return axes;
+}
+
+std::string option_text(const std::string& key, const std::string& value) {
+  if (!key.starts_with(kKnob)) return fmt::format("--{}={}", key, value);
+  return fmt::format("--knob={}={}", key.substr(kKnob.size()), value);
 }
 
 Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes) {

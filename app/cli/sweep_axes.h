@@ -20,12 +20,17 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr std::size_t kMaxSweepPoints = 100'000;
 
-/// Reads "KEY=V1,V2,..." of each --over; keys that change together as "batch+seq-len=4+512,2+1024".
+/// Reads "KEY=V1,V2,..." of each --over. A key is an option, or knob.NAME for a switch of the
+/// kernel; keys that change together as "batch+seq-len=4+512,2+1024".
 /// invalid_request for a key that is not an option of the swept command with a value, or one whose
 /// values are lists of two numbers or more, a key twice, no values, an empty value. The comma
 /// inside window:LEFT,RIGHT belongs to its value.
 Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
                                           const CommandSpec& swept);
+
+/// The option that gives a key of a point its value: "--seq-len=512"; "--knob=stages=1" for
+/// knob.stages.
+std::string option_text(const std::string& key, const std::string& value);
 
 /// Every combination, the last axis fastest; invalid_request beyond kMaxSweepPoints.
 Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes);

@@ -67,7 +67,7 @@ Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoin
   std::vector<PlannedPoint> planned;
   for (const SweepPoint& point : points) {
     std::vector<std::string> arguments = words;
-    for (const auto& [key, value] : point) arguments.push_back(fmt::format("--{}={}", key, value));
+    for (const auto& [key, value] : point) arguments.push_back(option_text(key, value));
     ATTNSCOPE_TRY(const auto given, parse_arguments(sweep.swept, commands, arguments));
     for (const char* option : {"json", "csv"}) {
       if (given.has(option)) {

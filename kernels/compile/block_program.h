@@ -8,10 +8,18 @@
 #include <string_view>
 
 #include "kernels/compile/compiler.h"
+#include "kernels/knobs.h"
 #include "kernels/score_features.h"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
+
+/// What determines a launch's instance besides its problem.
+struct LaunchKind {
+  bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
+  bool traced = false;  ///< it records into a TraceBuffer
+  Knobs knobs = {};
+};
 
 struct BlockProgram {
   KernelProgram program;  ///< its architecture is chosen later

@@ -2,6 +2,8 @@
 /// by (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
 #pragma once
 
+#include "kernels/device/knobs.cuh"
+
 namespace attnscope::kernels::device {
 
 /// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async want
@@ -13,6 +15,13 @@ __device__ inline uint32_t shared_address(const void* pointer) {
 /// Starts copying 16 bytes. Where not valid, nothing is read (source may point anywhere) and zeros
 /// are written.
 __device__ inline void copy_async_16(uint32_t destination, const void* source, bool valid) {
+  if constexpr (!knob::kAsyncCopies) {
+    const uint4 words = valid ? __ldcg(static_cast<const uint4*>(source)) : uint4{};
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n" ::"r"(destination), "r"(words.x),
+                 "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+    return;
+  }
   const int source_bytes = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(destination), "l"(source),
                "r"(source_bytes)

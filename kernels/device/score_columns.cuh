@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
+#include "kernels/device/knobs.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/score_steps.cuh"
 #include "kernels/device/seen_keys.cuh"
@@ -105,10 +106,10 @@ class ScoreColumns {
     if constexpr (kFeatures.key_ranges) {
       const SeenKeys* const rows = seen(stage) + part_query;
       const bool hides = hides_keys(rows, Part::kPartColumns, key, Part::kPartRows, lane);
-      if (hides) mask<Part>(S, rows, key + lane / 4, lane);
-      return hides;
+      if (hides || knob::kMaskAll) mask<Part>(S, rows, key + lane / 4, lane);
+      return hides || knob::kMaskAll;
     }
-    if (shape().keys_end(i * Br) >= (j_ + 1) * Bc) return false;
+    if (shape().keys_end(i * Br) >= (j_ + 1) * Bc && !knob::kMaskAll) return false;
     mask_scores_transposed<Part::kRowPieces, Part::kPartColumns>(
         S, key - shape().diagonal_offset - i * Br - part_query, shape().N_kv - key, lane);
     return true;

@@ -6,6 +6,7 @@
 /// hidden key before it hides some.
 #pragma once
 
+#include "kernels/device/knobs.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/score_steps.cuh"
 #include "kernels/device/seen_keys.cuh"
@@ -113,10 +114,10 @@ class ScoreRows {
     if constexpr (kFeatures.key_ranges) {
       const SeenKeys* const rows = seen() + warp_row;
       const bool hides = hides_keys(rows, 16 * kRowPieces, first_key, Bc, lane);
-      if (hides) mask(S, rows, first_key + lane % 4 * 2, lane);
-      return hides;
+      if (hides || knob::kMaskAll) mask(S, rows, first_key + lane % 4 * 2, lane);
+      return hides || knob::kMaskAll;
     }
-    if (!crosses_edge) return false;
+    if (!crosses_edge && !knob::kMaskAll) return false;
     mask_scores<kRowPieces, Bc>(S, first_row + shape_.diagonal_offset + 1 - first_key,
                                 shape_.N_kv - first_key, lane);
     return true;

@@ -26,7 +26,9 @@ struct SharedTile {
 
   uint32_t address;  ///< aligned to 256 bytes
 
-  __device__ static constexpr int swizzle(int row) { return (row / kRowsPerLine) % kSpread; }
+  __device__ static constexpr int swizzle(int row) {
+    return knob::kSwizzle ? (row / kRowsPerLine) % kSpread : 0;
+  }
 
   __device__ uint32_t chunk_address(int row, int chunk) const {
     return address + row * kRowBytes + ((chunk ^ swizzle(row)) << 4);

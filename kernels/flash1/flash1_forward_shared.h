@@ -33,7 +33,7 @@ constexpr Index flash1_forward_shared_bytes(Index stages, Index d, const Tiling&
 /// Two of each if a block can have that many bytes, else two of Qi alone, else one of each.
 constexpr Index flash1_forward_stages(Index d, const Tiling& tiling, Index O_element_bytes,
                                       Index most_bytes) {
-  for (const Index stages : {4, 3}) {
+  for (Index stages = 4; stages > 2; --stages) {
     if (flash1_forward_shared_bytes(stages, d, tiling, O_element_bytes) <= most_bytes) {
       return stages;
     }

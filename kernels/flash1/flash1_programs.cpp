@@ -29,7 +29,8 @@ BlockProgram flash1_initialise_program(const AttentionProblem& problem, Carry ca
 }
 
 BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, Index shared_bytes_per_block, bool traced) {
+                                    Carry carry, Index shared_bytes_per_block,
+                                    const LaunchKind& kind) {
   const Index width = padded_head_dim(problem.d);
   const BlockShape shape = flash1_forward_shape(problem, tiling, carry, shared_bytes_per_block);
   BlockProgram launch{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
@@ -37,14 +38,15 @@ BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tilin
   if (problem.dtype == DType::fp32) {
     program.sources = {"kernels/flash1/flash1_forward_fp32.cuh"};
     program.expression =
-        instance_of("flash1_forward_fp32", width, tiling.Br, tiling.Bc, trace_policy(traced));
+        instance_of("flash1_forward_fp32", width, tiling.Br, tiling.Bc, trace_policy(kind.traced));
     return launch;
   }
+  program.options = knob_options(kind.knobs);
   program.sources = {"kernels/flash1/flash1_forward.cuh"};
   program.expression = instance_of(
       "flash1_forward", element_type(problem.dtype), element_type(carried_type(problem, carry)),
       width, tiling.Br, tiling.Bc, flash1_stages(problem, tiling, carry, shared_bytes_per_block),
-      columns_policy(problem.d, width), trace_policy(traced),
+      columns_policy(problem.d, width), trace_policy(kind.traced),
       features_argument(score_features(problem)));
   return launch;
 }
@@ -62,19 +64,19 @@ BlockProgram flash1_zero_dq_program() {
 }
 
 bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               std::string_view compute_capability) {
-  return compute_capability == kHopperComputeCapability && problem.dtype != DType::fp32 &&
-         problem.d == kHopperHeadDim && tiling == kHopperTiling && !score_features(problem).any();
+                               std::string_view compute_capability, const Knobs& knobs) {
+  return compute_capability == kHopperComputeCapability && has_hopper_backward(problem, tiling) &&
+         knobs == Knobs{};
 }
 
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                     bool on_hopper, bool traced) {
+                                     bool on_hopper, const LaunchKind& kind) {
   BlockProgram launch;
   KernelProgram& program = launch.program;
   if (on_hopper) {
     program.sources = {"kernels/flash1/flash1_backward_hopper.cuh"};
     program.expression = instance_of("flash1_backward_hopper", element_type(problem.dtype),
-                                     problem.d, tiling.Br, tiling.Bc, trace_policy(traced));
+                                     problem.d, tiling.Br, tiling.Bc, trace_policy(kind.traced));
     launch.threads = kFlash1HopperThreads;
     launch.shared_bytes = flash1_backward_hopper_shared_bytes(problem.d, tiling);
     return launch;
@@ -82,10 +84,11 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
   const BlockShape shape = flash1_backward_shape(problem, tiling, Carry::problem);
   const Index width =
       flash1_backward_width(padded_head_dim(problem.d), score_features(problem).any());
+  program.options = knob_options(kind.knobs);
   program.sources = {"kernels/flash1/flash1_backward.cuh"};
   program.expression =
       instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br, tiling.Bc,
-                  shape.threads / 32, columns_policy(problem.d, width), trace_policy(traced),
+                  shape.threads / 32, columns_policy(problem.d, width), trace_policy(kind.traced),
                   features_argument(score_features(problem)));
   launch.threads = shape.threads;
   launch.shared_bytes = shape.shared_bytes;

@@ -11,10 +11,10 @@ namespace attnscope::kernels {
 /// "initialise" of the forward pass: O = 0 in the precision that HBM keeps between passes, l = 0,
 /// m = -inf.
 BlockProgram flash1_initialise_program(const AttentionProblem& problem, Carry carry);
-/// "forward", on a GPU whose blocks can have this much shared memory. `traced`, here and below: it
-/// records into a TraceBuffer.
+/// "forward", on a GPU whose blocks can have this much shared memory.
 BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, Index shared_bytes_per_block, bool traced);
+                                    Carry carry, Index shared_bytes_per_block,
+                                    const LaunchKind& kind = {});
 /// "convert": O in the problem's precision, rounded from Carry::fp32.
 BlockProgram flash1_convert_program(const AttentionProblem& problem);
 /// "lse": LSE of m and l.
@@ -23,11 +23,12 @@ BlockProgram flash1_lse_program();
 /// "initialise" of the backward pass: dQ = 0.
 BlockProgram flash1_zero_dq_program();
 /// Whether "backward" runs in Hopper's own instructions on a GPU of this compute capability, "9.0",
-/// where bulk copies can address every tensor (runs_on_hopper() of host/hopper.h).
+/// where bulk copies can address every tensor (runs_on_hopper() of host/hopper.h): with no switch
+/// set.
 bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               std::string_view compute_capability);
+                               std::string_view compute_capability, const Knobs& knobs = {});
 /// "backward", of a problem in 16 bits.
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                     bool on_hopper, bool traced);
+                                     bool on_hopper, const LaunchKind& kind = {});
 
 }  // namespace attnscope::kernels

@@ -23,8 +23,9 @@ TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Inde
 void start_forward(const ForwardArguments& arguments, Flash1Parameters parameters,
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const BlockProgram block = flash1_forward_program(
-      problem, tiling, arguments.carry, shared_bytes_per_block(), arguments.trace != nullptr);
+  const BlockProgram block =
+      flash1_forward_program(problem, tiling, arguments.carry, shared_bytes_per_block(),
+                             {.traced = arguments.trace != nullptr, .knobs = arguments.knobs});
   const Index blocks = problem.batch * problem.heads;
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);

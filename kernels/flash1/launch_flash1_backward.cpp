@@ -23,10 +23,10 @@ void start_backward(const BackwardArguments& arguments, const Flash1BackwardPara
                     const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const bool on_hopper =
-      !score_features(problem).any() &&
+      has_hopper_backward(problem, tiling) && arguments.knobs == Knobs{} &&
       runs_on_hopper(parameters.shared, problem.dtype, problem.batch, problem.d, tiling);
-  const BlockProgram block =
-      flash1_backward_program(problem, tiling, on_hopper, arguments.trace != nullptr);
+  const BlockProgram block = flash1_backward_program(
+      problem, tiling, on_hopper, {.traced = arguments.trace != nullptr, .knobs = arguments.knobs});
   const Index blocks = problem.batch * problem.heads;
   if (on_hopper) {
     start_traceable(arguments, block, blocks, with_maps(parameters, problem.batch));

@@ -13,7 +13,8 @@
 /// it are zero on chip and never move.
 ///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
-/// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
+/// tile j is multiplied (knob::kStages: another number of them); S, P, O, m and l in registers.
+/// Each warp owns 16 kRowPieces rows.
 ///
 /// What a problem does to its scores, and which keys a row sees: device/score_rows.cuh. With
 /// Visits::listed it is block_sparse2, the twin of sim/schedule/block_sparse.cpp: the same program
@@ -117,9 +118,10 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   using TileKV = SharedTile<Bc, d>;
   const uint32_t Qi_address = shared_address(shared);
   const uint32_t Kj_address = Qi_address + TileQ::kBytes;
-  const uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
-  const ScoreRows<kFeatures, Br, Bc> scores(parameters, i, rows, head, batch,
-                                            shared + flash2_forward_shared_bytes(d, {Br, Bc}));
+  const uint32_t Vj_address = Kj_address + knob::kStages * TileKV::kBytes;
+  const ScoreRows<kFeatures, Br, Bc> scores(
+      parameters, i, rows, head, batch,
+      shared + flash2_forward_shared_bytes(d, {Br, Bc}, knob::kStages));
   const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
                                                    scores.past_last_tile());
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
@@ -128,7 +130,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
     const int keys = scores.keys_to_load(column_tiles[n]);
-    const uint32_t stage = n % 2 * TileKV::kBytes;
+    const uint32_t stage = n % knob::kStages * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
     trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
@@ -140,12 +142,24 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
 
+  // With fewer tiles left than stages, groups are empty
+  const auto load_if_any = [&](int n) {
+    if (column_tiles.has(n)) {
+      load_column_tile(n);
+    } else if constexpr (knob::kStages > 2) {
+      commit_copies();
+    }
+  };
+
   // load Qi; load the first Kj, Vj
   load_tile_async<kThreads, kColumns>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows,
                                       thread, shape.d);
   commit_copies();
   trace.did(TraceStep::load_Qi, i, 0);
-  if (column_tiles.has(column_tiles.first)) load_column_tile(column_tiles.first);
+  if (knob::kStages > 1 && column_tiles.has(column_tiles.first)) {
+    load_column_tile(column_tiles.first);
+    if (knob::kStages > 2) load_if_any(column_tiles.first + 1);
+  }
 
   // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
   Accumulator<kRowPieces, d> O{};
@@ -163,15 +177,19 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
     // done with the tile before it before the copies of the tile after it overwrite that.
-    wait_copies<0>();
+    if constexpr (knob::kStages == 1) {
+      __syncthreads();  // Barrier E: every warp is done with the only stage.
+      load_column_tile(n);
+    }
+    wait_copies<(knob::kStages > 2 ? 1 : 0)>();
     __syncthreads();
     trace.did_nth(TraceStep::wait, i, column_tiles, n);
-    if (column_tiles.has(n + 1)) load_column_tile(n + 1);
+    if constexpr (knob::kStages > 1) load_if_any(n + knob::kStages - 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     scores.template draw<kRowPieces>(column_tiles[n], warp_row, lane);
     Accumulator<kRowPieces, Bc> S;
-    const uint32_t stage = n % 2 * TileKV::kBytes;
+    const uint32_t stage = n % knob::kStages * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);
@@ -182,12 +200,13 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
     const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
-    if (moved) {  // else alpha = 1: in a long sequence, most tiles leave all maxima where they are
+    if (moved || knob::kRescaleAlways) {  // else alpha = 1: in a long sequence, most tiles leave
+                                          // all maxima where they are
 #pragma unroll
       for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
       rescale<kRowPieces, d>(O, alpha);
     }
-    trace.did(TraceStep::rescale, i, j, moved);
+    trace.did(TraceStep::rescale, i, j, moved || knob::kRescaleAlways);
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
     scores.drop(S, warp_row, lane);

@@ -6,10 +6,10 @@
 
 namespace attnscope::kernels {
 
-/// Qi, then Kj and Vj in two stages; 16-bit tiles of width d.
-constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling) {
+/// Qi, then Kj and Vj in stages; 16-bit tiles of width d.
+constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling, Index stages = 2) {
   constexpr Index kElementBytes = 2;
-  return (tiling.Br + 4 * tiling.Bc) * d * kElementBytes;
+  return (tiling.Br + 2 * stages * tiling.Bc) * d * kElementBytes;
 }
 
 /// Warps of a block. One has 32 rows where O and S of so many fit its registers and other warps

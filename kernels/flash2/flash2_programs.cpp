@@ -43,7 +43,8 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
 
 BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
                                     const LaunchKind& kind) {
-  const BlockShape shape = flash2_forward_shape(problem, tiling, Carry::problem);
+  const BlockShape shape =
+      flash2_forward_shape(problem, tiling, Carry::problem, kMostSharedBytes, kind.knobs);
   if (problem.dtype == DType::fp32) {
     return fp32_program("kernels/flash2/flash2_forward_fp32.cuh", "flash2_forward_fp32", problem,
                         tiling, kind, shape);
@@ -53,7 +54,8 @@ BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tilin
                           "flash2_forward", element_type(problem.dtype), padded_head_dim(problem.d),
                           tiling.Br, tiling.Bc, shape.threads / 32,
                           columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
-                          trace_policy(kind.traced), features_argument(score_features(problem)))},
+                          trace_policy(kind.traced), features_argument(score_features(problem))),
+                      .options = knob_options(kind.knobs)},
           .threads = shape.threads,
           .shared_bytes = shape.shared_bytes};
 }
@@ -80,15 +82,15 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
                           "flash2_backward", element_type(problem.dtype),
                           padded_head_dim(problem.d), tiling.Br, tiling.Bc, shape.threads / 32,
                           columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
-                          trace_policy(kind.traced), features_argument(score_features(problem)))},
+                          trace_policy(kind.traced), features_argument(score_features(problem))),
+                      .options = knob_options(kind.knobs)},
           .threads = shape.threads,
           .shared_bytes = shape.shared_bytes};
 }
 
 bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                               bool deterministic) {
-  return problem.dtype != DType::fp32 && problem.d == kHopperHeadDim && tiling == kHopperTiling &&
-         !deterministic && !score_features(problem).any();
+                               bool deterministic, const Knobs& knobs) {
+  return has_hopper_backward(problem, tiling) && !deterministic && knobs == Knobs{};
 }
 
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,

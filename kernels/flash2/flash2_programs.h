@@ -5,12 +5,6 @@
 
 namespace attnscope::kernels {
 
-/// What determines a launch's instance besides its problem.
-struct LaunchKind {
-  bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
-  bool traced = false;  ///< it records into a TraceBuffer
-};
-
 /// "forward": one block per row tile of each query head.
 BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
                                     const LaunchKind& kind = {});
@@ -26,9 +20,9 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
                                      const LaunchKind& kind = {});
 
 /// Whether "backward" exists in Hopper's own instructions for this: plain softmax attention, in 16
-/// bits, in one head dimension and tiling, and dQ added up in an arbitrary order.
+/// bits, in one head dimension and tiling, dQ added up in an arbitrary order, and no switch set.
 bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                               bool deterministic);
+                               bool deterministic, const Knobs& knobs = {});
 /// The same launch in them; parameters: Flash2HopperParameters.
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                                             const LaunchKind& kind = {});

@@ -10,9 +10,10 @@ namespace attnscope::kernels {
 void start_flash2_forward(const ForwardArguments& arguments, const ForwardParameters& parameters,
                           const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const BlockProgram block = flash2_forward_program(
-      problem, tiling,
-      {.listed = parameters.column_tiles != nullptr, .traced = arguments.trace != nullptr});
+  const BlockProgram block = flash2_forward_program(problem, tiling,
+                                                    {.listed = parameters.column_tiles != nullptr,
+                                                     .traced = arguments.trace != nullptr,
+                                                     .knobs = arguments.knobs});
   const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
   start_traceable(arguments, block, blocks, parameters);
 }

@@ -34,7 +34,8 @@ void start_flash2_backward(const BackwardArguments& arguments, const BackwardPar
   const Index column_blocks = heads * ceil_div(problem.N_kv, tiling.Bc);
   const int Br = static_cast<int>(tiling.Br);
   const LaunchKind kind{.listed = parameters.row_tiles != nullptr,
-                        .traced = arguments.trace != nullptr};
+                        .traced = arguments.trace != nullptr,
+                        .knobs = arguments.knobs};
 
   named_launch(arguments, "preprocess", [&] {
     const BlockProgram block = flash2_preprocess_program(problem);
@@ -45,7 +46,7 @@ void start_flash2_backward(const BackwardArguments& arguments, const BackwardPar
     }
   });
   named_launch(arguments, "backward", [&] {
-    if (has_flash2_hopper_program(problem, tiling, arguments.deterministic) &&
+    if (has_flash2_hopper_program(problem, tiling, arguments.deterministic, arguments.knobs) &&
         runs_on_hopper(parameters, problem.dtype, problem.batch, problem.d, tiling)) {
       start_traceable(arguments, flash2_backward_hopper_program(problem, tiling, kind),
                       column_blocks,

@@ -26,7 +26,8 @@ void start_partial(const ForwardArguments& arguments, const SplitKvParameters& p
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const bool traced = arguments.trace != nullptr;
-  const BlockProgram block = split_kv_partial_program(problem, tiling, traced);
+  const BlockProgram block =
+      split_kv_partial_program(problem, tiling, {.traced = traced, .knobs = arguments.knobs});
   const Index blocks_per_head = ceil_div(problem.N, tiling.Br) * parameters.splits;
   const Index blocks = problem.batch * problem.heads * blocks_per_head;
   CompiledKernels& kernels = arguments.resources->kernels;

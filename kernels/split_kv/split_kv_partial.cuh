@@ -206,12 +206,12 @@ __global__ void __launch_bounds__(kWarps * 32)
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
     const bool moved = update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
-    if (moved) {
+    if (moved || knob::kRescaleAlways) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) l[half] *= alpha[half];
       rescale<1, d>(O, alpha);
     }
-    trace.did(TraceStep::rescale, i, j, moved);
+    trace.did(TraceStep::rescale, i, j, moved || knob::kRescaleAlways);
     exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
     accumulate_output<T, 1, kWarpKeys, d>(

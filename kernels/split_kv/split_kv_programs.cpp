@@ -9,15 +9,16 @@
 namespace attnscope::kernels {
 
 BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
-                                      bool traced) {
+                                      const LaunchKind& kind) {
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const BlockShape shape = split_kv_shape(problem, tiling, Carry::problem);
   BlockProgram block{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
   block.program.sources = {"kernels/split_kv/split_kv_partial.cuh"};
+  block.program.options = knob_options(kind.knobs);
   block.program.expression = instance_of(
       "split_kv_partial", element_type(problem.dtype), width, tiling.Bc, shape.threads / 32,
-      split_kv_stages(width, tiling), columns_policy(problem.d, width), trace_policy(traced),
+      split_kv_stages(width, tiling), columns_policy(problem.d, width), trace_policy(kind.traced),
       features_argument(features));
   return block;
 }

@@ -5,10 +5,9 @@
 
 namespace attnscope::kernels {
 
-/// The launch "partial", in tiles of kSplitRows rows. `traced`: it records into a TraceBuffer. The
-/// problem's precision has 16 bits.
+/// The launch "partial", in tiles of kSplitRows rows. The problem's precision has 16 bits.
 BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
-                                      bool traced);
+                                      const LaunchKind& kind = {});
 
 /// The launch "combine". A block owns a row.
 BlockProgram split_kv_combine_program(const AttentionProblem& problem);

@@ -81,5 +81,26 @@ TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
   refused("--algorithm flash2 --ptx no/such/folder/k.ptx", 2, "--ptx");
 }
 
+TEST_F(CompileCommand, SwitchesAreListedAndChangeTheKernel) {
+  const CliOutcome listed = run_cli("knobs flash2 --json -");
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  EXPECT_EQ(json::parse(listed.out)["knobs"][0]["name"], "stages");
+  EXPECT_EQ(json::parse(listed.out)["knobs"][0]["default"], "2");
+  EXPECT_THAT(run_cli("knobs flash3").err, HasSubstr("did you mean 'flash"));
+  EXPECT_THAT(run_cli("knobs standard").out, HasSubstr("has no switches"));
+
+  const std::string words = "--algorithm flash2 --head-dim 64 --block-rows 128 --block-cols 64";
+  const json plain = launch(words);
+  const json changed = launch(words + " --knob stages=3 --knob rescale=always");
+  EXPECT_EQ(changed["shared_bytes"].get<int>() - plain["shared_bytes"].get<int>(), 2 * 64 * 64 * 2);
+  EXPECT_EQ(changed["origin"], "compiled now");
+  EXPECT_EQ(launch(words + " --knob stages=2")["origin"], "read from the disk");
+
+  const CliOutcome unknown = run(words + " --knob stage=3");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'stages'?"));
+  EXPECT_THAT(run(words + " --knob stages").err, HasSubstr("NAME=VALUE"));
+}
+
 }  // namespace
 }  // namespace attnscope

@@ -73,6 +73,30 @@ TEST_F(OnGpu, AMeasurementIsARecordingThatCompareReads) {
   }
 }
 
+TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
+  const ScratchFolder scratch;
+  for (const std::string axis : {"stages=1,2,3", "warps=4,8", "copies=registers", "swizzle=off",
+                                 "rescale=always", "mask=all"}) {
+    const CliOutcome measured =
+        run_cli("sweep --over knob." + axis +
+                " -- measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
+                "--repeats 3 --out " +
+                scratch.file("a.json"));
+    ASSERT_EQ(measured.status, 0) << measured.err;
+  }
+  const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const json runs = json::parse(compared.out)["runs"];
+  EXPECT_EQ(runs.size(), 9u);
+  for (const json& run : runs) {
+    ASSERT_TRUE(run.contains("lines")) << run;
+    for (const json& line : run["lines"]) {
+      if (line["level"] != "requested" || !line.contains("recorded")) continue;
+      EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.1) << run << line;
+    }
+  }
+}
+
 TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
   const ScratchFolder scratch;
   const CliOutcome measured = run_cli(

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -48,6 +49,18 @@ TEST(Sweep, EachRowIsWhatSimulateAnswers) {
   row.erase("point");
   const CliOutcome single = run_cli("simulate --algorithm flash2 --seq-len 100 --check --json -");
   EXPECT_EQ(row, json::parse(single.out));
+}
+
+TEST(Sweep, SwitchesOfAKernelAreKeys) {
+  EXPECT_EQ(cli::option_text("knob.stages", "1"), "--knob=stages=1");
+  EXPECT_EQ(cli::option_text("seq-len", "64"), "--seq-len=64");
+  const CliOutcome unknown =
+      run_cli("sweep --over knob.stages=1,9 -- measure --algorithm flash2 --seq-len 64");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, ::testing::HasSubstr("switch stages is '9'; it takes 2, 1, 3"));
+  const CliOutcome model = run_cli("sweep --over knob.stages=1 -- simulate");
+  EXPECT_EQ(model.status, 2);
+  EXPECT_THAT(model.err, ::testing::HasSubstr("knob.stages"));
 }
 
 TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {

@@ -95,6 +95,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.problem = problem;
   arguments.tiling = backward_case.tiling;
   arguments.deterministic = backward_case.deterministic;
+  arguments.knobs = backward_case.knobs;
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();

@@ -9,6 +9,7 @@ namespace attnscope::kernels {
 struct BackwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
+  Knobs knobs = {};
   Layout layout = Layout::contiguous;
   Layout dO_layout = layout;
   bool deterministic = false;

@@ -64,6 +64,7 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   arguments.problem = problem;
   arguments.tiling = forward_case.tiling;
   arguments.carry = forward_case.carry;
+  arguments.knobs = forward_case.knobs;
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();

@@ -15,6 +15,7 @@ struct ForwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
   Carry carry = Carry::problem;
+  Knobs knobs = {};
   Layout layout = Layout::contiguous;
   void* stream = nullptr;  ///< cudaStream_t, ordered with the default stream
   int runs = 1;            ///< one after the other on the same inputs; the last one's output counts

@@ -50,7 +50,7 @@ constexpr std::string_view kWindowed = "ScoreFeatures{true, false, false, false}
 
 TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   const auto plain = flash1_forward_program(problem_of(80, "causal", DType::fp16), {128, 128},
-                                            Carry::problem, kMostSharedBytes, /*traced=*/false);
+                                            Carry::problem, kMostSharedBytes);
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
             "attnscope::kernels::device::Fp16, 96, 128, 128, 4, "
@@ -60,12 +60,12 @@ TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
 
   const auto scored = flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32,
-                                             kMostSharedBytes, true);
+                                             kMostSharedBytes, {.traced = true});
   EXPECT_EQ(arguments_of(scored),
             "flash1_forward<Bf16, float, 64, 128, 256, 4, Columns::all, BlockTrace, "
             "ScoreFeatures{true, false, false, false}>");
   const auto fp32 = flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64},
-                                           Carry::problem, kMostSharedBytes, false);
+                                           Carry::problem, kMostSharedBytes);
   EXPECT_EQ(arguments_of(fp32), "flash1_forward_fp32<32, 64, 64, NoTrace>");
   EXPECT_EQ(fp32.threads, 256);
 }
@@ -96,7 +96,7 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
   };
   for (const Choice& choice : plain) {
     const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
-                                              Carry::problem, kMostSharedBytes, /*traced=*/false);
+                                              Carry::problem, kMostSharedBytes);
     EXPECT_EQ(arguments_of(block),
               fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
     EXPECT_EQ(block.threads, choice.tiling.Br * 2);
@@ -106,8 +106,7 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
 TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
   constexpr Index kAmpere = Index{163} * 1024, kAda = Index{99} * 1024;
   const auto block = [](const char* mask, const Tiling& tiling, Carry carry, Index most_bytes) {
-    const auto made =
-        flash1_forward_program(problem_of(128, mask), tiling, carry, most_bytes, false);
+    const auto made = flash1_forward_program(problem_of(128, mask), tiling, carry, most_bytes);
     EXPECT_LE(made.shared_bytes, most_bytes) << made.program.expression;
     return made;
   };
@@ -137,8 +136,7 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
       {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
   };
   for (const Choice& choice : plain) {
-    const auto block =
-        flash1_backward_program(problem_of(choice.d, "none"), choice.tiling, false, false);
+    const auto block = flash1_backward_program(problem_of(choice.d, "none"), choice.tiling, false);
     EXPECT_EQ(arguments_of(block),
               fmt::format("flash1_backward<Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
   }
@@ -155,8 +153,8 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
       {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
   };
   for (const Choice& choice : scored) {
-    const auto block =
-        flash1_backward_program(problem_of(choice.d, "window:8"), choice.tiling, false, true);
+    const auto block = flash1_backward_program(problem_of(choice.d, "window:8"), choice.tiling,
+                                               false, {.traced = true});
     EXPECT_EQ(arguments_of(block), fmt::format("flash1_backward<Bf16, {}, BlockTrace, {}>",
                                                choice.arguments, kWindowed));
     EXPECT_EQ(block.threads, 256);
@@ -171,7 +169,7 @@ TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
   EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 64}, "9.0"));
   EXPECT_FALSE(flash1_backward_on_hopper(problem_of(127, "causal"), {64, 128}, "9.0"));
   EXPECT_FALSE(flash1_backward_on_hopper(problem_of(128, "window:9"), {64, 128}, "9.0"));
-  EXPECT_EQ(arguments_of(flash1_backward_program(problem, {64, 128}, true, false)),
+  EXPECT_EQ(arguments_of(flash1_backward_program(problem, {64, 128}, true)),
             "flash1_backward_hopper<Bf16, 128, 64, 128, NoTrace>");
 }
 
@@ -222,11 +220,10 @@ std::ostream& operator<<(std::ostream& out, const Group& group) {
 BlockProgram main_program(const Group& group, const AttentionProblem& problem,
                           const Tiling& tiling) {
   if (group.pass == PassKind::forward) {
-    return flash1_forward_program(problem, tiling, group.carry, kMostSharedBytes,
-                                  /*traced=*/false);
+    return flash1_forward_program(problem, tiling, group.carry, kMostSharedBytes);
   }
-  return flash1_backward_program(problem, tiling, flash1_backward_on_hopper(problem, tiling, "9.0"),
-                                 /*traced=*/false);
+  return flash1_backward_program(problem, tiling,
+                                 flash1_backward_on_hopper(problem, tiling, "9.0"));
 }
 
 class Flash1Instances : public testing::TestWithParam<Group> {};
@@ -271,13 +268,15 @@ TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
 TEST(Flash1Instances, OfOddTilingsAreCompiled) {
   const AttentionProblem problem = problem_of(64, "causal");
   const AttentionProblem scored = problem_of(64, "window:64");
-  EXPECT_GT(
-      compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, kMostSharedBytes, true))
-          .resources.registers,
-      0);
-  EXPECT_GT(compiled(flash1_backward_program(problem, {48, 48}, false, true)).resources.registers,
+  EXPECT_GT(compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, kMostSharedBytes,
+                                            {.traced = true}))
+                .resources.registers,
             0);
-  EXPECT_GT(compiled(flash1_backward_program(scored, {128, 32}, false, true)).resources.registers,
+  EXPECT_GT(compiled(flash1_backward_program(problem, {48, 48}, false, {.traced = true}))
+                .resources.registers,
+            0);
+  EXPECT_GT(compiled(flash1_backward_program(scored, {128, 32}, false, {.traced = true}))
+                .resources.registers,
             0);
 }
 

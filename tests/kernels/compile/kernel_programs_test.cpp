@@ -137,5 +137,29 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Flash2Instances,
                                          Case{"block_sparse2", "none"},
                                          Case{"block_sparse2", "window:256"}));
 
+TEST(KnobPrograms, AreOtherCodeForEachValue) {
+  const AttentionProblem problem = problem_of(64, Mask::causal());
+  const auto program_of = [&](const Knobs& knobs) {
+    return flash2_forward_program(problem, {128, 64}, {.knobs = knobs});
+  };
+  const CompiledKernel plain = compiled(program_of({}));
+  for (const Knob& knob : all_knobs()) {
+    if (!knob.is_of("flash2", PassKind::forward)) continue;
+    for (const KnobValue& value : knob.values.subspan(1)) {
+      if (knob.name == "warps" && value.value == 4) continue;  // as by rule here
+      Knobs knobs;
+      knobs.*knob.member = value.value;
+      const BlockProgram block = program_of(knobs);
+      const CompiledKernel kernel = compiled(block);
+      EXPECT_NE(kernel.cubin, plain.cubin) << knob.name << '=' << value.name;
+      EXPECT_LE(kernel.resources.registers * block.threads, 65536) << knob.name;
+    }
+  }
+  EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
+  EXPECT_EQ(program_of({.warps = 2}).threads, 64);
+  EXPECT_FALSE(
+      has_flash2_hopper_program(problem_of(128, Mask::none()), {64, 128}, false, {.hopper = 0}));
+}
+
 }  // namespace
 }  // namespace attnscope::kernels

@@ -42,7 +42,7 @@ TEST(SplitKvBlock, SharesAnyMultipleOfSixteenKeysAmongItsWarps) {
 
 TEST(SplitKvPrograms, NameWhatTheProblemNeedsAndNoMore) {
   AttentionProblem problem = problem_of(64, Mask::none());
-  const BlockProgram plain = split_kv_partial_program(problem, {16, 128}, false);
+  const BlockProgram plain = split_kv_partial_program(problem, {16, 128});
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::split_kv_partial<attnscope::kernels::device::Bf16, 64, 128, 4, 4, "
             "attnscope::kernels::device::Columns::all, attnscope::kernels::device::NoTrace, "
@@ -54,13 +54,13 @@ TEST(SplitKvPrograms, NameWhatTheProblemNeedsAndNoMore) {
   // Columns that are not there are not read; d = 96 and wide tiles check them always
   for (const Index d : {80, 96, 192, 200, 256}) {
     problem.d = d;
-    const auto block = split_kv_partial_program(problem, {16, 64}, false);
+    const auto block = split_kv_partial_program(problem, {16, 64});
     EXPECT_THAT(block.program.expression, HasSubstr("Columns::first")) << d;
   }
 
   problem = problem_of(16, *parse_mask("window:100"));
   problem.dtype = DType::fp16;
-  const BlockProgram scored = split_kv_partial_program(problem, {16, 128}, true);
+  const BlockProgram scored = split_kv_partial_program(problem, {16, 128}, {.traced = true});
   for (const char* part : {"Fp16, 64, 128, 4, 4,", "Columns::first", "BlockTrace",
                            "attnscope::kernels::ScoreFeatures{true, false, false, false}"}) {
     EXPECT_THAT(scored.program.expression, HasSubstr(part));
@@ -83,7 +83,7 @@ TEST_P(SplitKvInstances, OfTheCatalogSpillNoRegister) {
   for (const Index d : {64, 128, 256}) {
     const AttentionProblem problem = problem_of(d, *parse_mask(GetParam()));
     for (const Tiling& tiling : default_tilings(kernel, PassKind::forward, problem)) {
-      expect_no_spill(split_kv_partial_program(problem, tiling, false));
+      expect_no_spill(split_kv_partial_program(problem, tiling));
     }
   }
 }
@@ -92,9 +92,9 @@ INSTANTIATE_TEST_SUITE_P(Masks, SplitKvInstances, testing::Values("causal", "win
 
 TEST(SplitKvPrograms, AreCompiledTracedInOtherTilingsAndToCombine) {
   const AttentionProblem problem = problem_of(64, Mask::causal());
-  expect_no_spill(split_kv_partial_program(problem, {16, 128}, true));
+  expect_no_spill(split_kv_partial_program(problem, {16, 128}, {.traced = true}));
   for (const Index Bc : {80, 96}) {
-    expect_no_spill(split_kv_partial_program(problem, {16, Bc}, false));
+    expect_no_spill(split_kv_partial_program(problem, {16, Bc}));
   }
   const CompiledKernel combine = compiled(split_kv_combine_program(problem));
   EXPECT_EQ(combine.resources.spill_stores, 0);

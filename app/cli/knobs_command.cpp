@@ -1,0 +1,75 @@
+/// attnscope-cli knobs KERNEL: the switches of a kernel.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/commands.h"
+#include "app/cli/outputs.h"
+#include "app/report/table.h"
+#include "kernels/catalog.h"
+#include "kernels/knobs.h"
+#include "reference/message_text.h"
+
+namespace attnscope::cli {
+
+namespace {
+
+ordered_json knob_json(const kernels::Knob& knob, std::string_view kernel) {
+  ordered_json values = ordered_json::array(), passes = ordered_json::array();
+  for (const kernels::KnobValue& value : knob.values) values.push_back(value.name);
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    if (knob.is_of(kernel, pass)) passes.push_back(to_string(pass));
+  }
+  return {{"name", knob.name},
+          {"default", knob.values.front().name},
+          {"values", values},
+          {"passes", passes},
+          {"idea", knob.idea}};
+}
+
+std::string joined(const ordered_json& names) {
+  return fmt::format("{}", fmt::join(names.get<std::vector<std::string>>(), ", "));
+}
+
+std::string knobs_text(const ordered_json& rows, std::string_view kernel) {
+  if (rows.empty()) return fmt::format("kernel {} has no switches\n", kernel);
+  Lines lines = {{"switch", "values, the default first", "pass"}};
+  for (const ordered_json& row : rows) {
+    lines.push_back(
+        {row.at("name").get<std::string>(), joined(row.at("values")), joined(row.at("passes"))});
+  }
+  std::string text = table_text(lines);
+  for (const ordered_json& row : rows) {
+    text += fmt::format("\n{}: {}\n", row.at("name").get<std::string>(),
+                        row.at("idea").get<std::string>());
+  }
+  return text;
+}
+
+Result<Answer> answer_knobs(const GivenOptions& given) {
+  const std::string name = given.text(kOperand).value_or("");
+  const kernels::KernelInfo* const kernel = kernels::find_kernel(name);
+  if (kernel == nullptr) {
+    std::vector<std::string> names;
+    for (const kernels::KernelInfo& each : kernels::catalog()) names.emplace_back(each.name);
+    return invalid_request(unknown_name_message("kernel", name, names));
+  }
+  ordered_json rows = ordered_json::array();
+  for (const kernels::Knob& knob : kernels::all_knobs()) {
+    if (knob.is_of(kernel->name, PassKind::both)) rows.push_back(knob_json(knob, kernel->name));
+  }
+  const ordered_json document = {
+      {"schema", "attnscope.knobs/1"}, {"kernel", kernel->name}, {"knobs", rows}};
+  return Answer{json_text(document), csv_text(rows), knobs_text(rows, kernel->name)};
+}
+
+}  // namespace
+
+CommandSpec knobs_command() {
+  return answering({"knobs", "List a kernel's switches, which --knob changes.", "KERNEL", {}, {}},
+                   answer_knobs);
+}
+
+}  // namespace attnscope::cli

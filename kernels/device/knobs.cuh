@@ -1,0 +1,29 @@
+/// The kernels' switches as constants. The compiler is given a macro for each that a run changes;
+/// kernels/knobs.cpp has a sentence about each.
+#pragma once
+
+#ifndef ATTNSCOPE_STAGES
+#define ATTNSCOPE_STAGES 2
+#endif
+#ifndef ATTNSCOPE_ASYNC_COPIES
+#define ATTNSCOPE_ASYNC_COPIES 1
+#endif
+#ifndef ATTNSCOPE_SWIZZLE
+#define ATTNSCOPE_SWIZZLE 1
+#endif
+#ifndef ATTNSCOPE_RESCALE_ALWAYS
+#define ATTNSCOPE_RESCALE_ALWAYS 0
+#endif
+#ifndef ATTNSCOPE_MASK_ALL
+#define ATTNSCOPE_MASK_ALL 0
+#endif
+
+namespace attnscope::kernels::knob {
+
+inline constexpr int kStages = ATTNSCOPE_STAGES;
+inline constexpr bool kAsyncCopies = ATTNSCOPE_ASYNC_COPIES != 0;
+inline constexpr bool kSwizzle = ATTNSCOPE_SWIZZLE != 0;
+inline constexpr bool kRescaleAlways = ATTNSCOPE_RESCALE_ALWAYS != 0;
+inline constexpr bool kMaskAll = ATTNSCOPE_MASK_ALL != 0;
+
+}  // namespace attnscope::kernels::knob

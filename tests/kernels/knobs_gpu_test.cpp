@@ -1,0 +1,76 @@
+/// Every value of every switch computes what the reference computes, by the tolerance rule.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/kernels/reference_check.h"
+#include "tests/kernels/score_features.h"
+
+namespace attnscope::kernels {
+namespace {
+
+struct KnobCase {
+  const KernelInfo* kernel;
+  PassKind pass;
+  std::string name, value;
+};
+
+std::ostream& operator<<(std::ostream& out, const KnobCase& each) {
+  return out << each.kernel->name << ' ' << to_string(each.pass) << ' ' << each.name << '='
+             << each.value;
+}
+
+/// All values but the defaults.
+std::vector<KnobCase> knob_cases() {
+  std::vector<KnobCase> cases;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      for (const Knob& knob : all_knobs()) {
+        if (!knob.is_of(kernel.name, pass)) continue;
+        for (const KnobValue& value : knob.values.subspan(1)) {
+          cases.push_back({&kernel, pass, std::string(knob.name), std::string(value.name)});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+AttentionProblem problem_of(Index d, std::initializer_list<Feature> features) {
+  AttentionProblem problem{
+      .batch = 2, .heads = 4, .kv_heads = 2, .N = 300, .N_kv = 460, .d = d, .dtype = DType::bf16};
+  for (const Feature feature : features) feature(problem);
+  return problem;
+}
+
+class KnobsOfKernels : public ::testing::TestWithParam<KnobCase> {};
+
+TEST_P(KnobsOfKernels, AgreeWithTheReference) {
+  ATTNSCOPE_NEEDS_GPU();
+  const auto& [kernel, pass, name, value] = GetParam();
+  const Knobs knobs = knobs_of({{name, value}});
+  const AttentionProblem problems[] = {problem_of(64, {}), problem_of(128, {add_causal}),
+                                       problem_of(96, {add_window, add_soft_cap})};
+  int computed = 0;
+  for (const AttentionProblem& problem : problems) {
+    // 16 rows for each of up to eight warps
+    const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(Tiling{128, 64});
+    const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
+    if (supports(*kernel, pass, problem, asked, Carry::problem, false, knobs)) continue;
+    ++computed;
+    const AttentionInputs inputs = make_inputs(problem, {.seed = 77});
+    const ForwardResult reference = naive_forward(problem, inputs);
+    if (pass == PassKind::forward) {
+      check_forward({.kernel = kernel, .tiling = asked, .knobs = knobs}, problem, inputs,
+                    reference);
+    } else {
+      check_backward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
+    }
+  }
+  EXPECT_GE(computed, name == "warps" ? 1 : 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, KnobsOfKernels, ::testing::ValuesIn(knob_cases()));
+
+}  // namespace
+}  // namespace attnscope::kernels

@@ -1,0 +1,115 @@
+/// The switches of the kernels as a run describes them.
+#include "kernels/knobs.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "kernels/resolve.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Switches = std::map<std::string, std::string>;
+
+RunSpec spec_with(const Switches& switches, PassKind pass = PassKind::forward) {
+  RunSpec spec;
+  spec.problem = {.N = 512, .N_kv = 512, .d = 64, .dtype = DType::bf16};
+  spec.pass = pass;
+  spec.switches = switches;
+  return spec;
+}
+
+std::string refusal(const RunSpec& spec) {
+  const auto run = resolve(spec);
+  EXPECT_FALSE(run.ok());
+  if (run) return "accepted";
+  EXPECT_EQ(run.error().field, "switches");
+  return words(run.error(), Reader::command_line);
+}
+
+TEST(Knobs, HaveOneNameADefaultAndASentenceEach) {
+  std::set<std::string_view> names;
+  for (const Knob& knob : all_knobs()) {
+    EXPECT_TRUE(names.insert(knob.name).second) << knob.name;
+    EXPECT_GE(knob.values.size(), 2u) << knob.name;
+    EXPECT_EQ(Knobs{}.*knob.member, knob.values.front().value) << knob.name;
+    EXPECT_TRUE(knob.idea.ends_with('.')) << knob.name;
+    EXPECT_TRUE(knob.in_forward || knob.in_backward) << knob.name;
+    std::set<int> values;
+    for (const KnobValue& value : knob.values) values.insert(value.value);
+    EXPECT_EQ(values.size(), knob.values.size()) << knob.name;
+  }
+}
+
+TEST(Knobs, AreThoseOfTheKernelAndThePass) {
+  EXPECT_THAT(knob_names("flash2", PassKind::forward),
+              ElementsAre("stages", "warps", "copies", "swizzle", "rescale", "mask"));
+  EXPECT_THAT(knob_names("flash1", PassKind::backward),
+              ElementsAre("copies", "swizzle", "mask", "instructions"));
+  EXPECT_THAT(knob_names("standard", PassKind::both), IsEmpty());
+}
+
+TEST(Knobs, AtTheirDefaultsAreNoPartOfARun) {
+  const auto run = resolve(spec_with({{"stages", "2"}, {"rescale", "always"}}));
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run.value().asked.switches, (Switches{{"rescale", "always"}}));
+  EXPECT_EQ(knobs_of(run.value().asked.switches), (Knobs{.rescale_always = 1}));
+  EXPECT_EQ(knobs_of({}), Knobs{});
+  EXPECT_EQ(resolve(spec_with({{"stages", "2"}})).value(), resolve(spec_with({})).value());
+}
+
+TEST(Knobs, OfBothPassesGoToThePassThatHasThem) {
+  const RunSpec spec = spec_with({{"stages", "1"}, {"swizzle", "off"}}, PassKind::both);
+  const auto runs = resolve_passes(spec);
+  ASSERT_TRUE(runs.ok()) << runs.error().message;
+  EXPECT_EQ(runs.value()[0].asked.switches, (Switches{{"stages", "1"}, {"swizzle", "off"}}));
+  EXPECT_EQ(runs.value()[1].asked.switches, (Switches{{"swizzle", "off"}}));
+  EXPECT_THAT(forward_before(runs.value()[1]).asked.switches, IsEmpty());
+}
+
+TEST(Knobs, ThatAKernelLacksAreRefusedByName) {
+  EXPECT_THAT(refusal(spec_with({{"stage", "1"}})), HasSubstr("did you mean 'stages'?"));
+  EXPECT_THAT(refusal(spec_with({{"stages", "4"}})),
+              HasSubstr("switch stages is '4'; it takes 2, 1, 3"));
+  EXPECT_THAT(refusal(spec_with({{"stages", "1"}}, PassKind::backward)),
+              HasSubstr("stages is a switch of the forward pass"));
+  RunSpec standard = spec_with({{"mask", "all"}});
+  standard.algorithm = "standard";
+  EXPECT_THAT(refusal(standard), HasSubstr("kernel standard has no switches"));
+  RunSpec fp32 = spec_with({{"mask", "all"}});
+  fp32.problem.dtype = DType::fp32;
+  EXPECT_THAT(refusal(fp32), HasSubstr("tensor cores"));
+}
+
+TEST(Knobs, ThatDoNotFitATilingAreRefusedWithTheNumbers) {
+  RunSpec spec = spec_with({{"warps", "8"}});
+  spec.Br = spec.Bc = 64;
+  auto run = resolve(spec);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("8 warps cannot share 64 rows in pieces of 16"));
+  spec = spec_with({{"stages", "3"}});
+  spec.problem.d = 256;
+  spec.Br = spec.Bc = 128;
+  run = resolve(spec);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("bytes of shared memory"));
+}
+
+TEST(Knobs, OfHoppersProgramAskForTheOther) {
+  RunSpec spec = spec_with({{"swizzle", "off"}}, PassKind::backward);
+  spec.problem.d = 128;
+  EXPECT_THAT(refusal(spec), HasSubstr("add instructions=mma"));
+  spec.switches["instructions"] = "mma";
+  EXPECT_TRUE(resolve(spec).ok());
+  spec.switches = {{"swizzle", "off"}};
+  spec.deterministic = true;  // in no Hopper program
+  EXPECT_TRUE(resolve(spec).ok());
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
