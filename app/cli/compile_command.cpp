@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
@@ -12,6 +13,7 @@
 #include "app/report/run_words.h"
 #include "app/report/table.h"
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
 #include "sim/resolve.h"
@@ -27,6 +29,14 @@ std::string_view origin_name(KernelOrigin origin) {
   return origin == KernelOrigin::compiler ? "compiled now" : "read from the cache";
 }
 
+/// A launch's kernel, and how long it took to have it.
+struct ReadyLaunch {
+  const kernels::BlockProgram& block;
+  std::string name;
+  kernels::ObtainedKernel obtained;
+  double obtain_s = 0;
+};
+
 /// Thread blocks that an SM holds at once; 0 where not even one fits.
 Index blocks_on_an_sm(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu) {
@@ -41,43 +51,55 @@ Index blocks_on_an_sm(const kernels::BlockProgram& block, const kernels::KernelR
                          gpu.max_blocks_per_sm * gpu.sm_count, gpu);
 }
 
-ordered_json launch_json(const kernels::LaunchProgram& launch,
-                         const kernels::ObtainedKernel& obtained, const GpuDescription& gpu) {
-  const kernels::CompiledKernel& kernel = *obtained.kernel;
+/// What only machine code shows is left out where there is only PTX.
+ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
+  const kernels::CompiledKernel& kernel = *launch.obtained.kernel;
   const kernels::KernelResources& used = kernel.resources;
-  const Index blocks = blocks_on_an_sm(launch.block, used, gpu);
-  constexpr Index kWarp = 32;
-  return {{"launch", launch.launch},
-          {"expression", launch.block.program.expression},
-          {"threads", launch.block.threads},
-          {"shared_bytes", launch.block.shared_bytes + used.static_shared_bytes},
-          {"registers", used.registers},
-          {"stack_bytes", used.stack_bytes},
-          {"spill_store_bytes", used.spill_stores},
-          {"spill_load_bytes", used.spill_loads},
-          {"resident_blocks", blocks},
-          {"resident_warps", blocks * launch.block.threads / kWarp},
-          {"origin", origin_name(obtained.origin)},
-          {"compile_s", kernel.compile_s}};
+  ordered_json row = {{"launch", launch.name},
+                      {"expression", launch.block.program.expression},
+                      {"threads", launch.block.threads},
+                      {"shared_bytes", launch.block.shared_bytes + used.static_shared_bytes}};
+  if (!kernel.cubin.empty()) {
+    const Index blocks = blocks_on_an_sm(launch.block, used, gpu);
+    constexpr Index kWarp = 32;
+    row.update({{"registers", used.registers},
+                {"stack_bytes", used.stack_bytes},
+                {"spill_store_bytes", used.spill_stores},
+                {"spill_load_bytes", used.spill_loads},
+                {"resident_blocks", blocks},
+                {"resident_warps", blocks * launch.block.threads / kWarp}});
+  }
+  row.update({{"origin", origin_name(launch.obtained.origin)},
+              {"compile_s", kernel.compile_s},
+              {"obtain_s", launch.obtain_s}});
+  return row;
 }
 
 std::string launch_text(const ordered_json& launch) {
   const auto number = [&](const char* key) {
     return fmt::format("{}", launch[key].get<std::int64_t>());
   };
-  const bool fits = launch["resident_blocks"] != 0;
-  return table_text(
-      {{"launch", launch["launch"]},
-       {"threads of a block", number("threads")},
-       {"shared memory of a block", number("shared_bytes") + " bytes"},
-       {"registers of a thread", number("registers")},
-       {"spilled", fmt::format("{} bytes stored, {} loaded", number("spill_store_bytes"),
-                               number("spill_load_bytes"))},
-       {"resident on an SM", fits ? fmt::format("{} blocks, {} warps", number("resident_blocks"),
-                                                number("resident_warps"))
-                                  : std::string("none: a block does not fit")},
-       {"compiled in", fmt::format("{:.2f} s ({})", launch["compile_s"].get<double>(),
-                                   launch["origin"].get<std::string>())}});
+  Lines lines = {{"launch", launch["launch"]},
+                 {"threads of a block", number("threads")},
+                 {"shared memory of a block", number("shared_bytes") + " bytes"}};
+  if (launch.contains("registers")) {
+    const bool fits = launch["resident_blocks"] != 0;
+    lines.push_back({"registers of a thread", number("registers")});
+    lines.push_back(
+        {"spilled", fmt::format("{} bytes stored, {} loaded", number("spill_store_bytes"),
+                                number("spill_load_bytes"))});
+    lines.push_back(
+        {"resident on an SM", fits ? fmt::format("{} blocks, {} warps", number("resident_blocks"),
+                                                 number("resident_warps"))
+                                   : std::string("none: a block does not fit")});
+  } else {
+    lines.push_back({"registers of a thread", "unavailable: only PTX is made for this GPU"});
+  }
+  lines.push_back(
+      {"compiled in", fmt::format("{:.2f} s ({} in {})", launch["compile_s"].get<double>(),
+                                  launch["origin"].get<std::string>(),
+                                  seconds_text(launch["obtain_s"].get<double>()))});
+  return table_text(lines);
 }
 
 /// Writes the code of all launches to the option's file, if it was given.
@@ -85,6 +107,17 @@ std::optional<Error> write_code(const GivenOptions& given, std::string_view opti
                                 const std::string& code) {
   const auto file = given.text(option);
   return file ? write_output(*file, code) : std::nullopt;
+}
+
+/// The architecture to compile for; an option that writes machine code needs one that has some.
+Result<std::string> architecture_for(const GivenOptions& given, const GpuDescription& gpu) {
+  auto architecture = kernels::target_architecture(gpu.compute_capability);
+  if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;
+  if (!given.has("cubin")) return architecture;
+  return unavailable(fmt::format(
+      "--cubin needs machine code, and this NVRTC makes only PTX for compute capability {}; leave "
+      "it out, or install a newer CUDA toolkit",
+      gpu.compute_capability));
 }
 
 Result<Answer> answer_compile(const GivenOptions& given) {
@@ -97,12 +130,11 @@ Result<Answer> answer_compile(const GivenOptions& given) {
     return *error;
   }
   ATTNSCOPE_TRY(auto run, kernels::resolve(spec));
+  ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
+
   const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
   run.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
-  auto programs = kernels::programs_of(run, target);
-
   kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};
-  const std::string architecture = kernels::architecture_of(gpu.compute_capability);
   ordered_json document = {{"schema", "attnscope.compilation/1"},
                            {"run", run_identity(run)},
                            {"gpu", gpu.name},
@@ -111,11 +143,13 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   std::string ptx, cubin;
   Answer answer;
   answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run), gpu.display_name, architecture);
-  for (kernels::LaunchProgram& launch : programs) {
+  for (kernels::LaunchProgram& launch : kernels::programs_of(run, target)) {
     show_progress(fmt::format("compiling {} for {}", launch.launch, architecture));
     launch.block.program.architecture = architecture;
+    const auto begin = std::chrono::steady_clock::now();
     ATTNSCOPE_TRY(const auto obtained, compiler.obtain(launch.block.program));
-    rows.push_back(launch_json(launch, obtained, gpu));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    rows.push_back(launch_json({launch.block, launch.launch, obtained, took.count()}, gpu));
     answer.text += "\n" + launch_text(rows.back());
     ptx += obtained.kernel->ptx;
     cubin += obtained.kernel->cubin;

@@ -93,27 +93,13 @@ int tenths_of(std::string_view architecture) {
 }
 
 std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_view architecture) {
-  int count = 0;
-  if (nvrtc.architecture_count(&count) != 0) count = 0;
-  std::vector<int> known(static_cast<std::size_t>(count));
-  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
+  const std::vector<int> known = known_architectures(nvrtc);
   if (std::ranges::find(known, tenths_of(architecture)) != known.end()) return std::nullopt;
-  int major = 0, minor = 0;
-  nvrtc.version(&major, &minor);
-  return unavailable(fmt::format("NVRTC {}.{} does not compile for {}", major, minor,
+  return unavailable(fmt::format("NVRTC {} does not compile for {}", to_string(version_of(nvrtc)),
                                  one_line(std::string(architecture))));
 }
 
 }  // namespace
-
-std::string architecture_of(std::string_view compute_capability) {
-  const std::size_t point = compute_capability.find('.');
-  const std::string_view major = compute_capability.substr(0, point);
-  const std::string_view minor =
-      point == std::string_view::npos ? "0" : compute_capability.substr(point + 1);
-  const bool has_own_instructions = major.size() > 1 || major >= "9";
-  return fmt::format("sm_{}{}{}", major, minor, has_own_instructions ? "a" : "");
-}
 
 KernelResources resources_in(std::string_view log, std::string_view entry) {
   constexpr std::string_view kMark = "Compiling entry function '";

@@ -13,16 +13,12 @@
 
 namespace attnscope::kernels {
 
-/// The architecture of a compute capability, "9.0": "sm_90a", with the instructions that only it
-/// has, where it has some.
-std::string architecture_of(std::string_view compute_capability);
-
 /// One instance of a kernel's template.
 struct KernelProgram {
   /// Embedded files that declare the kernel and its types.
   std::vector<std::string> sources = {};
   std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
-  std::string architecture = {};          ///< "sm_90a"
+  std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
   std::vector<std::string> options = {};  ///< further options of NVRTC
   std::string text = {};                  ///< code after the sources that is not embedded
 
@@ -39,9 +35,9 @@ struct KernelResources {
   bool operator==(const KernelResources&) const = default;
 };
 
-/// Machine code.
+/// Machine code, or for an architecture of PTX only that.
 struct CompiledKernel {
-  std::string cubin;
+  std::string cubin;  ///< empty, and no resources, where there is only PTX
   std::string ptx;
   std::string entry;  ///< the kernel's name in the machine code
   KernelResources resources;

@@ -11,7 +11,11 @@ namespace attnscope::kernels {
 
 namespace {
 
-constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};  // newest first
+struct NamedLibrary {
+  int major;
+  const char* name;
+};
+constexpr NamedLibrary kLibraries[] = {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}};
 
 template <typename Function>
 bool find_symbol(void* library, const char* name, Function& function) {
@@ -19,16 +23,26 @@ bool find_symbol(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
+/// The newest CUDA that the driver supports; nothing where there is no driver.
+std::optional<CudaVersion> driver_version() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  int (*get_version)(int* version) = nullptr;  // works before the driver is initialised
+  int version = 0;
+  if (driver == nullptr || !find_symbol(driver, "cuDriverGetVersion", get_version) ||
+      get_version(&version) != 0) {
+    return std::nullopt;
+  }
+  return CudaVersion{version / 1000, version % 1000 / 10};
+}
+
 std::string build_of(const NvrtcLibrary& nvrtc) {
-  int major = 0, minor = 0;
-  nvrtc.version(&major, &minor);
   Dl_info info{};
   std::string file;
   if (dladdr(reinterpret_cast<const void*>(nvrtc.version), &info) != 0) {
     std::error_code error;
     file = std::filesystem::canonical(info.dli_fname, error).filename().string();
   }
-  return fmt::format("{}.{} {}", major, minor, file);
+  return fmt::format("{} {}", to_string(version_of(nvrtc)), file);
 }
 
 }  // namespace
@@ -72,8 +86,33 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
   return nvrtc;
 }
 
+CudaVersion version_of(const NvrtcLibrary& nvrtc) {
+  CudaVersion version;
+  nvrtc.version(&version.major, &version.minor);
+  return version;
+}
+
+std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
+  int count = 0;
+  if (nvrtc.architecture_count(&count) != 0) count = 0;
+  std::vector<int> known(static_cast<std::size_t>(count));
+  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
+  return known;
+}
+
+std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver) {
+  std::vector<const char*> names;
+  for (const bool supported : {true, false}) {
+    for (const NamedLibrary& library : kLibraries) {
+      const bool runs = !driver || library.major <= driver->major;
+      if (runs == supported) names.push_back(library.name);
+    }
+  }
+  return names;
+}
+
 const Result<NvrtcLibrary>& nvrtc() {
-  static const Result<NvrtcLibrary> library = load_nvrtc(kLibraryNames);
+  static const Result<NvrtcLibrary> library = load_nvrtc(nvrtc_names(driver_version()));
   return library;
 }
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "kernels/compile/target_architecture.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -39,6 +42,15 @@ struct NvrtcLibrary {
 /// The entry points in the first of the named libraries that can be loaded, which stays loaded.
 /// unavailable, in one line that says what helps, when none can or when it lacks one of them.
 Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
+
+CudaVersion version_of(const NvrtcLibrary& nvrtc);
+
+/// What it compiles for, 90 for compute capability 9.0.
+std::vector<int> known_architectures(const NvrtcLibrary& nvrtc);
+
+/// The libraries' names in the order in which they are tried: newest first, but those that a driver
+/// for this version of CUDA supports before all others. Nothing: there is no driver.
+std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
 /// NVRTC 13 or 12, looked for once.
 const Result<NvrtcLibrary>& nvrtc();

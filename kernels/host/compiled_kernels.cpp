@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "kernels/compile/nvrtc_library.h"
 #include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
@@ -20,11 +21,27 @@ int compute_major() {
 }
 
 std::string architecture_of_device() {
-  return architecture_of(fmt::format("{}.{}", compute_major(),
-                                     attribute_of_device(cudaDevAttrComputeCapabilityMinor)));
+  auto architecture = architecture_here(fmt::format(
+      "{}.{}", compute_major(), attribute_of_device(cudaDevAttrComputeCapabilityMinor)));
+  if (!architecture) throw NotCompiled(architecture.error());
+  return std::move(architecture).value();
 }
 
 }  // namespace
+
+Result<std::string> architecture_here(std::string_view compute_capability) {
+  auto architecture = target_architecture(compute_capability);
+  if (!architecture) return architecture;
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess) {
+    return unavailable("the NVIDIA driver does not report its version");
+  }
+  const CudaVersion driver{version / 1000, version % 1000 / 10};
+  if (auto error = check_driver(version_of(nvrtc().value()), driver, architecture.value())) {
+    return *error;
+  }
+  return architecture;
+}
 
 CompiledKernels::~CompiledKernels() {
   for (const cudaLibrary_t library : libraries_)
@@ -40,9 +57,10 @@ cudaKernel_t CompiledKernels::load(KernelProgram program) {
   const auto obtained = compiler_.obtain(program);
   if (!obtained) throw NotCompiled(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
+  const std::string& code = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   cudaLibrary_t library = nullptr;
-  ATTNSCOPE_CUDA(cudaLibraryLoadData(&library, compiled.cubin.data(), nullptr, nullptr, 0, nullptr,
-                                     nullptr, 0));
+  ATTNSCOPE_CUDA(
+      cudaLibraryLoadData(&library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   {
     const std::lock_guard lock(libraries_mutex_);
     libraries_.push_back(library);

@@ -6,6 +6,8 @@
 
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compile/block_program.h"
@@ -20,6 +22,10 @@ class NotCompiled : public std::runtime_error {
   explicit NotCompiled(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
   Error error;
 };
+
+/// The architecture of programs for a GPU of this compute capability, "9.0", in this machine.
+/// unavailable when NVRTC has none for it, or the driver does not run what NVRTC compiles.
+Result<std::string> architecture_here(std::string_view compute_capability);
 
 /// Any thread may use it while its GPU is the current device. Threads that start different kernels
 /// do not wait for each other's compilation.

@@ -71,10 +71,10 @@ std::optional<Error> SessionGpu::compile(const ResolvedRun& run, kernels::RunUse
                                          const kernels::CompileControl& control) {
   if (auto error = kernels::supports(run)) return error;
   const kernels::ProgramTarget& target = session_->target();
+  const auto architecture = kernels::architecture_here(target.compute_capability);
+  if (!architecture) return architecture.error();
   auto programs = kernels::needed_programs(run, use, target);
-  for (kernels::KernelProgram& program : programs) {
-    program.architecture = kernels::architecture_of(target.compute_capability);
-  }
+  for (kernels::KernelProgram& program : programs) program.architecture = architecture.value();
   return session_->resources().kernels.compiler().obtain_all(programs, control);
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/compile/target_architecture.h"
 #include "kernels/default_tilings.h"
 #include "kernels/run_programs.h"
 
@@ -37,7 +38,8 @@ std::vector<AttentionProblem> problems() {
 }
 
 /// Every program, by its expression.
-std::map<std::string, KernelProgram> default_programs(std::string_view compute_capability) {
+std::map<std::string, KernelProgram> default_programs(std::string_view compute_capability,
+                                                      const std::string& architecture) {
   const ProgramTarget target{std::string(compute_capability), kMostSharedBytes};
   std::map<std::string, KernelProgram> programs;
   const auto add = [&](const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem) {
@@ -50,7 +52,7 @@ std::map<std::string, KernelProgram> default_programs(std::string_view compute_c
       run.tiling = tiling;
       for (LaunchProgram& launch : programs_of(run, target)) {
         KernelProgram& program = launch.block.program;
-        program.architecture = architecture_of(compute_capability);
+        program.architecture = architecture;
         programs.emplace(program.expression, program);
       }
     }
@@ -73,7 +75,13 @@ std::map<std::string, KernelProgram> default_programs(std::string_view compute_c
 
 /// Prints the kernels that spill; gives the number that are not compiled.
 int print_spills(std::string_view compute_capability) {
-  const std::map<std::string, KernelProgram> programs = default_programs(compute_capability);
+  const auto architecture = target_architecture(compute_capability);
+  if (!architecture) {
+    fmt::print("{}\n", architecture.error().message);
+    return 1;
+  }
+  const std::map<std::string, KernelProgram> programs =
+      default_programs(compute_capability, architecture.value());
   std::vector<const KernelProgram*> waiting;
   for (const auto& [expression, program] : programs) waiting.push_back(&program);
   std::atomic<std::size_t> next = 0;

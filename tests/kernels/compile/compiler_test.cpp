@@ -113,6 +113,17 @@ TEST(Compiler, AnUnknownArchitectureIsUnavailable) {
   EXPECT_THAT(compiled.error().message, HasSubstr("does not compile for sm_999"));
 }
 
+TEST(Compiler, MakesOnlyPtxForAnArchitectureOfPtx) {
+  KernelProgram program = small_flash2();
+  program.architecture = "compute_80";
+  const auto compiled = compile(program);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_THAT(compiled.value().ptx,
+              AllOf(HasSubstr(".target sm_80"), HasSubstr(compiled.value().entry)));
+  EXPECT_EQ(compiled.value().cubin, "");
+  EXPECT_EQ(compiled.value().resources, KernelResources());
+}
+
 TEST(Compiler, EndsWhenItIsCancelled) {
   std::atomic<bool> cancel = true;
   const auto refused = compile(small_flash2(), &cancel);

@@ -1,0 +1,80 @@
+#include "kernels/compile/target_architecture.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "kernels/compile/nvrtc_library.h"
+#include "reference/one_line.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr std::string_view kPtxPrefix = "compute_";
+
+/// 90 of "9.0"; nothing for other text.
+std::optional<int> number_of(std::string_view compute_capability) {
+  int major = 0, minor = 0;
+  const char* const end = compute_capability.data() + compute_capability.size();
+  const auto point = std::from_chars(compute_capability.data(), end, major);
+  if (point.ec != std::errc() || point.ptr == end || *point.ptr != '.') return std::nullopt;
+  const auto rest = std::from_chars(point.ptr + 1, end, minor);
+  if (rest.ec != std::errc() || rest.ptr != end || minor > 9) return std::nullopt;
+  return 10 * major + minor;
+}
+
+}  // namespace
+
+std::string to_string(const CudaVersion& version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+Result<std::string> target_architecture(std::string_view compute_capability,
+                                        std::span<const int> known, const CudaVersion& nvrtc) {
+  constexpr int kFirstWithOwnInstructions = 90;
+  const auto gpu = number_of(compute_capability);
+  if (!gpu) {
+    return invalid_request(fmt::format("'{}' is no compute capability, such as 9.0",
+                                       one_line(std::string(compute_capability))));
+  }
+  if (std::ranges::find(known, *gpu) != known.end()) {
+    return fmt::format("sm_{}{}", *gpu, *gpu >= kFirstWithOwnInstructions ? "a" : "");
+  }
+  int newest = 0;
+  for (const int each : known) {
+    if (each < *gpu) newest = std::max(newest, each);
+  }
+  if (newest > 0) return fmt::format("{}{}", kPtxPrefix, newest);
+  return unavailable(
+      fmt::format("NVRTC {} does not compile for compute capability {}; install a CUDA toolkit "
+                  "that supports this GPU",
+                  to_string(nvrtc), compute_capability));
+}
+
+Result<std::string> target_architecture(std::string_view compute_capability) {
+  const auto& library = nvrtc();
+  if (!library) return library.error();
+  return target_architecture(compute_capability, known_architectures(library.value()),
+                             version_of(library.value()));
+}
+
+bool is_ptx(std::string_view architecture) {
+  return architecture.starts_with(kPtxPrefix);
+}
+
+std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& driver,
+                                  std::string_view architecture) {
+  const bool runs = is_ptx(architecture) ? nvrtc <= driver : nvrtc.major <= driver.major;
+  if (runs) return std::nullopt;
+  const std::string needed =
+      is_ptx(architecture) ? to_string(driver) + " or older" : fmt::format("{}.x", driver.major);
+  return unavailable(fmt::format(
+      "NVRTC {} compiles {} that this NVIDIA driver, for CUDA {}, does not run; update the driver, "
+      "or install NVRTC {} (libnvrtc.so.{})",
+      to_string(nvrtc), is_ptx(architecture) ? "PTX" : "machine code", to_string(driver), needed,
+      driver.major));
+}
+
+}  // namespace attnscope::kernels
