@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/disassembler.h"
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
@@ -109,19 +110,47 @@ std::optional<Error> write_code(const GivenOptions& given, std::string_view opti
   return file ? write_output(*file, code) : std::nullopt;
 }
 
+/// The code of every launch, by the option that writes it.
+struct WrittenCode {
+  std::string ptx, cubin, sass;
+};
+
+/// Adds the code of a kernel; SASS where there is a disassembler.
+std::optional<Error> add_code(const kernels::CompiledKernel& kernel,
+                              const std::optional<Disassembler>& disassembler, WrittenCode& code) {
+  code.ptx += kernel.ptx;
+  code.cubin += kernel.cubin;
+  if (!disassembler) return std::nullopt;
+  const auto sass = disassemble(*disassembler, kernel.cubin);
+  if (!sass) return sass.error();
+  code.sass += sass.value();
+  return std::nullopt;
+}
+
+/// What --sass needs; nothing without it.
+Result<std::optional<Disassembler>> disassembler_for(const GivenOptions& given) {
+  if (!given.has("sass")) return std::optional<Disassembler>();
+  auto found = find_disassembler();
+  if (!found) return found.error();
+  return std::optional(std::move(found).value());
+}
+
 /// The architecture to compile for; an option that writes machine code needs one that has some.
 Result<std::string> architecture_for(const GivenOptions& given, const GpuDescription& gpu) {
   auto architecture = kernels::target_architecture(gpu.compute_capability);
   if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;
-  if (!given.has("cubin")) return architecture;
-  return unavailable(fmt::format(
-      "--cubin needs machine code, and this NVRTC makes only PTX for compute capability {}; leave "
-      "it out, or install a newer CUDA toolkit",
-      gpu.compute_capability));
+  for (const std::string_view option : {"cubin", "sass"}) {
+    if (!given.has(option)) continue;
+    return unavailable(fmt::format(
+        "--{} needs machine code, and this NVRTC makes only PTX for compute capability {}; leave "
+        "it out, or install a newer CUDA toolkit",
+        option, gpu.compute_capability));
+  }
+  return architecture;
 }
 
 Result<Answer> answer_compile(const GivenOptions& given) {
-  for (const std::string_view option : {"ptx", "cubin"}) {
+  for (const std::string_view option : {"ptx", "cubin", "sass"}) {
     if (auto error = check_writable(given, option)) return *error;
   }
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
@@ -130,6 +159,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
     return *error;
   }
   ATTNSCOPE_TRY(auto run, kernels::resolve(spec));
+  ATTNSCOPE_TRY(const auto disassembler, disassembler_for(given));
   ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
 
   const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
@@ -140,7 +170,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
                            {"gpu", gpu.name},
                            {"architecture", architecture}};
   ordered_json rows = ordered_json::array();
-  std::string ptx, cubin;
+  WrittenCode code;
   Answer answer;
   answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run), gpu.display_name, architecture);
   for (kernels::LaunchProgram& launch : kernels::programs_of(run, target)) {
@@ -151,14 +181,14 @@ Result<Answer> answer_compile(const GivenOptions& given) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     rows.push_back(launch_json({launch.block, launch.launch, obtained, took.count()}, gpu));
     answer.text += "\n" + launch_text(rows.back());
-    ptx += obtained.kernel->ptx;
-    cubin += obtained.kernel->cubin;
+    if (auto error = add_code(*obtained.kernel, disassembler, code)) return *error;
   }
   document["launches"] = rows;
   answer.json = json_text(document);
   answer.csv = csv_text(rows);
-  answer.failure = write_code(given, "ptx", ptx);
-  if (!answer.failure) answer.failure = write_code(given, "cubin", cubin);
+  answer.failure = write_code(given, "ptx", code.ptx);
+  if (!answer.failure) answer.failure = write_code(given, "cubin", code.cubin);
+  if (!answer.failure) answer.failure = write_code(given, "sass", code.sass);
   return answer;
 }
 
@@ -168,12 +198,14 @@ CommandSpec compile_command() {
   return answering(
       {.name = "compile",
        .summary = "Compiles a kernel for a GPU, and prints the registers and memory that it takes.",
-       .options = joined(
-           {run_options(FieldTarget::kernel,
-                        {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),
-            field_options({"gpu"}),
-            {{"ptx", "FILE", "write the PTX code", false, writes_file()},
-             {"cubin", "FILE", "write the machine code, for nvdisasm", false, writes_file()}}})},
+       .options =
+           joined({run_options(FieldTarget::kernel,
+                               {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),
+                   field_options({"gpu"}),
+                   {{"ptx", "FILE", "write the PTX code", false, writes_file()},
+                    {"cubin", "FILE", "write the machine code, for nvdisasm", false, writes_file()},
+                    {"sass", "FILE", "write the machine code as text; needs nvdisasm or cuobjdump",
+                     false, writes_file()}}})},
       answer_compile);
 }
 

@@ -25,6 +25,8 @@ class TemporaryFile {
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
+  /// Its temporary name; empty once it has its final name.
+  const std::filesystem::path& name() const { return name_; }
   /// Writes the bytes at the offset.
   int write_at(std::size_t offset, std::string_view bytes) const;
   /// Waits until the bytes are on the disk.
@@ -45,7 +47,7 @@ class TemporaryFile {
   void remove_name();
 
   int descriptor_ = -1;
-  std::filesystem::path name_;  ///< empty once it has its final name
+  std::filesystem::path name_;
 };
 
 /// Writes all bytes at the descriptor's position. 0, or the errno.

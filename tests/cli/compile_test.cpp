@@ -92,6 +92,60 @@ TEST_F(CompileCommand, MakesPtxForAGpuThatIsNewerThanTheCompiler) {
   EXPECT_THAT(refused.err, HasSubstr("--cubin needs machine code"));
 }
 
+/// --sass with programs in the place of the CUDA toolkit's.
+class Disassembly : public CompileCommand {
+ protected:
+  /// A script with this name in a folder.
+  void install(const std::string& folder, const std::string& name, const std::string& script) {
+    std::filesystem::create_directories(scratch_.path() / folder);
+    scratch_.write(folder + "/" + name, "#!/bin/sh\n" + script);
+    std::filesystem::permissions(scratch_.path() / folder / name,
+                                 std::filesystem::perms::owner_all);
+  }
+  CliOutcome disassemble(const std::string& words = {}) const {
+    return run_cli("compile --algorithm flash2 --head-dim 16 --sass k.sass " + words,
+                   {{"XDG_CACHE_HOME", scratch_.file("cache")},
+                    {"PATH", scratch_.file("bin")},
+                    {"CUDA_HOME", scratch_.file("cuda")}},
+                   scratch_.path());
+  }
+  std::string sass() const { return read_text(scratch_.path() / "k.sass"); }
+};
+
+constexpr const char* kPrintsItsInput = "echo \"$0 $1\"; /usr/bin/head -c 4 \"$2\"\n";
+
+TEST_F(Disassembly, IsWrittenByTheProgramOfTheToolkit) {
+  install("cuda/bin", "cuobjdump", kPrintsItsInput);
+  ASSERT_EQ(disassemble().status, 0);
+  EXPECT_THAT(sass(), HasSubstr("cuda/bin/cuobjdump --dump-sass\n\x7f"
+                                "ELF"));
+  install("cuda/bin", "nvdisasm", kPrintsItsInput);
+  ASSERT_EQ(disassemble().status, 0);
+  EXPECT_THAT(sass(), HasSubstr("cuda/bin/nvdisasm --print-code\n"));
+  install("bin", "nvdisasm", kPrintsItsInput);
+  ASSERT_EQ(disassemble("--pass backward --dtype bf16").status, 0);
+  EXPECT_THAT(sass(), HasSubstr("/bin/nvdisasm --print-code\n"));
+  EXPECT_THAT(sass(), testing::Not(HasSubstr("cuda")));
+  EXPECT_EQ(std::string_view(sass()).substr(sass().rfind('\n')),
+            "\n\x7f"
+            "ELF");
+}
+
+TEST_F(Disassembly, ThatIsMissingOrFailsIsOneLineAndLeavesNoFile) {
+  const auto refused = [&](std::string_view why) {
+    const CliOutcome outcome = disassemble();
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(why));
+    EXPECT_FALSE(std::filesystem::exists(scratch_.path() / "k.sass"));
+  };
+  refused("neither is on PATH or in CUDA_HOME/bin; install the toolkit, or set CUDA_HOME");
+  install("bin", "nvdisasm", "echo 'nvdisasm fatal: not a cubin' >&2; echo more >&2; exit 3\n");
+  refused("nvdisasm does not print the machine code: nvdisasm fatal: not a cubin");
+  install("bin", "nvdisasm", "exit 3\n");
+  refused("exit status 3");
+}
+
 TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
   const auto refused = [&](const std::string& words, int status, std::string_view why) {
     const CliOutcome outcome = run(words);
