@@ -28,7 +28,7 @@ TEST(LayerRules, DownwardIncludesAreFine) {
   EXPECT_THAT(layer_violations(tree_of({
                   {"reference/a.h", "#include \"reference/b.h\"\n"},
                   {"sim/a.h", "#include \"reference/a.h\"\n#include \"sim/ops/b.h\"\n"},
-                  {"kernels/flash2/a.cu", "#include \"kernels/device/b.h\"\n"},
+                  {"kernels/flash2/a.cuh", "#include \"kernels/device/b.h\"\n"},
                   {"kernels/measure/a.cpp", "#include \"kernels/launch.h\"\n"},
                   {"app/a.cpp", "#include \"sim/a.h\"\n#include \"kernels/catalog.h\"\n"},
               })),
@@ -37,12 +37,18 @@ TEST(LayerRules, DownwardIncludesAreFine) {
 
 TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
   const std::pair<const char*, const char*> crossings[] = {
-      {"reference/a.h", "sim/a.h"},       {"reference/a.cpp", "kernels/catalog.h"},
-      {"reference/a.cpp", "app/a.h"},     {"sim/a.cpp", "kernels/catalog.h"},
-      {"sim/a.cpp", "app/a.h"},           {"kernels/catalog.cpp", "sim/schedule/algorithm.h"},
-      {"kernels/flash2/a.cu", "app/a.h"}, {"kernels/flash2/a.cu", "kernels/measure/timing.h"},
-      {"sim/a.cpp", "tests/support/a.h"}, {"app/a.cpp", "tests/support/a.h"},
-      {"sim/a.cpp", "simulation.h"},      {"elsewhere/a.cpp", "reference/a.h"}};
+      {"reference/a.h", "sim/a.h"},
+      {"reference/a.cpp", "kernels/catalog.h"},
+      {"reference/a.cpp", "app/a.h"},
+      {"sim/a.cpp", "kernels/catalog.h"},
+      {"sim/a.cpp", "app/a.h"},
+      {"kernels/catalog.cpp", "sim/schedule/algorithm.h"},
+      {"kernels/flash2/a.cuh", "app/a.h"},
+      {"kernels/flash2/a.cuh", "kernels/measure/timing.h"},
+      {"sim/a.cpp", "tests/support/a.h"},
+      {"app/a.cpp", "tests/support/a.h"},
+      {"sim/a.cpp", "simulation.h"},
+      {"elsewhere/a.cpp", "reference/a.h"}};
   for (const auto& [from, to] : crossings) {
     const SourceTree tree = tree_of({{from, std::string("#include \"") + to + "\"\n"}});
     EXPECT_EQ(layer_violations(tree).size(), 1u) << from << " -> " << to;
@@ -70,7 +76,7 @@ TEST(LayerRules, CudaIsSeenThroughAnyNumberOfHeaders) {
       {"app/a.cpp", "#include \"kernels/b.h\"\n"},
       {"kernels/b.h", "#include \"kernels/c.h\"\n"},
       {"kernels/c.h", "#include \"kernels/b.h\"\n#include <cuda_runtime.h>\n"},
-      {"kernels/d.cu", "#include <cuda_fp16.h>\n"},
+      {"kernels/d.cuh", "#include <cuda_fp16.h>\n"},
   });
   EXPECT_THAT(cuda_violations(tree), ElementsAre(HasSubstr("through kernels/c.h")));
   EXPECT_EQ(cuda_violations(tree_of({{"sim/a.h", "#include <cupti.h>\n"}})).size(), 1u);

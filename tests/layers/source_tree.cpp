@@ -47,8 +47,8 @@ bool is_header(std::string_view path) {
 }
 
 bool is_code(std::string_view path) {
-  return is_header(path) || path.ends_with(".cpp") || path.ends_with(".cu") ||
-         path.ends_with(".cpp.in") || path.ends_with(".h.in");
+  return is_header(path) || path.ends_with(".cpp") || path.ends_with(".cpp.in") ||
+         path.ends_with(".h.in");
 }
 
 SourceTree read_source_tree(const std::filesystem::path& root) {
