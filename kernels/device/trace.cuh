@@ -8,7 +8,7 @@
 namespace attnscope::kernels::device {
 
 /// Records nothing and costs nothing: the kernel has the parameters, registers and instructions
-/// that it has without hooks (tests/bench/trace_cost.py compares the machine code).
+/// that it has without hooks (tests/kernels/compile/trace_hooks_test.cpp compares the code).
 struct NoTrace {
   template <typename KernelParameters>
   using Parameters = KernelParameters;
