@@ -37,7 +37,7 @@ void named_launch(const Arguments& arguments, std::string_view name, Enqueue&& e
   if (arguments.after_launch) arguments.after_launch(name);
 }
 
-/// Enqueues the launch that a trace instruments: with arguments.trace the block is compiled with
+/// Enqueues the launch that can be traced: with arguments.trace the block is compiled with
 /// device::BlockTrace.
 template <typename Arguments, typename Parameters>
 void start_traceable(const Arguments& arguments, const BlockProgram& block, Index blocks,

@@ -39,7 +39,7 @@ QUARTER = "uniform:0.25"  # exactly that where a row has a multiple of four tile
 TOOLKIT = "/usr/local/cuda/bin"
 
 
-# Not the plain kernels: the instrumented ones, those with score functions; block_sparse2's visit
+# Not the plain kernels: the traced ones, those with score functions; block_sparse2's visit
 # listed tiles
 OTHER_INSTANCES = re.compile(r"BlockTrace|Score(?:d|Functions)")
 LISTED = re.compile(r"Visits\)1")

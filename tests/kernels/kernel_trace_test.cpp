@@ -1,4 +1,4 @@
-/// Decoding what instrumented kernels record, and its file.
+/// Decoding what traced kernels record, and its file.
 #include "kernels/trace/kernel_trace.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-/// Instrumented kernels on a GPU: each does its schedule's tile operations, computes what the plain
+/// Traced kernels on a GPU: each does its schedule's tile operations, computes what the plain
 /// kernel computes, and records the m, l and alpha that the algorithm has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string described(const AttentionProblem& problem) {
   return describe(problem) + ", " + extras_text(problem) + mask;
 }
 
-class InstrumentedKernels : public ::testing::Test {
+class TracedKernels : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (missing_gpu()) return;
@@ -79,7 +79,7 @@ class InstrumentedKernels : public ::testing::Test {
     EXPECT_GT(scheduled_operations(traced, splits), 0);
   }
 
-  /// The plain kernel and the instrumented one leave the same bits in `outputs`, of `rows` rows
+  /// The plain kernel and the traced one leave the same bits in `outputs`, of `rows` rows
   /// each; NaN would differ. `run` runs a pass on the tensors, with a trace or without.
   template <typename Tensors, typename Run>
   static void expect_plain_bits(std::string_view name, PassKind pass,
@@ -189,9 +189,9 @@ class InstrumentedKernels : public ::testing::Test {
   static Session* session_;
 };
 
-Session* InstrumentedKernels::session_ = nullptr;
+Session* TracedKernels::session_ = nullptr;
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsForward) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2"}) {
     for (const Index d : {16, 64, 128}) {
@@ -205,7 +205,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsForward) {
   }
 }
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsBackward) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsBackward) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2"}) {
     for (const Index d : {16, 64, 128}) {
@@ -216,7 +216,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsBackward) {
   }
 }
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index d : {16, 64, 128}) {
     for (const Index N : {1, 20}) {
@@ -226,7 +226,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   }
 }
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnCudaCores) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsOnCudaCores) {
   ATTNSCOPE_NEEDS_GPU();
   for (const AttentionProblem& problem :
        {fp32_problem(512, 512), fp32_problem(300, 409), fp32_problem(512, 512, Mask::causal()),
@@ -238,7 +238,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnCudaCores) {
   }
 }
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnListedTiles) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsOnListedTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     for (const AttentionProblem& problem : sparse_problems(pass)) {
@@ -247,7 +247,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnListedTiles) {
   }
 }
 
-TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
+TEST_F(TracedKernels, ComputeWhatThePlainOnesCompute) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* name : {"flash1", "flash2", "split_kv"}) {
     for (const Index d : {16, 64, 128}) expect_plain_output(name, problem_of(d, 300, 409));
@@ -271,7 +271,7 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
   }
 }
 
-TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
+TEST_F(TracedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2"}) {
     for (const Index d : {16, 64, 128}) expect_states(kernel, problem_of(d, 300, 409));
@@ -286,7 +286,7 @@ TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
   }
 }
 
-TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKeys) {
+TEST_F(TracedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKeys) {
   ATTNSCOPE_NEEDS_GPU();
   constexpr Index kRowStep = 7;
   constexpr int kWarps = split_kv_warps({kSplitRows, 64});
@@ -301,7 +301,7 @@ TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKey
   }
 }
 
-TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsWithScoreFunctions) {
+TEST_F(TracedKernels, DoTheirSchedulesOperationsWithScoreFunctions) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2", "block_sparse2"}) {
     for (const AttentionProblem& problem : scored_problems(kernel)) {
@@ -311,7 +311,7 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsWithScoreFunctions) {
   }
 }
 
-TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesComputeWithScoreFunctions) {
+TEST_F(TracedKernels, ComputeWhatThePlainOnesComputeWithScoreFunctions) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2", "block_sparse2"}) {
     for (const AttentionProblem& problem : scored_problems(kernel)) {
@@ -322,7 +322,7 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesComputeWithScoreFunctions) {
 }
 
 /// A block's steps are those of its first warp.
-TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
+TEST_F(TracedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
   ATTNSCOPE_NEEDS_GPU();
   constexpr Index kFirstWarpRows = 16;
   const KernelTrace traced =
@@ -345,7 +345,7 @@ TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
   EXPECT_GT(left_out, 0);
 }
 
-TEST_F(InstrumentedKernels, RunOnSmsOfTheGpuWithinThePassesTime) {
+TEST_F(TracedKernels, RunOnSmsOfTheGpuWithinThePassesTime) {
   ATTNSCOPE_NEEDS_GPU();
   const KernelTrace traced =
       trace("flash2", PassKind::forward, problem_of(64, 2048, 2048), /*row_step=*/0);

@@ -1,4 +1,4 @@
-/// The problems that instrumented kernels are tested on.
+/// The problems that traced kernels are tested on.
 #pragma once
 
 #include <string>
