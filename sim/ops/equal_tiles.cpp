@@ -2,8 +2,8 @@
 // empty or not. Both ends of the visible band never fall from one query to the next, so along a row
 // or a column of tiles those that the mask leaves whole lie side by side.
 #include <algorithm>
-#include <ranges>
 
+#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {
@@ -65,11 +65,7 @@ Index TileGrid::equal_rows(std::int32_t j, const TileRange& rows, std::int32_t p
     return problem_.keys_of(row_begin(row) + rows_of(row) - 1, batch_).begin <= begin_key;
   };
   if (hides_keys()) {
-    const auto rows_from_i = std::views::iota(i, end);
-    end = cut_run(i,
-                  {*std::ranges::partition_point(rows_from_i, ends_before),
-                   *std::ranges::partition_point(rows_from_i, has_begun)},
-                  end);
+    end = cut_run(i, {first_without(i, end, ends_before), first_without(i, end, has_begun)}, end);
   }
 
   // Cut at the rows whose first visit this is: a row that sees no key has none
@@ -77,8 +73,8 @@ Index TileGrid::equal_rows(std::int32_t j, const TileRange& rows, std::int32_t p
   if (problem_.is_packed() || problem_.block_mask != nullptr) return 1;
   const auto first_column = [&](std::int32_t row) { return column_tiles_in_band(row).first; };
   const std::int32_t last = first_column(i) < j ? j - 1 : j;
-  end = *std::ranges::partition_point(std::views::iota(i, std::min(end, rows.past_last)),
-                                      [&](std::int32_t row) { return first_column(row) <= last; });
+  end = first_without(i, std::min(end, rows.past_last),
+                      [&](std::int32_t row) { return first_column(row) <= last; });
   return rows.position_of(end) - position;
 }
 

@@ -1,8 +1,8 @@
 // Tiles of packed sequences: each sequence has its own band, and between two bands there may be
 // tiles in which no key is visible.
 #include <algorithm>
-#include <ranges>
 
+#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {
@@ -33,12 +33,12 @@ KeyRange queries_seeing(const AttentionProblem& problem, Index s, const KeyRange
   const Sequence own = problem.sequence(s);
   const KeyRange keys = intersection(cols, own.keys);
   if (keys.size() == 0) return {};
-  const auto queries = std::views::iota(own.query_begin, own.query_end);
-  const auto begin = std::ranges::partition_point(
-      queries, [&](Index query) { return problem.keys_of(query).end <= keys.begin; });
-  const auto end = std::ranges::partition_point(
-      begin, queries.end(), [&](Index query) { return problem.keys_of(query).begin < keys.end; });
-  return {*begin, *end};
+  const Index begin = first_without(own.query_begin, own.query_end, [&](Index query) {
+    return problem.keys_of(query).end <= keys.begin;
+  });
+  const Index end = first_without(
+      begin, own.query_end, [&](Index query) { return problem.keys_of(query).begin < keys.end; });
+  return {begin, end};
 }
 
 }  // namespace
