@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "reference/message_text.h"
 #include "reference/parse_number.h"
@@ -25,7 +26,7 @@ constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 
 /// Deeper documents are not AttnScope's, and would overflow the stack where one is copied or
 /// written.
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
 struct Place {
   std::size_t line = 1;
@@ -45,26 +46,77 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
-/// Whether objects and lists are nested deeper than kMaxDepth: counted before parsing, since the
-/// parser's callback takes time that is quadratic in the length of a list.
-bool is_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char character = text[at];
-    if (in_string) {
-      if (character == '\\') ++at;  // and what it escapes
-      in_string = character != '"';
-    } else if (character == '"') {
-      in_string = true;
-    } else if (character == '[' || character == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (character == ']' || character == '}') {
-      --depth;
-    }
+/// Builds the document from the parser's events. Stops where objects and lists are nested deeper
+/// than kMaxDepth, and reports errors without an exception.
+class DocumentBuilder {
+ public:
+  enum class Failure { none, too_deep, number_too_large, syntax };
+
+  json& document() { return document_; }
+  Failure failure() const { return failure_; }
+  /// The byte at which the syntax is wrong, counted from 0.
+  std::size_t failure_offset() const { return failure_offset_; }
+
+  // The events; false ends the parsing
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string& /*text*/) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(json::binary_t& /*value*/) { return false; }  // no part of a text
+  bool start_object(std::size_t /*size*/) { return open(json::object()); }
+  bool start_array(std::size_t /*size*/) { return open(json::array()); }
+  bool key(std::string& name) {
+    member_ = &(*open_.back())[std::move(name)];
+    return true;
   }
-  return false;
-}
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const json::exception& error) {
+    constexpr int kNumberOverflow = 406;  // of json::out_of_range
+    failure_ = error.id == kNumberOverflow ? Failure::number_too_large : Failure::syntax;
+    failure_offset_ = position == 0 ? 0 : position - 1;
+    return false;
+  }
+
+ private:
+  /// Stores the value as the document, an element or a member, and returns its place.
+  json& store(json value) {
+    json* const parent = open_.empty() ? nullptr : open_.back();
+    if (parent != nullptr && parent->is_array()) {
+      parent->push_back(std::move(value));
+      return parent->back();
+    }
+    return (parent == nullptr ? document_ : *member_) = std::move(value);
+  }
+
+  bool add(json value) {
+    store(std::move(value));
+    return true;
+  }
+
+  bool open(json value) {
+    if (open_.size() == kMaxDepth) {
+      failure_ = Failure::too_deep;
+      return false;
+    }
+    open_.push_back(&store(std::move(value)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json document_;
+  std::vector<json*> open_;  ///< objects and lists that have not ended, each inside the one before
+  json* member_ = nullptr;   ///< of the innermost object: its last key's value
+  Failure failure_ = Failure::none;
+  std::size_t failure_offset_ = 0;
+};
 
 }  // namespace
 
@@ -72,20 +124,20 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_request(fmt::format("{}: the file is empty; expected a JSON document", source));
   }
-  if (is_too_deep(text)) {
+  DocumentBuilder builder;
+  if (json::sax_parse(text, &builder)) return std::move(builder.document());
+
+  if (builder.failure() == DocumentBuilder::Failure::too_deep) {
     return invalid_request(
         fmt::format("{}: objects and lists are nested more than {} deep", source, kMaxDepth));
   }
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
-    const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    const Place place = place_of(text, offset);
-    const char* reason = offset >= text.size() ? "the document ends too early" : "not valid JSON";
-    return invalid_request(fmt::format("{}:{}:{}: {}", source, place.line, place.column, reason));
-  } catch (const json::out_of_range&) {
+  if (builder.failure() == DocumentBuilder::Failure::number_too_large) {
     return invalid_request(fmt::format("{}: a number is too large for JSON", source));
   }
+  const std::size_t offset = builder.failure_offset();
+  const Place place = place_of(text, offset);
+  const char* reason = offset >= text.size() ? "the document ends too early" : "not valid JSON";
+  return invalid_request(fmt::format("{}:{}:{}: {}", source, place.line, place.column, reason));
 }
 
 std::string json_dump(const json& document, int indent) {
