@@ -29,11 +29,13 @@ CommandSpec sweep_command();
 CommandSpec trace_command();
 
 /// All commands, in the order of the help text.
-inline std::vector<CommandSpec> all_commands() {
-  return {simulate_command(), run_command(),   measure_command(),  compare_command(),
-          compile_command(),  sweep_command(), accuracy_command(), fusion_command(),
-          io_command(),       flops_command(), fits_command(),     trace_command(),
-          knobs_command(),    list_command(),  guide_command()};
+inline const std::vector<CommandSpec>& all_commands() {
+  static const std::vector<CommandSpec> commands = {
+      simulate_command(), run_command(),   measure_command(),  compare_command(),
+      compile_command(),  sweep_command(), accuracy_command(), fusion_command(),
+      io_command(),       flops_command(), fits_command(),     trace_command(),
+      knobs_command(),    list_command(),  guide_command()};
+  return commands;
 }
 
 /// Executes the command line, given without the program's name: results go to standard output,

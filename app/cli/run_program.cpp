@@ -47,7 +47,7 @@ int answer(const std::string& text) {
 }
 
 int run_command(std::vector<std::string> arguments) {
-  const std::vector<CommandSpec> commands = all_commands();
+  const std::vector<CommandSpec>& commands = all_commands();
   std::vector<std::string> names;
   names.reserve(commands.size());
   for (const CommandSpec& command : commands) names.push_back(command.name);

@@ -294,7 +294,7 @@ std::vector<std::string> any_option(const cli::CommandSpec& command, Random& ran
 }  // namespace
 
 std::string mutate_command(std::string_view input, Random& random) {
-  static const std::vector<cli::CommandSpec> commands = cli::all_commands();
+  const std::vector<cli::CommandSpec>& commands = cli::all_commands();
   Lines lines = split_input(input);
   const auto named = [&] {
     const auto found = std::ranges::find(commands, lines.words.front(), &cli::CommandSpec::name);
