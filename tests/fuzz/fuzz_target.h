@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -33,9 +32,9 @@ void require_good_message(const Error& error);
 /// Random choices of a mutator; the same seed gives the same choices on every machine.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed) : state_(seed) {}
   /// A whole number in [0, count).
-  std::size_t below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
   bool one_in(std::size_t count) { return below(count) == 0; }
   template <typename List>
   decltype(auto) pick(const List& list) {
@@ -43,7 +42,16 @@ class Random {
   }
 
  private:
-  std::mt19937_64 engine_;
+  /// SplitMix64 (Steele, Lea, Flood 2014): unlike std::mt19937_64, seeded in no time. Each mutation
+  /// has its own seed.
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+
+  std::uint64_t state_;
 };
 
 struct FuzzTarget {
@@ -62,7 +70,8 @@ const FuzzTarget& fuzz_target(std::string_view name);
 /// The inputs in the target's folder of seeds, sorted by file name.
 std::vector<std::string> seeds_of(const FuzzTarget& target);
 
-/// The input with a piece at its limits: 10 MB of one byte, or 10^6 nested lists or objects.
+/// The input with a piece at its limits: 10 MB of one byte, or 10^6 nested lists or objects; or a
+/// half of that, a quarter, down to 2^-9, since most of a run's time would go into the longest.
 std::string enlarged(std::string_view input, Random& random);
 
 /// Changes a few bytes, or inserts a dictionary word, a repeated piece or a number.

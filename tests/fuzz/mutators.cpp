@@ -150,12 +150,13 @@ std::string enlarged(std::string_view input, Random& random) {
   constexpr std::size_t kDepth = 1'000'000;
   constexpr std::string_view kNests[] = {"[", "{\"problem\":", "(", "[[1],"};
   const std::string_view first = input.substr(0, random.below(input.size() + 1));
+  const std::size_t halvings = random.below(10);
   std::string text(first);
   if (random.one_in(2)) {
-    text.append(kBytes, first.empty() ? 'x' : first.back());
+    text.append(kBytes >> halvings, first.empty() ? 'x' : first.back());
   } else {
     const std::string_view nest = random.pick(kNests);
-    for (std::size_t level = 0; level < kDepth; ++level) text += nest;
+    for (std::size_t level = 0; level < kDepth >> halvings; ++level) text += nest;
   }
   return text += input.substr(first.size());
 }
