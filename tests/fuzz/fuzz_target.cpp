@@ -13,12 +13,15 @@ namespace attnscope::fuzz {
 namespace {
 
 constexpr FuzzTarget kTargets[] = {
-    {"npy", run_npy, mutate_bytes, 10'000},        {"recording", run_recording, mutate_json, 1'000},
-    {"trace", run_trace, mutate_json, 2'000},      {"gpu", run_gpu, mutate_json, 2'000},
+    {"npy", run_npy, mutate_bytes, 200'000},
+    {"recording", run_recording, mutate_json, 8'000},
+    {"trace", run_trace, mutate_json, 16'000},
+    {"gpu", run_gpu, mutate_json, 16'000},
 #ifdef ATTNSCOPE_FUZZ_SCENES
-    {"scene", run_scene, mutate_json, 2'000},
+    {"scene", run_scene, mutate_json, 40'000},
 #endif
-    {"text", run_text, mutate_named_text, 20'000}, {"command", run_command, mutate_command, 1'000},
+    {"text", run_text, mutate_named_text, 300'000},
+    {"command", run_command, mutate_command, 4'000},
 };
 
 }  // namespace
