@@ -84,17 +84,13 @@ asan tsan: install-draw install-test install-build ## run the tests under the ad
 # Files, texts and commands that libFuzzer varies; findings and new inputs stay in build/fuzz/
 FUZZED := npy recording trace gpu scene text command
 FUZZ_SECONDS := 60
+FUZZ_JOBS := $(shell nproc)
 
 fuzz: install-build install-draw install-fuzz ## fuzz every parser and the commands, FUZZ_SECONDS each
 	cmake --preset fuzz -Wno-dev
 	cmake --build --preset fuzz
 	for target in $(FUZZED); do
-	  echo "$$target:"
-	  mkdir -p build/fuzz/inputs/$$target
-	  build/fuzz/attnscope_fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-	    -malloc_limit_mb=1024 -rss_limit_mb=2048 -max_len=8192 -close_fd_mask=1 \
-	    -artifact_prefix=build/fuzz/finding-$$target- -print_final_stats=1 \
-	    build/fuzz/inputs/$$target tests/fuzz/seeds/$$target
+	  tests/fuzz/fuzz.sh build/fuzz $$target $(FUZZ_SECONDS) $(FUZZ_JOBS)
 	done
 
 OURS = git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.c' '*.cuh'
