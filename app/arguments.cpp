@@ -70,9 +70,8 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.size) {
     const auto size = parse_size(*raw.size);
     if (!size) {
-      return invalid_request(
-          fmt::format("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
-                      printable(*raw.size), kLeastWidth, kMaxSize, kLeastHeight, kMaxSize));
+      return invalid_request("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
+                             printable(*raw.size), kLeastWidth, kMaxSize, kLeastHeight, kMaxSize);
     }
     arguments.width = size->first;
     arguments.height = size->second;
@@ -80,24 +79,24 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.theme) {
     arguments.theme = parse_name<ThemeName>(*raw.theme);
     if (!arguments.theme) {
-      return invalid_request(fmt::format("--theme '{}': not a theme; use {}", printable(*raw.theme),
-                                         alternatives(enum_names(ThemeName{}))));
+      return invalid_request("--theme '{}': not a theme; use {}", printable(*raw.theme),
+                             alternatives(enum_names(ThemeName{})));
     }
   }
   if (raw.step) {
     arguments.step = parse_step(*raw.step);
     if (!arguments.step) {
-      return invalid_request(fmt::format(
-          "--step '{}': not a step; operations are whole numbers from 0", printable(*raw.step)));
+      return invalid_request("--step '{}': not a step; operations are whole numbers from 0",
+                             printable(*raw.step));
     }
   }
   if (arguments.render && (arguments.out == "-" || arguments.out.starts_with("--"))) {
-    return invalid_request(
-        fmt::format("--out '{}': not a file; give the picture's name", printable(arguments.out)));
+    return invalid_request("--out '{}': not a file; give the picture's name",
+                           printable(arguments.out));
   }
   if (arguments.frames < 0) {
-    return invalid_request(
-        fmt::format("--frames {}: negative; use 1 or more, or leave it out", arguments.frames));
+    return invalid_request("--frames {}: negative; use 1 or more, or leave it out",
+                           arguments.frames);
   }
   return std::nullopt;
 }

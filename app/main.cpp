@@ -55,6 +55,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report(attnscope::failed("this machine has too little memory for the request"));
   } catch (const std::exception& exception) {
-    return report(attnscope::failed(fmt::format("internal error: {}", exception.what())));
+    return report(attnscope::failed("internal error: {}", exception.what()));
   }
 }

@@ -26,12 +26,12 @@ constexpr int kSettlingFrames = 4;
 /// scene's run reads. Leaves no file behind.
 std::optional<Error> check_writable(const std::string& path, const Scene& scene) {
   if (check_can_write(path)) {
-    return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
+    return invalid_request("--out '{}': the file cannot be written", printable(path));
   }
   const FileIdentity picture = identity_of(path);
   const auto would_replace = [&](std::string_view reader) {
-    return invalid_request(fmt::format(
-        "--out would replace '{}', which {} reads; give another file", printable(path), reader));
+    return invalid_request("--out would replace '{}', which {} reads; give another file",
+                           printable(path), reader);
   };
   if (!scene.path.empty() && picture == identity_of(scene.path)) return would_replace("--scene");
   const RunField* field = field_that_reads(scene.view.choice, path);
@@ -87,9 +87,8 @@ int run_render(const Arguments& arguments, Scene scene) {
   const Index last =
       app.course() != nullptr ? app.course()->last_tick() : app.snapshot()->run->step_count - 1;
   if (wanted > last) {
-    return report(
-        invalid_request(fmt::format("{} {}: the last {} is {}", named, wanted,
-                                    app.course() != nullptr ? "tick" : "operation", last)));
+    return report(invalid_request("{} {}: the last {} is {}", named, wanted,
+                                  app.course() != nullptr ? "tick" : "operation", last));
   }
   if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
   if (arguments.run_on_gpu) {

@@ -31,12 +31,11 @@ std::string short_text(const JsonObject& object, std::string_view key, std::stri
   constexpr std::size_t kMostBytes = 200;
   std::string text = object.string_or(key, std::move(fallback));
   if (text.size() > kMostBytes) {
-    throw JsonFieldError(fmt::format("{}: {} bytes are too long; use at most {}",
-                                     object.path_of(key), text.size(), kMostBytes));
+    throw JsonFieldError("{}: {} bytes are too long; use at most {}", object.path_of(key),
+                         text.size(), kMostBytes);
   }
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
-    throw JsonFieldError(
-        fmt::format("{}: control characters; use a text of one line", object.path_of(key)));
+    throw JsonFieldError("{}: control characters; use a text of one line", object.path_of(key));
   }
   return text;
 }
@@ -49,15 +48,14 @@ void read_value(const JsonObject& object, const char* key, bool& value) {
 void read_value(const JsonObject& object, const char* key, Index& value, Index least = 0) {
   value = object.integer_or(key, value);
   if (value >= least) return;
-  throw JsonFieldError(
-      fmt::format("{}: {} is out of range; use {} or more", object.path_of(key), value, least));
+  throw JsonFieldError("{}: {} is out of range; use {} or more", object.path_of(key), value, least);
 }
 
 void read_value(const JsonObject& object, const char* key, double& speed) {
   speed = object.number_or(key, speed);
   if (speed > 0.0 && speed <= kMaxSpeed) return;
-  throw JsonFieldError(fmt::format("{}: {} is out of range; use a number above 0 up to {}",
-                                   object.path_of(key), speed, kMaxSpeed));
+  throw JsonFieldError("{}: {} is out of range; use a number above 0 up to {}", object.path_of(key),
+                       speed, kMaxSpeed);
 }
 
 template <NamedEnum Enum>
@@ -66,8 +64,8 @@ void read_value(const JsonObject& object, const char* key, Enum& value) {
   const std::string name = object.string(key);
   const auto parsed = parse_name<Enum>(name);
   if (!parsed) {
-    throw JsonFieldError(fmt::format("{}: \"{}\" is not known; use {}", object.path_of(key),
-                                     printable(name), alternatives(enum_names(Enum{}))));
+    throw JsonFieldError("{}: \"{}\" is not known; use {}", object.path_of(key), printable(name),
+                         alternatives(enum_names(Enum{})));
   }
   value = *parsed;
 }
@@ -134,8 +132,8 @@ void read_race(const JsonObject& race, ViewState& view) {
   read_value(race, "tick", view.race_tick);
   const std::string& rival = view.race->rival;
   if (find_algorithm(rival) != nullptr) return;
-  throw JsonFieldError(fmt::format("{}: {}", race.path_of("against"),
-                                   unknown_name_message("algorithm", rival, algorithm_names())));
+  throw JsonFieldError("{}: {}", race.path_of("against"),
+                       unknown_name_message("algorithm", rival, algorithm_names()));
 }
 
 void read_view(const JsonObject& root, ViewState& view) {
@@ -159,7 +157,7 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
     scene.view.choice = read_choice(root, std::filesystem::path(name).parent_path());
     read_view(root, scene.view);
   } catch (const JsonFieldError& error) {
-    return invalid_request(fmt::format("{}: {}", name, error.what()));
+    return invalid_request("{}: {}", name, error.what());
   }
   return scene;
 }
@@ -206,9 +204,8 @@ const RunField* field_that_reads(const RunSpec& choice, const fs::path& path) {
 
 std::optional<Error> save_scene(const Scene& scene, const fs::path& path) {
   if (const RunField* field = field_that_reads(scene.view.choice, path)) {
-    return invalid_request(
-        fmt::format("the scene would replace '{}', which {} reads; choose another file",
-                    printable(path.string()), field_name(field->key)));
+    return invalid_request("the scene would replace '{}', which {} reads; choose another file",
+                           printable(path.string()), field_name(field->key));
   }
   return write_file(path, scene_text(scene));
 }
@@ -222,13 +219,12 @@ std::optional<Error> check_places(const ViewState& view, const RunInfo& run) {
                 {"O_column", view.O_column, run.problem().d, "columns of O"}};
   for (const auto& place : places) {
     if (place.value >= 0 && place.value < place.count) continue;
-    return invalid_request(fmt::format("view: {} is {}, but there are {} {}; use 0 to {}",
-                                       place.field, place.value, place.count, place.of,
-                                       place.count - 1));
+    return invalid_request("view: {} is {}, but there are {} {}; use 0 to {}", place.field,
+                           place.value, place.count, place.of, place.count - 1);
   }
   if (view.step < run.step_count || view.step <= 0) return std::nullopt;
-  return invalid_request(
-      fmt::format("playhead: step {}: the last operation is {}", view.step, run.step_count - 1));
+  return invalid_request("playhead: step {}: the last operation is {}", view.step,
+                         run.step_count - 1);
 }
 
 std::vector<std::string> json_files(const fs::path& folder) {
@@ -288,9 +284,9 @@ Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
   for (const OwnTensor& tensor : kTensors) {
     ATTNSCOPE_TRY(const auto shape, shape_of(choice, tensor));
     if (shape || tensor.field == "do") continue;
-    return invalid_request(fmt::format("{} is missing; a scene of your own needs {}, {} and {}",
-                                       field_name(tensor.field), field_name("q"), field_name("k"),
-                                       field_name("v")));
+    return invalid_request("{} is missing; a scene of your own needs {}, {} and {}",
+                           field_name(tensor.field), field_name("q"), field_name("k"),
+                           field_name("v"));
   }
   choice = with_sizes_of_files(choice);
   base.view.query_row = base.view.head = base.view.O_column = 0;

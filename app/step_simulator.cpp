@@ -1,7 +1,5 @@
 #include "app/step_simulator.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -39,9 +37,9 @@ std::optional<Error> check_tile_count(const AttentionProblem& problem, const Til
   if (Tr * Tc <= kMaxSteppedTiles) return std::nullopt;
   return invalid_field(
       ErrorCode::too_many, "Br",
-      fmt::format("{} x {} tiles are too many to step through; use larger tiles or a smaller N, at "
-                  "most {} tiles (attnscope-cli simulate counts any size)",
-                  Tr, Tc, kMaxSteppedTiles));
+      "{} x {} tiles are too many to step through; use larger tiles or a smaller N, at "
+      "most {} tiles (attnscope-cli simulate counts any size)",
+      Tr, Tc, kMaxSteppedTiles);
 }
 
 /// One row of tiles of one head: whether it fits on the chip depends on the tiles and the length of
@@ -102,8 +100,8 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   ATTNSCOPE_TRY(auto run, run_of(request, gpus));
   const Index heads = problem.batch * problem.heads;
   if (request.head < 0 || request.head >= heads) {
-    return invalid_request(fmt::format("view: head is {}, but batch times heads is {}; use 0 to {}",
-                                       request.head, heads, heads - 1));
+    return invalid_request("view: head is {}, but batch times heads is {}; use 0 to {}",
+                           request.head, heads, heads - 1);
   }
   ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(choice));
   SteppedRequest stepped{.run = std::move(run), .gpu = gpu};

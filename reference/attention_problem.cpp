@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "reference/block_mask.h"
 #include "reference/parse_number.h"
 #include "reference/sequences.h"
@@ -58,9 +56,8 @@ namespace {
 
 std::optional<Error> check_range(std::string_view key, Index value, Index max) {
   if (value >= 1 && value <= max) return std::nullopt;
-  return invalid_field(
-      ErrorCode::out_of_range, key,
-      fmt::format("{} is {}; it must lie between 1 and {}", field_name(key), value, max));
+  return invalid_field(ErrorCode::out_of_range, key, "{} is {}; it must lie between 1 and {}",
+                       field_name(key), value, max);
 }
 
 std::optional<Error> validate_block_mask(const AttentionProblem& problem) {
@@ -69,10 +66,9 @@ std::optional<Error> validate_block_mask(const AttentionProblem& problem) {
   const Index Tr = ceil_div(problem.N, M.tiling().Br);
   const Index Tc = ceil_div(problem.N_kv, M.tiling().Bc);
   if (M.Tr() == Tr && M.Tc() == Tc) return std::nullopt;
-  return invalid_field(
-      ErrorCode::contradiction, "block_mask",
-      fmt::format("block mask {} has {} x {} tiles; this problem has {} x {} of {} x {}", M.text(),
-                  M.Tr(), M.Tc(), Tr, Tc, M.tiling().Br, M.tiling().Bc));
+  return invalid_field(ErrorCode::contradiction, "block_mask",
+                       "block mask {} has {} x {} tiles; this problem has {} x {} of {} x {}",
+                       M.text(), M.Tr(), M.Tc(), Tr, Tc, M.tiling().Br, M.tiling().Bc);
 }
 
 }  // namespace
@@ -91,10 +87,9 @@ std::optional<Error> validate(const AttentionProblem& problem) {
   if (auto error = check_range("kv_len", problem.N_kv, kMaxSequenceLength)) return error;
   if (auto error = check_range("head_dim", problem.d, kMaxHeadDim)) return error;
   if (problem.heads % problem.kv_heads != 0) {
-    return invalid_field(
-        ErrorCode::contradiction, "kv_heads",
-        fmt::format("{0} is {1} and {2} is {3}; {2} must divide {0}", field_name("heads"),
-                    problem.heads, field_name("kv_heads"), problem.kv_heads));
+    return invalid_field(ErrorCode::contradiction, "kv_heads",
+                         "{0} is {1} and {2} is {3}; {2} must divide {0}", field_name("heads"),
+                         problem.heads, field_name("kv_heads"), problem.kv_heads);
   }
   const double multiply_adds = static_cast<double>(problem.batch) *
                                static_cast<double>(problem.heads) * static_cast<double>(problem.N) *
@@ -102,15 +97,15 @@ std::optional<Error> validate(const AttentionProblem& problem) {
   if (multiply_adds > kMaxMultiplyAdds) {
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        fmt::format("{} x {} x {} x {} x {} is {:.3g}; it must be at most {:.3g}, so that counts "
-                    "fit in 63 bits",
-                    field_name("batch"), field_name("heads"), field_name("seq_len"),
-                    field_name("kv_len"), field_name("head_dim"), multiply_adds, kMaxMultiplyAdds));
+        "{} x {} x {} x {} x {} is {:.3g}; it must be at most {:.3g}, so that counts "
+        "fit in 63 bits",
+        field_name("batch"), field_name("heads"), field_name("seq_len"), field_name("kv_len"),
+        field_name("head_dim"), multiply_adds, kMaxMultiplyAdds);
   }
   if (problem.mask.left < Mask::kUnlimited || problem.mask.right < Mask::kUnlimited) {
-    return invalid_field(
-        ErrorCode::out_of_range, "mask",
-        fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask)));
+    return invalid_field(ErrorCode::out_of_range, "mask",
+                         "mask {} has a side below -1; -1 means unlimited",
+                         to_string(problem.mask));
   }
   if (auto error = validate(problem.score, problem.heads)) return error;
   if (auto error = validate_key_lengths(problem)) return error;

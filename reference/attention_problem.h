@@ -14,7 +14,6 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>

@@ -65,10 +65,10 @@ Error not_a_pattern(std::string_view text) {
   std::string shown(text.substr(0, 60));
   std::ranges::replace_if(
       shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return invalid_request(fmt::format(
+  return invalid_request(
       "'{}' is not a block mask; it must be butterfly, local-global:W,G, random:DENSITY[,SEED], "
       "uniform:DENSITY[,SEED] (W, G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy",
-      shown));
+      shown);
 }
 
 }  // namespace
@@ -197,9 +197,9 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
 Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
   ATTNSCOPE_TRY(auto file, NpyReader::open(pattern.path, NpyTypes::any_number));
   if (file.shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
-    return invalid_request(fmt::format(
+    return invalid_request(
         "{}: shape [{}]; the block mask of this problem and tiling has shape [{}, {}] (Tr, Tc)",
-        pattern.path, fmt::join(file.shape(), ", "), grid.Tr, grid.Tc));
+        pattern.path, fmt::join(file.shape(), ", "), grid.Tr, grid.Tc);
   }
   if (const auto& error = file.wrong_size()) return *error;
   return file;
@@ -212,8 +212,8 @@ std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Inde
   for (std::size_t j = 0; j < row.size(); ++j) {
     if (row[j] == 1.0) columns.push_back(static_cast<std::int32_t>(j));
     if (row[j] == 1.0 || row[j] == 0.0) continue;
-    return invalid_request(fmt::format(
-        "{}: the value at [{}, {}] is {}; a block mask holds 0 and 1", pattern.path, i, j, row[j]));
+    return invalid_request("{}: the value at [{}, {}] is {}; a block mask holds 0 and 1",
+                           pattern.path, i, j, row[j]);
   }
   return std::nullopt;
 }
@@ -267,10 +267,9 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
                                                          const std::atomic<bool>* cancel) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
   if (drawing_steps(pattern, grid.Tr, grid.Tc) > limits.steps) {
-    return invalid_field(
-        ErrorCode::too_many, "block_mask",
-        fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
-                    to_string(pattern), grid.Tr, grid.Tc, most_tiles(pattern, grid, limits)));
+    return invalid_field(ErrorCode::too_many, "block_mask",
+                         "block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
+                         to_string(pattern), grid.Tr, grid.Tc, most_tiles(pattern, grid, limits));
   }
   std::optional<NpyReader> file;
   std::vector<double> row;
@@ -291,9 +290,9 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
     row_offsets.push_back(static_cast<Index>(columns.size()));
     if (row_offsets.back() > limits.ones) {
       return invalid_field(ErrorCode::too_many, "block_mask",
-                           fmt::format("block mask {} keeps more than {} tiles of {} x {}; use a "
-                                       "lower density or larger tiles",
-                                       to_string(pattern), limits.ones, grid.Tr, grid.Tc));
+                           "block mask {} keeps more than {} tiles of {} x {}; use a "
+                           "lower density or larger tiles",
+                           to_string(pattern), limits.ones, grid.Tr, grid.Tc);
     }
   }
   return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),

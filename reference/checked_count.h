@@ -2,8 +2,6 @@
 /// does not fit 63 bits.
 #pragma once
 
-#include <stdexcept>
-
 #include "reference/attention_problem.h"
 
 namespace attnscope {

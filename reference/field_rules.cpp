@@ -104,8 +104,8 @@ std::optional<Error> check_applies(const RunSpec& spec) {
     const std::string value =
         field.kind == FieldKind::name ? fmt::format(" {}", field.print(spec)) : "";
     return invalid_field(ErrorCode::not_applicable, field.key,
-                         fmt::format("{}{} is for {}; the algorithm is {}", field_name(field.key),
-                                     value, field.applies_to, spec.algorithm));
+                         "{}{} is for {}; the algorithm is {}", field_name(field.key), value,
+                         field.applies_to, spec.algorithm);
   }
   return std::nullopt;
 }
@@ -124,14 +124,14 @@ std::optional<Error> validate(const RunSpec& spec) {
   if (spec.variant.fusion != Fusion::rows && (score.soft_cap || score.has_alibi())) {
     return invalid_field(
         ErrorCode::contradiction, "fusion",
-        fmt::format("{} {} has launches for scale, mask and dropout, none for soft-capping and "
-                    "ALiBi; {} rows does both",
-                    field_name("fusion"), to_string(spec.variant.fusion), field_name("fusion")));
+        "{} {} has launches for scale, mask and dropout, none for soft-capping and "
+        "ALiBi; {} rows does both",
+        field_name("fusion"), to_string(spec.variant.fusion), field_name("fusion"));
   }
   if (spec.pass == PassKind::forward && !spec.files.dO.empty()) {
     return invalid_field(ErrorCode::contradiction, "do",
-                         fmt::format("{} is for {} backward or both; the forward pass takes no dO",
-                                     field_name("do"), field_name("pass")));
+                         "{} is for {} backward or both; the forward pass takes no dO",
+                         field_name("do"), field_name("pass"));
   }
   return std::nullopt;
 }

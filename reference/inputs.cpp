@@ -74,22 +74,21 @@ Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
   ATTNSCOPE_TRY(const auto shape, read_npy_shape(path));
   const std::vector<Index> wanted = shape_of(problem, tensor);
   if (shape != wanted) {
-    return invalid_request(fmt::format("{}: shape is [{}]; the problem needs {} = [{}]", path,
-                                       fmt::join(shape, ", "), shape_names(tensor),
-                                       fmt::join(wanted, ", ")));
+    return invalid_request("{}: shape is [{}]; the problem needs {} = [{}]", path,
+                           fmt::join(shape, ", "), shape_names(tensor), fmt::join(wanted, ", "));
   }
 
   ATTNSCOPE_TRY(auto array, read_npy(path));
   HeadTensor result = empty_tensor(problem, tensor);
   if (array.shape != wanted) {
-    return failed(fmt::format("{}: the file changed while it was read", path));
+    return failed("{}: the file changed while it was read", path);
   }
   result.data = std::move(array.data);
   for (std::size_t n = 0; n < result.data.size(); ++n) {
     const double rounded = round_to(problem.dtype, result.data[n]);
     if (!std::isfinite(rounded)) {
-      return invalid_request(fmt::format("{}: element {} is {}, which is not finite as {}", path, n,
-                                         result.data[n], to_string(problem.dtype)));
+      return invalid_request("{}: element {} is {}, which is not finite as {}", path, n,
+                             result.data[n], to_string(problem.dtype));
     }
     result.data[n] = rounded;
   }

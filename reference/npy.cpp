@@ -8,8 +8,6 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <limits>
 
 #include "reference/check.h"
 #include "reference/files/file_writer.h"
@@ -214,15 +212,13 @@ struct Parts {
 
 Result<Parts> split(std::string_view bytes, std::string_view name) {
   if (!bytes.starts_with(kMagic)) {
-    return invalid_request(fmt::format("{}: not a .npy file", name));
+    return invalid_request("{}: not a .npy file", name);
   }
-  const Error truncated =
-      invalid_request(fmt::format("{}: the file ends inside its .npy header", name));
+  const Error truncated = invalid_request("{}: the file ends inside its .npy header", name);
   if (bytes.size() < kMagic.size() + 2) return truncated;
   const int version = static_cast<unsigned char>(bytes[kMagic.size()]);
   if (version != 1 && version != 2) {
-    return invalid_request(
-        fmt::format("{}: .npy version {}; versions 1 and 2 are read", name, version));
+    return invalid_request("{}: .npy version {}; versions 1 and 2 are read", name, version);
   }
 
   const std::size_t length_at = kMagic.size() + 2;
@@ -231,8 +227,8 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
   const std::size_t length = version == 1 ? read_as<std::uint16_t>(bytes.data() + length_at)
                                           : read_as<std::uint32_t>(bytes.data() + length_at);
   if (length > kMaxHeaderBytes) {
-    return invalid_request(fmt::format("{}: a .npy header of {} bytes; at most {} are read", name,
-                                       length, kMaxHeaderBytes));
+    return invalid_request("{}: a .npy header of {} bytes; at most {} are read", name, length,
+                           kMaxHeaderBytes);
   }
   if (bytes.size() - header_at < length) return truncated;
   return Parts{bytes.substr(header_at, length), bytes.substr(header_at + length)};
@@ -247,19 +243,17 @@ struct TypedHeader {
 Result<TypedHeader> read_header(std::string_view text, std::string_view name, NpyTypes types) {
   auto header = HeaderParser(text).parse();
   if (!header) {
-    return invalid_request(fmt::format(
-        "{}: the .npy header is not a dictionary of descr, fortran_order, shape", name));
+    return invalid_request("{}: the .npy header is not a dictionary of descr, fortran_order, shape",
+                           name);
   }
   const NpyElement* type = find_type(header->descr, types);
   if (type == nullptr) {
-    return invalid_request(
-        fmt::format("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are read", name,
-                    printable(header->descr),
-                    types == NpyTypes::any_number ? ", whole numbers and booleans" : ""));
+    return invalid_request("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are read", name,
+                           printable(header->descr),
+                           types == NpyTypes::any_number ? ", whole numbers and booleans" : "");
   }
   if (header->fortran_order) {
-    return invalid_request(
-        fmt::format("{}: Fortran order; save it in C order (numpy.ascontiguousarray)", name));
+    return invalid_request("{}: Fortran order; save it in C order (numpy.ascontiguousarray)", name);
   }
 
   return TypedHeader{std::move(*header), type};
@@ -271,11 +265,10 @@ Result<std::uintmax_t> size_of_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     const bool exists = std::filesystem::exists(path, error);
-    return invalid_request(
-        fmt::format("{}: {}", path, exists ? "not a regular file" : "no such file"));
+    return invalid_request("{}: {}", path, exists ? "not a regular file" : "no such file");
   }
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return invalid_request(fmt::format("{}: its size cannot be read", path));
+  if (error) return invalid_request("{}: its size cannot be read", path);
   return size;
 }
 
@@ -285,13 +278,12 @@ std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t byt
   const auto& [fields, type] = header;
   const auto wanted_bytes = payload_bytes(fields.shape, type->bytes);
   if (!wanted_bytes) {
-    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
-                                       fmt::join(fields.shape, ", ")));
+    return invalid_request("{}: shape [{}] is too large to count its bytes", name,
+                           fmt::join(fields.shape, ", "));
   }
   if (bytes == *wanted_bytes) return std::nullopt;
-  return invalid_request(fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow",
-                                     name, fmt::join(fields.shape, ", "), fields.descr,
-                                     *wanted_bytes, bytes));
+  return invalid_request("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
+                         fmt::join(fields.shape, ", "), fields.descr, *wanted_bytes, bytes);
 }
 
 std::size_t elements_of(std::span<const Index> shape) {
@@ -318,7 +310,7 @@ Result<NpyReader> NpyReader::open(const std::string& path, NpyTypes types) {
   NpyReader reader;
   reader.path_ = path;
   reader.file_.open(path, std::ios::binary);
-  if (!reader.file_) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
+  if (!reader.file_) return invalid_request("{}: cannot be opened for reading", path);
   const auto first_bytes = std::min<std::uintmax_t>(size, kMaxHeaderBytes + 64);
   std::string first(first_bytes, '\0');
   if (auto error = reader.read_bytes(first)) return *error;
@@ -347,7 +339,7 @@ std::optional<Error> NpyReader::read(std::span<double> values) {
 std::optional<Error> NpyReader::read_bytes(std::span<char> bytes) {
   file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file_) return std::nullopt;
-  return invalid_request(fmt::format("{}: cannot be read to its end", path_));
+  return invalid_request("{}: cannot be read to its end", path_);
 }
 
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {

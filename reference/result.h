@@ -2,6 +2,8 @@
 /// returned this way; programmers' errors throw CheckFailure (check.h).
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,16 +46,36 @@ struct Error {
 inline Error invalid_request(std::string message) {
   return {Error::Kind::invalid_request, std::move(message)};
 }
-/// A request that this field makes invalid.
-inline Error invalid_field(ErrorCode code, std::string_view field, std::string message) {
-  return {Error::Kind::invalid_request, std::move(message), code, std::string(field)};
-}
 inline Error failed(std::string message) {
   return {Error::Kind::failed, std::move(message)};
 }
 inline Error unavailable(std::string reason) {
   return {Error::Kind::unavailable, std::move(reason)};
 }
+/// A request that this field makes invalid.
+inline Error invalid_field(ErrorCode code, std::string_view field, std::string message) {
+  return {Error::Kind::invalid_request, std::move(message), code, std::string(field)};
+}
+
+// The same with a message that fmt formats.
+template <typename... Args>
+Error invalid_request(fmt::format_string<Args...> format, Args&&... args) {
+  return invalid_request(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+Error failed(fmt::format_string<Args...> format, Args&&... args) {
+  return failed(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+Error unavailable(fmt::format_string<Args...> format, Args&&... args) {
+  return unavailable(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+Error invalid_field(ErrorCode code, std::string_view field, fmt::format_string<Args...> format,
+                    Args&&... args) {
+  return invalid_field(code, field, fmt::format(format, std::forward<Args>(args)...));
+}
+
 inline Error cancelled() {
   return {Error::Kind::failed, "cancelled", ErrorCode::cancelled};
 }

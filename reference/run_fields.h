@@ -2,11 +2,9 @@
 /// error messages and the guide take the properties of a field from its row only.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "reference/run_spec.h"
 

@@ -94,17 +94,15 @@ std::optional<Error> validate_key_lengths(const AttentionProblem& problem) {
   if (!problem.has_key_lengths()) return std::nullopt;
   const auto count = static_cast<Index>(problem.key_lengths.size());
   if (count != problem.batch) {
-    return invalid_field(
-        ErrorCode::contradiction, "key_lengths",
-        fmt::format("{} has {} numbers and {} is {}; it takes one for each entry",
-                    field_name("key_lengths"), count, field_name("batch"), problem.batch));
+    return invalid_field(ErrorCode::contradiction, "key_lengths",
+                         "{} has {} numbers and {} is {}; it takes one for each entry",
+                         field_name("key_lengths"), count, field_name("batch"), problem.batch);
   }
   for (const Index length : problem.key_lengths) {
     if (length >= 0 && length <= problem.N_kv) continue;
-    return invalid_field(
-        ErrorCode::out_of_range, "key_lengths",
-        fmt::format("{} has {}; each must lie between 0 and {}, which is {}",
-                    field_name("key_lengths"), length, field_name("kv_len"), problem.N_kv));
+    return invalid_field(ErrorCode::out_of_range, "key_lengths",
+                         "{} has {}; each must lie between 0 and {}, which is {}",
+                         field_name("key_lengths"), length, field_name("kv_len"), problem.N_kv);
   }
   return std::nullopt;
 }
@@ -114,7 +112,7 @@ namespace {
 std::optional<Error> check_boundaries(std::string_view key, std::string_view length_key,
                                       const std::vector<Index>& boundaries, Index length) {
   const auto refuse = [&](ErrorCode code, const std::string& why) {
-    return invalid_field(code, key, fmt::format("{} {}", field_name(key), why));
+    return invalid_field(code, key, "{} {}", field_name(key), why);
   };
   if (boundaries.size() < 2 || boundaries.front() != 0) {
     return refuse(
@@ -141,22 +139,20 @@ std::optional<Error> validate_packing(const AttentionProblem& problem) {
   if (of_q.size() != of_k.size()) {
     return invalid_field(
         ErrorCode::contradiction, "cu_seqlens_k",
-        fmt::format("{} has {} numbers and {} has {}; both need one more than there are sequences",
-                    field_name("cu_seqlens_q"), of_q.size(), field_name("cu_seqlens_k"),
-                    of_k.size()));
+        "{} has {} numbers and {} has {}; both need one more than there are sequences",
+        field_name("cu_seqlens_q"), of_q.size(), field_name("cu_seqlens_k"), of_k.size());
   }
   if (problem.batch != 1) {
     return invalid_field(
         ErrorCode::contradiction, "batch",
-        fmt::format("{} is {} with packed sequences; it must be 1, as they are packed into one "
-                    "entry",
-                    field_name("batch"), problem.batch));
+        "{} is {} with packed sequences; it must be 1, as they are packed into one "
+        "entry",
+        field_name("batch"), problem.batch);
   }
   if (problem.has_key_lengths()) {
-    return invalid_field(
-        ErrorCode::contradiction, "key_lengths",
-        fmt::format("{0} and {1} are both given; packed sequences have their lengths in {1}",
-                    field_name("key_lengths"), field_name("cu_seqlens_k")));
+    return invalid_field(ErrorCode::contradiction, "key_lengths",
+                         "{0} and {1} are both given; packed sequences have their lengths in {1}",
+                         field_name("key_lengths"), field_name("cu_seqlens_k"));
   }
   if (auto error = check_boundaries("cu_seqlens_q", "seq_len", of_q, problem.N)) return error;
   return check_boundaries("cu_seqlens_k", "kv_len", of_k, problem.N_kv);

@@ -149,8 +149,7 @@ std::optional<Error> check_request(const AccuracyRequest& request) {
     return invalid_request("accuracy needs at least one precision of O in HBM: fp32 or problem");
   }
   if (request.orders < 2) {
-    return invalid_request(
-        fmt::format("orders is {}; at least 2 are needed to compare them", request.orders));
+    return invalid_request("orders is {}; at least 2 are needed to compare them", request.orders);
   }
   if (auto error = validate(request.tiling)) return error;
   for (const Index N : request.lengths) {

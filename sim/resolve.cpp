@@ -61,12 +61,12 @@ Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
   const auto& sram_bytes = gpu.given.sram_bytes;
   Error error = invalid_field(
       ErrorCode::does_not_fit, "head_dim",
-      fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",
-                  spec.problem.d, gpu.name,
-                  sram_bytes ? fmt::format(" with the SRAM given ({}), {}",
-                                           field_name("sram_bytes"), capacity_text(*sram_bytes))
-                             : "",
-                  sram_bytes ? " or more SRAM" : ""));
+      "no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",
+      spec.problem.d, gpu.name,
+      sram_bytes ? fmt::format(" with the SRAM given ({}), {}", field_name("sram_bytes"),
+                               capacity_text(*sram_bytes))
+                 : "",
+      sram_bytes ? " or more SRAM" : "");
   error.value = fmt::format("{}", spec.problem.d);
   return error;
 }
@@ -76,16 +76,16 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (!run.problem.block_mask) return std::nullopt;
   const BlockMask& M = *run.problem.block_mask;
   if (!find_algorithm(run.algorithm())->takes_block_mask) {
-    return invalid_field(
-        ErrorCode::not_applicable, "block_mask",
-        fmt::format("{} takes no block mask; block_sparse and block_sparse2 do", run.algorithm()));
+    return invalid_field(ErrorCode::not_applicable, "block_mask",
+                         "{} takes no block mask; block_sparse and block_sparse2 do",
+                         run.algorithm());
   }
   if (M.tiling() == run.tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "block_mask",
-      fmt::format("block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be "
-                  "the same",
-                  M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc));
+      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be "
+      "the same",
+      M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 
 /// Checks that every split has a column tile.
@@ -93,9 +93,9 @@ std::optional<Error> check_split_count(const ResolvedRun& run) {
   const Index Tc = ceil_div(run.problem.N_kv, run.tiling.Bc);
   if (run.splits <= Tc) return std::nullopt;
   return invalid_field(ErrorCode::out_of_range, "splits",
-                       fmt::format("{} splits of {} column tiles of {} keys; at most {} splits, or "
-                                   "smaller tiles",
-                                   run.splits, Tc, run.tiling.Bc, Tc));
+                       "{} splits of {} column tiles of {} keys; at most {} splits, or "
+                       "smaller tiles",
+                       run.splits, Tc, run.tiling.Bc, Tc);
 }
 
 /// Checks the number of row and column tiles over all distinct key lengths, because heads of each
@@ -109,12 +109,12 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
   const bool splits = run.splits > 1;
   return invalid_field(
       ErrorCode::too_many, "Br",
-      fmt::format("Br = {}, Bc = {}{}{} gives {} row and column tiles to visit; at most {} can be "
-                  "counted: use larger tiles{}{}",
-                  tiling.Br, tiling.Bc, splits ? fmt::format(", with {} splits", run.splits) : "",
-                  lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles,
-                  kMaxVisitedTiles, splits ? " or fewer splits" : "",
-                  lengths > 1 ? " or fewer different lengths" : ""));
+      "Br = {}, Bc = {}{}{} gives {} row and column tiles to visit; at most {} can be "
+      "counted: use larger tiles{}{}",
+      tiling.Br, tiling.Bc, splits ? fmt::format(", with {} splits", run.splits) : "",
+      lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles,
+      kMaxVisitedTiles, splits ? " or fewer splits" : "",
+      lengths > 1 ? " or fewer different lengths" : "");
 }
 
 }  // namespace

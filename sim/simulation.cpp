@@ -98,11 +98,10 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
 Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& nearest) {
   const Tiling& tiling = report.run.tiling;
   Error error = invalid_field(
-      ErrorCode::does_not_fit, "Br",
-      fmt::format("the tiling does not fit: {}; {}{} counts it all the same",
-                  report.overflow_reason,
-                  nearest ? fmt::format("{} x {} does; ", nearest->Br, nearest->Bc) : "",
-                  field_name("allow_overflow")));
+      ErrorCode::does_not_fit, "Br", "the tiling does not fit: {}; {}{} counts it all the same",
+      report.overflow_reason,
+      nearest ? fmt::format("{} x {} does; ", nearest->Br, nearest->Bc) : "",
+      field_name("allow_overflow"));
   error.value = fmt::format("{} x {}", tiling.Br, tiling.Bc);
   if (nearest) error.accepted = fmt::format("{} x {}", nearest->Br, nearest->Bc);
   return error;
@@ -188,8 +187,8 @@ Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& 
     return cancelled();
   } catch (const CountTooLarge& too_large) {
     return invalid_field(ErrorCode::too_many, "heads",
-                         fmt::format("bytes or operations: {}; use fewer {} or a shorter {}",
-                                     too_large.what(), field_name("heads"), field_name("seq_len")));
+                         "bytes or operations: {}; use fewer {} or a shorter {}", too_large.what(),
+                         field_name("heads"), field_name("seq_len"));
   }
 }
 
@@ -221,8 +220,8 @@ Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuD
     }
   } catch (const CountTooLarge& too_large) {
     return invalid_field(ErrorCode::too_many, "warps",
-                         fmt::format("the traffic of {}: {}; use fewer heads or larger tiles",
-                                     field_name("warps"), too_large.what()));
+                         "the traffic of {}: {}; use fewer heads or larger tiles",
+                         field_name("warps"), too_large.what());
   }
   return std::optional(report);
 }

@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -52,11 +51,10 @@ RowMatrix log_sum_exp(const NumericExecutor& executor) {
 std::optional<Error> check_numeric_memory(const ResolvedRun& run) {
   const double bytes = numeric_bytes(run);
   if (bytes <= kMaxNumericBytes) return std::nullopt;
-  return invalid_field(
-      ErrorCode::does_not_fit, "seq_len",
-      fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
-                  "choose a smaller problem, or count only",
-                  bytes / 1e9, kMaxNumericBytes / 1e9));
+  return invalid_field(ErrorCode::does_not_fit, "seq_len",
+                       "numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
+                       "choose a smaller problem, or count only",
+                       bytes / 1e9, kMaxNumericBytes / 1e9);
 }
 
 Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescription& gpu,

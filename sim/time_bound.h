@@ -12,7 +12,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 #include "sim/device/gpu_description.h"

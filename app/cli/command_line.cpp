@@ -63,27 +63,27 @@ bool is_option_of(const CommandSpec& command, const std::string& word) {
 Error unexpected(const CommandSpec& command, std::span<const CommandSpec> commands,
                  const std::string& argument) {
   if (!argument.starts_with("--") || argument == "--") {
-    return invalid_request(fmt::format(
-        "unexpected argument '{}'; {} takes {}, see attnscope-cli {} --help", printable(argument),
-        command.name, command.operand.empty() ? "options only" : "one word and options",
-        command.name));
+    return invalid_request("unexpected argument '{}'; {} takes {}, see attnscope-cli {} --help",
+                           printable(argument), command.name,
+                           command.operand.empty() ? "options only" : "one word and options",
+                           command.name);
   }
   const std::string name = argument.substr(2, argument.find('=') - 2);
   for (const CommandSpec& other : commands) {
     const auto is_named = [&](const OptionSpec& option) { return option.name == name; };
     if (std::any_of(other.options.begin(), other.options.end(), is_named)) {
       return invalid_request(
-          fmt::format("--{} is an option of {}, not of {}; see attnscope-cli {} "
-                      "--help",
-                      name, other.name, command.name, command.name));
+          "--{} is an option of {}, not of {}; see attnscope-cli {} "
+          "--help",
+          name, other.name, command.name, command.name);
     }
   }
   std::vector<std::string> known;
   for (const OptionSpec& option : command.options) known.push_back(option.name);
   const auto nearest = nearest_name(name, known);
-  return invalid_request(fmt::format(
+  return invalid_request(
       "unknown option '--{}' of {}; {}see attnscope-cli {} --help", printable(name), command.name,
-      nearest ? fmt::format("did you mean '--{}'? ", *nearest) : "", command.name));
+      nearest ? fmt::format("did you mean '--{}'? ", *nearest) : "", command.name);
 }
 
 /// The first option that takes a value and is followed by another option, or by nothing.
@@ -116,9 +116,9 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
     const auto lacking = option_without_value(command, {arguments.begin(), own_end});
-    return invalid_request(
-        fmt::format("{}; see attnscope-cli {} --help",
-                    lacking ? *lacking + " needs a value" : printable(error.what()), command.name));
+    return invalid_request("{}; see attnscope-cli {} --help",
+                           lacking ? *lacking + " needs a value" : printable(error.what()),
+                           command.name);
   }
   if (const auto extras = app.remaining(); !extras.empty()) {
     return unexpected(command, commands, extras.front());
@@ -132,18 +132,17 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     const std::vector<std::string>& values = app.get_option("--" + spec.name)->results();
     if (values.empty()) continue;
     if (values.size() > 1 && !spec.repeatable) {
-      return invalid_request(
-          fmt::format("--{} was given {} times; give it once", spec.name, values.size()));
+      return invalid_request("--{} was given {} times; give it once", spec.name, values.size());
     }
     if (spec.value_name.empty() && values.front() != "true") {
-      return invalid_request(fmt::format("--{} is a switch and takes no value", spec.name));
+      return invalid_request("--{} is a switch and takes no value", spec.name);
     }
     for (const std::string& value : values) {
       if (!is_option_of(command, value)) continue;
       return invalid_request(
-          fmt::format("--{} needs a value, and {} is an option; see "
-                      "attnscope-cli {} --help",
-                      spec.name, value, command.name));
+          "--{} needs a value, and {} is an option; see "
+          "attnscope-cli {} --help",
+          spec.name, value, command.name);
     }
     given.add(spec.name, values);
   }
@@ -180,8 +179,7 @@ std::string help_text(const CommandSpec& command) {
 }
 
 Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted) {
-  return invalid_request(
-      fmt::format("--{} is '{}'; it must be {}", option, printable(text), accepted));
+  return invalid_request("--{} is '{}'; it must be {}", option, printable(text), accepted);
 }
 
 std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,

@@ -118,7 +118,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
     return error;
   }
   if (recording.value().rows.empty()) {
-    return invalid_request(fmt::format("'{}' has no rows to compare with", printable(*file)));
+    return invalid_request("'{}' has no rows to compare with", printable(*file));
   }
   if (auto error = check_masks_stay(given, {"json", "csv", "report"}, recording.value()))
     return *error;
@@ -126,9 +126,8 @@ Result<Answer> answer_compare(const GivenOptions& given) {
 
   const auto comparisons = compare_rows(given, asked, recording.value(), gpu);
   if (comparisons.empty()) {
-    return invalid_request(
-        fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option",
-                    printable(*file), recording.value().rows.size()));
+    return invalid_request("no row of '{}' is as asked; it has {} rows: leave out an option",
+                           printable(*file), recording.value().rows.size());
   }
 
   Answer answer = comparisons_answer(recording.value(), gpu, comparisons);

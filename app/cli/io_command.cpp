@@ -40,13 +40,13 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
     const std::optional<double> value = parse_number<double>(word);
     if (!value) {
-      return invalid_request(fmt::format("--over {} has '{}', which is not a number",
-                                         to_string(*axis), printable(word)));
+      return invalid_request("--over {} has '{}', which is not a number", to_string(*axis),
+                             printable(word));
     }
     question.values.push_back(*value);
   }
   if (question.values.size() <= kMaxValues) return std::nullopt;
-  return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
+  return invalid_request("--over takes at most {} values", kMaxValues);
 }
 
 /// Explains the columns of the leading term and of N^2 d^2 / M.

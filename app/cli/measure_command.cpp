@@ -77,9 +77,8 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
       "a file in a writable folder, or --json - for standard output";
   if (auto error = check_writable(given, "out", kAccepted)) return error;
   if (is_stream(*file)) {
-    return invalid_request(
-        fmt::format("--out is '{}', to which no measurement can be added later; give {}",
-                    printable(*file), kAccepted));
+    return invalid_request("--out is '{}', to which no measurement can be added later; give {}",
+                           printable(*file), kAccepted);
   }
   return session.check_recording(*file);
 }

@@ -1,7 +1,5 @@
 #include "app/cli/option_files.h"
 
-#include <fmt/core.h>
-
 #include <set>
 #include <tuple>
 
@@ -56,13 +54,12 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
 /// Nothing when the outputs `a` and `b` are apart.
 std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   if (a.is_stdout && b.is_stdout) {
-    return invalid_request(
-        fmt::format("--{} and --{} both write to standard output; give one of them a file",
-                    a.option, b.option));
+    return invalid_request("--{} and --{} both write to standard output; give one of them a file",
+                           a.option, b.option);
   }
   if (a.is_stdout || b.is_stdout || a.identity != b.identity) return std::nullopt;
-  return invalid_request(fmt::format("--{} and --{} both name '{}'; give two files", a.option,
-                                     b.option, printable(b.path.string())));
+  return invalid_request("--{} and --{} both name '{}'; give two files", a.option, b.option,
+                         printable(b.path.string()));
 }
 
 /// Nothing unless the output would replace a file of assets/FOLDER. Commands read those files
@@ -72,8 +69,8 @@ std::optional<Error> check_shipped(const NamedFile& output, const char* folder, 
   for (const std::string& name : list_assets(folder)) {
     const auto shipped = find_asset(folder, name);
     if (!shipped || identity_of(shipped.value()) != output.identity) continue;
-    return invalid_request(fmt::format("--{} would replace '{}', which is {}; give another file",
-                                       output.option, printable(output.path.string()), what));
+    return invalid_request("--{} would replace '{}', which is {}; give another file", output.option,
+                           printable(output.path.string()), what);
   }
   return std::nullopt;
 }
@@ -124,10 +121,9 @@ std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
     const NamedFile& output = written[w];
     for (const NamedFile& input : read) {
       if (output.is_stdout || output.identity != input.identity) continue;
-      return invalid_request(
-          fmt::format("--{} would replace '{}', which --{} reads; give another {}", output.option,
-                      printable(output.path.string()), input.option,
-                      output.path == output.value ? "file" : "folder"));
+      return invalid_request("--{} would replace '{}', which --{} reads; give another {}",
+                             output.option, printable(output.path.string()), input.option,
+                             output.path == output.value ? "file" : "folder");
     }
     if (auto error = check_shipped(output)) return error;
     for (std::size_t other = 0; other < w; ++other) {
@@ -149,9 +145,9 @@ std::optional<Error> check_masks_stay(const GivenOptions& given,
       const bool is_file = mask && mask->kind == BlockPattern::Kind::file;
       if (!is_file || identity_of(mask->path) != identity) continue;
       return invalid_request(
-          fmt::format("--{} would replace '{}', which a row of the recording reads; give another "
-                      "file",
-                      option, printable(*output)));
+          "--{} would replace '{}', which a row of the recording reads; give another "
+          "file",
+          option, printable(*output));
     }
   }
   return std::nullopt;

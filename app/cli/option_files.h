@@ -2,9 +2,7 @@
 /// another output.
 #pragma once
 
-#include <filesystem>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "app/cli/command_line.h"

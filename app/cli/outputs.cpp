@@ -28,8 +28,8 @@ namespace {
 
 Error cannot_be_written(std::string_view option, const std::string& path, std::string_view reason,
                         std::string_view accepted) {
-  return invalid_request(fmt::format("--{} '{}' cannot be written: {}; give {}", option,
-                                     printable(path), reason, accepted));
+  return invalid_request("--{} '{}' cannot be written: {}; give {}", option, printable(path),
+                         reason, accepted);
 }
 
 }  // namespace
@@ -165,9 +165,9 @@ std::optional<Error> check_host_memory(const AttentionProblem& problem) {
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed_bytes <= machine_bytes) return std::nullopt;
   return invalid_request(
-      fmt::format("the numbers of this problem need {} of memory and this machine has {}; "
-                  "simulate without --check, --out and --q counts at any size",
-                  bytes_text(needed_bytes), bytes_text(machine_bytes)));
+      "the numbers of this problem need {} of memory and this machine has {}; "
+      "simulate without --check, --out and --q counts at any size",
+      bytes_text(needed_bytes), bytes_text(machine_bytes));
 }
 
 std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name) {
@@ -179,7 +179,7 @@ std::optional<Error> write_tensor_files(
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return failed(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  if (error) return failed("cannot create {}: {}", folder.string(), error.message());
   for (const auto& [name, tensor] : tensors) {
     std::vector<Index> shape = {tensor.batch, tensor.heads, tensor.rows, tensor.cols};
     if (name == "lse") shape.pop_back();

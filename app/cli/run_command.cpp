@@ -105,8 +105,7 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
                                   const DeviceInfo& device) {
   ATTNSCOPE_TRY(const auto gpu, gpu_beside(given, run.asked, device));
   if (!describes(gpu, device)) {
-    return unavailable(
-        fmt::format("measured on {}, modelled for {}", device.name, gpu.display_name));
+    return unavailable("measured on {}, modelled for {}", device.name, gpu.display_name);
   }
   return model_kernel_run(run, gpu);
 }

@@ -130,8 +130,8 @@ Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults) {
   keep_given_keys(given, of_files, spec);
   if (given.has("dropout-seed") && !spec.problem.score.has_dropout()) {
     return invalid_field(ErrorCode::contradiction, "dropout_seed",
-                         fmt::format("{} is given without {}; nothing is dropped",
-                                     field_name("dropout_seed"), field_name("dropout")));
+                         "{} is given without {}; nothing is dropped", field_name("dropout_seed"),
+                         field_name("dropout"));
   }
   return spec;
 }
@@ -140,9 +140,8 @@ Result<RunSpec> parse_run_of(const GivenOptions& given,
                              const std::vector<std::string>& algorithms) {
   const auto name = given.text("algorithm");
   if (!name) {
-    return invalid_field(ErrorCode::missing, "algorithm",
-                         fmt::format("{} is required; known: {}", field_name("algorithm"),
-                                     fmt::join(algorithms, ", ")));
+    return invalid_field(ErrorCode::missing, "algorithm", "{} is required; known: {}",
+                         field_name("algorithm"), fmt::join(algorithms, ", "));
   }
   if (std::ranges::find(algorithms, *name) == algorithms.end()) {
     return invalid_field(ErrorCode::unknown_name, "algorithm",
@@ -157,8 +156,8 @@ Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec
   if (!given.has("gpu")) {
     const auto fitting = find_gpu_of(device);
     if (!fitting) {
-      return unavailable(fmt::format("no shipped description fits the GPU '{}'; name one with {}",
-                                     device.name, field_name("gpu")));
+      return unavailable("no shipped description fits the GPU '{}'; name one with {}", device.name,
+                         field_name("gpu"));
     }
     beside.gpu = *fitting;
   }

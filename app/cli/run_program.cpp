@@ -54,8 +54,8 @@ int run_command(std::vector<std::string> arguments) {
 
   // Without a command, print the help
   if (arguments.empty()) {
-    return report(invalid_request(
-        fmt::format("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", "))));
+    return report(
+        invalid_request("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", ")));
   }
   if (arguments[0] == "help" && arguments.size() == 2) arguments = {arguments[1], "--help"};
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
@@ -90,7 +90,7 @@ int run_program(std::vector<std::string> arguments) {
   } catch (const std::bad_alloc&) {
     return report(failed("this machine has too little memory for the request"));
   } catch (const std::exception& exception) {
-    return report(failed(fmt::format("internal error: {}", exception.what())));
+    return report(failed("internal error: {}", exception.what()));
   }
 }
 

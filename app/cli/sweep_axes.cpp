@@ -60,15 +60,15 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
       return invalid_request(
-          fmt::format("--over '{}' has no values; write --over KEY=V1,V2, as in seq-len=1024,2048",
-                      printable(text)));
+          "--over '{}' has no values; write --over KEY=V1,V2, as in seq-len=1024,2048",
+          printable(text));
     }
     SweepAxis axis{split(text.substr(0, equals), '+'), {}};
     for (const std::string& key : axis.keys) {
       if (key.starts_with(kPackedLengths)) {
-        return invalid_request(fmt::format(
+        return invalid_request(
             "--over {} cannot be swept: each of its values is a list of numbers; run {} for each",
-            key, swept.name));
+            key, swept.name);
       }
       const bool is_knob = key.starts_with(kKnob) && key.size() > kKnob.size() &&
                            std::find(keys.begin(), keys.end(), "knob") != keys.end();
@@ -76,8 +76,7 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
         return invalid_request(unknown_name_message("key of --over", key, keys));
       }
       if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-        return invalid_request(
-            fmt::format("--over {} was given twice; give all its values in one list", key));
+        return invalid_request("--over {} was given twice; give all its values in one list", key);
       }
       seen.push_back(key);
     }
@@ -85,14 +84,14 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
       axis.values.push_back(axis.keys.size() == 1 ? std::vector{value} : split(value, '+'));
       const std::vector<std::string>& parts = axis.values.back();
       if (std::find(parts.begin(), parts.end(), "") != parts.end()) {
-        return invalid_request(fmt::format("--over '{}' has an empty value; write --over {}=V1,V2",
-                                           printable(text), fmt::join(axis.keys, "+")));
+        return invalid_request("--over '{}' has an empty value; write --over {}=V1,V2",
+                               printable(text), fmt::join(axis.keys, "+"));
       }
       if (parts.size() != axis.keys.size()) {
-        return invalid_request(fmt::format(
+        return invalid_request(
             "--over {}: '{}' has {} parts, there are {} keys; join a value for each "
             "by +",
-            fmt::join(axis.keys, "+"), printable(value), parts.size(), axis.keys.size()));
+            fmt::join(axis.keys, "+"), printable(value), parts.size(), axis.keys.size());
       }
     }
     axes.push_back(std::move(axis));
@@ -109,8 +108,8 @@ Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes) {
   std::vector<SweepPoint> points(1);
   for (const SweepAxis& axis : axes) {
     if (points.size() * axis.values.size() > kMaxSweepPoints) {
-      return invalid_request(
-          fmt::format("the sweep has more than {} points; shorten its lists", kMaxSweepPoints));
+      return invalid_request("the sweep has more than {} points; shorten its lists",
+                             kMaxSweepPoints);
     }
     std::vector<SweepPoint> longer;
     for (const SweepPoint& point : points) {

@@ -71,8 +71,7 @@ Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoin
     ATTNSCOPE_TRY(const auto given, parse_arguments(sweep.swept, commands, arguments));
     for (const char* option : {"json", "csv"}) {
       if (given.has(option)) {
-        return invalid_request(
-            fmt::format("--{} belongs before the --: a sweep writes one file", option));
+        return invalid_request("--{} belongs before the --: a sweep writes one file", option);
       }
     }
     if (sweep.is_model && given.has("out") && points.size() > 1) {

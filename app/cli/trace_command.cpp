@@ -98,8 +98,8 @@ std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::str
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
     if (!given.has(field.option) || (of_kernel && !all)) continue;
-    return invalid_field(ErrorCode::not_applicable, field.key,
-                         fmt::format("{} is of no use here: {}", field_name(field.key), why));
+    return invalid_field(ErrorCode::not_applicable, field.key, "{} is of no use here: {}",
+                         field_name(field.key), why);
   }
   return std::nullopt;
 }
@@ -114,7 +114,7 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   }
   for (const char* option : {"rows", "save"}) {
     if (measured || !given.has(option)) continue;
-    return invalid_request(fmt::format("--{} goes with --measured", option));
+    return invalid_request("--{} goes with --measured", option);
   }
   if ((measured || recorded) && given.has("block-order")) {
     return invalid_request(

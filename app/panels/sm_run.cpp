@@ -168,8 +168,7 @@ static Result<SmRunPair> lay_out(KernelTrace trace, std::string name) {
   const DeviceInfo& device = trace.header.device;
   const auto gpu_name = find_gpu_of(device);
   if (!gpu_name) {
-    return unavailable(
-        fmt::format("no shipped description fits the trace's GPU '{}'", device.name));
+    return unavailable("no shipped description fits the trace's GPU '{}'", device.name);
   }
   ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
   ATTNSCOPE_TRY(auto modelled, modelled_run(trace, gpu));
@@ -210,10 +209,10 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
     best_name = name;
   }
   if (suits.rank == 0) {
-    return unavailable(fmt::format(
+    return unavailable(
         "no recorded trace of {} {}{}{}", key.run->algorithm->name, to_string(key.pass),
         unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
-        unreadable));
+        unreadable);
   }
 
   // Show another run only on request

@@ -1,7 +1,6 @@
 #include "app/platform/png.h"
 
 #include <GL/gl.h>
-#include <fmt/core.h>
 #include <stb_image_write.h>
 
 #include <algorithm>
@@ -34,7 +33,7 @@ std::optional<Error> write_png(const std::filesystem::path& path, const Image& i
   };
   if (stbi_write_png_to_func(append, &bytes, image.width, image.height, 3, image.rgb.data(),
                              image.width * 3) == 0) {
-    return failed(fmt::format("cannot write {}: the picture is empty", path.string()));
+    return failed("cannot write {}: the picture is empty", path.string());
   }
   return write_file(path, bytes);
 }

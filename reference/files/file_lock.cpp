@@ -1,7 +1,6 @@
 #include "reference/files/file_lock.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -30,10 +29,10 @@ Result<FileLock> FileLock::take(const fs::path& file, std::chrono::milliseconds 
   if (error) return cannot_write(file, error.value());
   const int descriptor = ::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0 && errno == EACCES) {
-    return failed(fmt::format(
+    return failed(
         "cannot write {}: its folder is not readable, so it cannot be locked; make the folder "
         "readable or choose another",
-        one_line(file.string())));
+        one_line(file.string()));
   }
   if (descriptor < 0) return cannot_write(file, errno);
   FileLock lock(descriptor);
@@ -44,10 +43,10 @@ Result<FileLock> FileLock::take(const fs::path& file, std::chrono::milliseconds 
     if (has_no_locks) return lock;
     if (errno != EWOULDBLOCK && errno != EINTR) return cannot_write(file, errno);
     if (std::chrono::steady_clock::now() >= end) {
-      return failed(fmt::format(
+      return failed(
           "cannot write {}: another process holds a lock on its folder (waited {} s); end that "
           "process, or choose another folder",
-          one_line(file.string()), std::chrono::duration<double>(longest).count()));
+          one_line(file.string()), std::chrono::duration<double>(longest).count());
     }
     std::this_thread::sleep_for(kRetry);
   }

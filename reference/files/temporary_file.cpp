@@ -11,7 +11,6 @@
 #include <cstring>
 #include <mutex>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "reference/message_text.h"
@@ -197,7 +196,7 @@ int sync_folder_of(const fs::path& file) {
 }
 
 Error cannot_write(const fs::path& file, int reason) {
-  return failed(fmt::format("cannot write {}: {}", one_line(file.string()), std::strerror(reason)));
+  return failed("cannot write {}: {}", one_line(file.string()), std::strerror(reason));
 }
 
 void remove_temporary_files_for_exit() {

@@ -122,22 +122,21 @@ class DocumentBuilder {
 
 Result<json> parse_json(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return invalid_request(fmt::format("{}: the file is empty; expected a JSON document", source));
+    return invalid_request("{}: the file is empty; expected a JSON document", source);
   }
   DocumentBuilder builder;
   if (json::sax_parse(text, &builder)) return std::move(builder.document());
 
   if (builder.failure() == DocumentBuilder::Failure::too_deep) {
-    return invalid_request(
-        fmt::format("{}: objects and lists are nested more than {} deep", source, kMaxDepth));
+    return invalid_request("{}: objects and lists are nested more than {} deep", source, kMaxDepth);
   }
   if (builder.failure() == DocumentBuilder::Failure::number_too_large) {
-    return invalid_request(fmt::format("{}: a number is too large for JSON", source));
+    return invalid_request("{}: a number is too large for JSON", source);
   }
   const std::size_t offset = builder.failure_offset();
   const Place place = place_of(text, offset);
   const char* reason = offset >= text.size() ? "the document ends too early" : "not valid JSON";
-  return invalid_request(fmt::format("{}:{}:{}: {}", source, place.line, place.column, reason));
+  return invalid_request("{}:{}:{}: {}", source, place.line, place.column, reason);
 }
 
 std::string json_dump(const json& document, int indent) {
@@ -215,33 +214,33 @@ std::string bytes_of(std::string_view utf8_text) {
 std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes) {
   if (size_bytes <= kMaxFileBytes) return std::nullopt;
   return failed(
-      fmt::format("cannot write {}: it would have {} bytes, and at most {} are read; "
-                  "choose another file",
-                  path.string(), size_bytes, kMaxFileBytes));
+      "cannot write {}: it would have {} bytes, and at most {} are read; "
+      "choose another file",
+      path.string(), size_bytes, kMaxFileBytes);
 }
 
 Result<json> read_json_file(const std::filesystem::path& path) {
   // Opening a pipe would wait for its writer, and a device may have no end
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    return failed(fmt::format("cannot read {}: it is a directory", path.string()));
+    return failed("cannot read {}: it is a directory", path.string());
   }
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    return failed(fmt::format("cannot read {}: it is not a regular file", path.string()));
+    return failed("cannot read {}: it is not a regular file", path.string());
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return failed(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+    return failed("cannot read {}: {}", path.string(), std::strerror(errno));
   }
   const auto size_bytes = std::filesystem::file_size(path, ignored);
   if (!ignored && size_bytes > kMaxFileBytes) {
-    return invalid_request(fmt::format("{}: {} bytes are too many; at most {} are read",
-                                       path.string(), size_bytes, kMaxFileBytes));
+    return invalid_request("{}: {} bytes are too many; at most {} are read", path.string(),
+                           size_bytes, kMaxFileBytes);
   }
   // What grows meanwhile is not read to its end, and some files of the system have none
   std::string text(ignored ? 0 : size_bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return failed(fmt::format("cannot read {}: input error", path.string()));
+  if (file.bad()) return failed("cannot read {}: input error", path.string());
   text.resize(static_cast<std::size_t>(file.gcount()));
   return parse_json(text, path.string());
 }
@@ -249,8 +248,8 @@ Result<json> read_json_file(const std::filesystem::path& path) {
 std::optional<Error> check_schema(const json& document, std::string_view name, int newest_version,
                                   std::string_view source) {
   if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string()) {
-    return invalid_request(
-        fmt::format("{}: no \"schema\" field; expected \"{}/{}\"", source, name, newest_version));
+    return invalid_request("{}: no \"schema\" field; expected \"{}/{}\"", source, name,
+                           newest_version);
   }
 
   // Split NAME/VERSION
@@ -260,14 +259,14 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
                            ? parse_number<int>(std::string_view(schema).substr(prefix.size()))
                            : std::nullopt;
   if (!version || *version < 1) {
-    return invalid_request(fmt::format("{}: schema is \"{}\"; expected \"{}/{}\"", source,
-                                       printable(schema), name, newest_version));
+    return invalid_request("{}: schema is \"{}\"; expected \"{}/{}\"", source, printable(schema),
+                           name, newest_version);
   }
   if (*version > newest_version) {
     return invalid_request(
-        fmt::format("{}: schema \"{}\" is newer than this program, which reads up to \"{}/{}\"; "
-                    "use a newer AttnScope",
-                    source, printable(schema), name, newest_version));
+        "{}: schema \"{}\" is newer than this program, which reads up to \"{}/{}\"; "
+        "use a newer AttnScope",
+        source, printable(schema), name, newest_version);
   }
   return std::nullopt;
 }
@@ -275,7 +274,7 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
 namespace {
 
 [[noreturn]] void wrong_type(const std::string& path, const char* expected, const json& value) {
-  throw JsonFieldError(fmt::format("{}: expected {}, found {}", path, expected, value.type_name()));
+  throw JsonFieldError("{}: expected {}, found {}", path, expected, value.type_name());
 }
 
 }  // namespace
@@ -296,7 +295,7 @@ bool JsonObject::has(std::string_view key) const {
 const json& JsonObject::at(std::string_view key) const {
   const auto found = value_->find(key);
   if (found == value_->end()) {
-    throw JsonFieldError(fmt::format("{}: the field is missing", path_of(key)));
+    throw JsonFieldError("{}: the field is missing", path_of(key));
   }
   return *found;
 }
@@ -316,7 +315,7 @@ Index JsonObject::integer(std::string_view key) const {
   if (!value.is_number_integer()) wrong_type(path_of(key), "an integer", value);
   if (value.is_number_unsigned() &&
       value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<Index>::max()}) {
-    throw JsonFieldError(fmt::format("{}: the number is too large", path_of(key)));
+    throw JsonFieldError("{}: the number is too large", path_of(key));
   }
   return value.get<Index>();
 }

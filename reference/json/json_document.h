@@ -43,6 +43,9 @@ std::string bytes_of(std::string_view utf8_text);
 class JsonFieldError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  template <typename... Args>
+  explicit JsonFieldError(fmt::format_string<Args...> format, Args&&... args)
+      : runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
 /// The fields of one JSON object and the path that leads to it. Refers to the document: keep it

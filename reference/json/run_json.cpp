@@ -21,8 +21,8 @@ std::string list_text(const JsonObject& object, const RunField& field) {
   for (const json& element : object.array(field.json_key)) {
     const bool whole = field.kind == FieldKind::list;
     if (whole ? !element.is_number_integer() : !element.is_number()) {
-      throw JsonFieldError(fmt::format("{}: expected {}, found {}", object.path_of(field.json_key),
-                                       whole ? "integers" : "numbers", element.type_name()));
+      throw JsonFieldError("{}: expected {}, found {}", object.path_of(field.json_key),
+                           whole ? "integers" : "numbers", element.type_name());
     }
     text += text.empty() ? "" : ",";
     text +=
@@ -99,15 +99,14 @@ void read_field(const JsonObject& object, const RunField& field, RunSpec& spec) 
   std::optional<Error> error = set_field(field, text, spec);
   if (!error) error = check_range(field, spec);
   if (!error) return;
-  throw JsonFieldError(fmt::format("{}: '{}' is not accepted; use {}",
-                                   object.path_of(field.json_key), printable(text),
-                                   accepted_text(field)));
+  throw JsonFieldError("{}: '{}' is not accepted; use {}", object.path_of(field.json_key),
+                       printable(text), accepted_text(field));
 }
 
 void check_problem(const JsonObject& object, const AttentionProblem& problem) {
   for (const char* required : {"seq_len", "head_dim"}) object.at(required);
   if (const auto error = validate(problem)) {
-    throw JsonFieldError(fmt::format("{}: {}", object.path(), words(*error, Reader::file)));
+    throw JsonFieldError("{}: {}", object.path(), words(*error, Reader::file));
   }
 }
 
@@ -170,7 +169,7 @@ nlohmann::ordered_json tiling_to_json(const Tiling& tiling) {
 Tiling tiling_from_json(const JsonObject& object) {
   const Tiling tiling{object.integer("Br"), object.integer("Bc")};
   if (const auto error = validate(tiling)) {
-    throw JsonFieldError(fmt::format("{}: {}", object.path(), words(*error, Reader::file)));
+    throw JsonFieldError("{}: {}", object.path(), words(*error, Reader::file));
   }
   return tiling;
 }

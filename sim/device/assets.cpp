@@ -30,9 +30,9 @@ Result<fs::path> find_assets_dir() {
   // elsewhere
   if (const char* chosen = std::getenv("ATTNSCOPE_ASSETS"); chosen != nullptr && *chosen != 0) {
     if (folder_exists(chosen)) return fs::path(chosen);
-    return unavailable(fmt::format(
+    return unavailable(
         "ATTNSCOPE_ASSETS is {}, which is not a folder; set it to AttnScope's assets folder",
-        chosen));
+        chosen);
   }
 
   // From the program upwards: a build tree inside the sources, or an installation
@@ -48,8 +48,8 @@ Result<fs::path> find_assets_dir() {
   }
 
   if (folder_exists(ATTNSCOPE_SOURCE_ASSETS)) return fs::path(ATTNSCOPE_SOURCE_ASSETS);
-  return unavailable(fmt::format("no assets folder above {} nor at {}; set ATTNSCOPE_ASSETS to it",
-                                 program.string(), ATTNSCOPE_SOURCE_ASSETS));
+  return unavailable("no assets folder above {} nor at {}; set ATTNSCOPE_ASSETS to it",
+                     program.string(), ATTNSCOPE_SOURCE_ASSETS);
 }
 
 std::vector<std::string> list_assets(std::string_view folder) {
@@ -72,18 +72,17 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
     std::error_code error;
     if (fs::is_regular_file(given, error)) return given;
     const bool exists = fs::exists(given, error);
-    return invalid_request(fmt::format("{}: {}; shipped {}: {}", given.string(),
-                                       exists ? "not a regular file" : "no such file", folder,
-                                       fmt::join(list_assets(folder), ", ")));
+    return invalid_request("{}: {}; shipped {}: {}", given.string(),
+                           exists ? "not a regular file" : "no such file", folder,
+                           fmt::join(list_assets(folder), ", "));
   }
 
   ATTNSCOPE_TRY(const auto assets, find_assets_dir());
   const fs::path shipped = assets / folder / (given.string() + ".json");
   std::error_code error;
   if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
-  return invalid_request(
-      fmt::format("'{}' is not one of the {}: {}; or give a path ending in .json", name_or_path,
-                  folder, fmt::join(list_assets(folder), ", ")));
+  return invalid_request("'{}' is not one of the {}: {}; or give a path ending in .json",
+                         name_or_path, folder, fmt::join(list_assets(folder), ", "));
 }
 
 bool names_path(const RunField& field, const std::string& text) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -70,15 +69,15 @@ class FieldReader {
   static double checked_rate(const JsonObject& field) {
     const double value = field.number("value");
     if (value >= kLeastRate && value <= kLargestValue) return value;
-    throw JsonFieldError(fmt::format("{}: {} is not a rate; it must lie between {:g} and {:g}",
-                                     field.path_of("value"), value, kLeastRate, kLargestValue));
+    throw JsonFieldError("{}: {} is not a rate; it must lie between {:g} and {:g}",
+                         field.path_of("value"), value, kLeastRate, kLargestValue);
   }
 
   static void check_positive(const JsonObject& field, double value,
                              double largest = kLargestValue) {
     if (value > 0.0 && value <= largest) return;
-    throw JsonFieldError(fmt::format("{}: the number must be above 0 and at most {:g}",
-                                     field.path_of("value"), largest));
+    throw JsonFieldError("{}: the number must be above 0 and at most {:g}", field.path_of("value"),
+                         largest);
   }
 
   const JsonObject& root_;
@@ -115,9 +114,9 @@ GpuDescription read_description(const JsonObject& root) {
 
   if (gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block > gpu.shared_bytes_per_sm) {
     throw JsonFieldError(
-        fmt::format("{}: shared_bytes_per_block and reserved_shared_bytes_per_block exceed "
-                    "shared_bytes_per_sm",
-                    root.path()));
+        "{}: shared_bytes_per_block and reserved_shared_bytes_per_block exceed "
+        "shared_bytes_per_sm",
+        root.path());
   }
   return gpu;
 }

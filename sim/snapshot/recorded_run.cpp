@@ -1,7 +1,5 @@
 #include "sim/snapshot/recorded_run.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -53,10 +51,10 @@ Result<SimulationReport> counted(const SteppedRequest& request, const std::atomi
   const Index heads = problem.batch * problem.heads;
   const Index steps = report.tile_ops / heads;
   if (steps > kMaxSteps) {
-    return invalid_request(fmt::format(
+    return invalid_request(
         "one head has {} tile operations; at most {} can be walked: use larger tiles or a shorter "
         "sequence",
-        steps, kMaxSteps));
+        steps, kMaxSteps);
   }
   return report;
 }

@@ -15,14 +15,14 @@ namespace {
 std::optional<Error> check_value(IoAxis axis, double value) {
   if (axis == IoAxis::density) {
     if (value > 0 && value <= 1) return std::nullopt;
-    return invalid_request(
-        fmt::format("density {} cannot be drawn; it must lie above 0 and at most at 1", value));
+    return invalid_request("density {} cannot be drawn; it must lie above 0 and at most at 1",
+                           value);
   }
   constexpr double kMost = 0x1p40;
   const bool whole = value >= 1 && value <= kMost && value == std::floor(value);
   if (whole) return std::nullopt;
-  return invalid_request(fmt::format("{} {} is not a size; it must be a whole number from 1 to {}",
-                                     to_string(axis), value, kMost));
+  return invalid_request("{} {} is not a size; it must be a whole number from 1 to {}",
+                         to_string(axis), value, kMost);
 }
 
 /// Bc of a block mask: a power of two that cuts N_kv into at least 64 tiles; at most the paper's
@@ -52,9 +52,9 @@ Result<RunSpec> spec_at(const IoQuestion& question, double value, GpuDescription
   point.sram_elems = sram_elems(gpu, problem.dtype);
   if (point.sram_elems < 1) {
     return invalid_field(ErrorCode::out_of_range, "sram_bytes",
-                         fmt::format("{} {} holds no element of {}; give at least {}",
-                                     field_name("sram_bytes"), gpu.shared_bytes_per_block,
-                                     to_string(problem.dtype), size_bytes(problem.dtype)));
+                         "{} {} holds no element of {}; give at least {}", field_name("sram_bytes"),
+                         gpu.shared_bytes_per_block, to_string(problem.dtype),
+                         size_bytes(problem.dtype));
   }
   if (question.axis == IoAxis::block_cols) point.sram_elems = 4 * problem.d * size;
   if (question.axis == IoAxis::density) {

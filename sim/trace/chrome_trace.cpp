@@ -155,9 +155,9 @@ Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& g
   const Index ops = summary.report.tile_ops;
   if (ops > kMaxTraceOps) {
     return invalid_request(
-        fmt::format("this trace would hold {} operations; at most {} are written: choose fewer "
-                    "heads, a shorter sequence or larger tiles",
-                    ops, kMaxTraceOps));
+        "this trace would hold {} operations; at most {} are written: choose fewer "
+        "heads, a shorter sequence or larger tiles",
+        ops, kMaxTraceOps);
   }
 
   const ScheduleOptions options = schedule_options(run, gpu);

@@ -33,7 +33,7 @@ std::string copied_text(HeadlessImGui& imgui, std::string_view button, Surroundi
 std::string copied_ledger(HeadlessImGui& imgui, const Panel& panel, const Snapshot& snapshot,
                           Surroundings& around) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
-  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
+  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot);
   const auto draw_once = [&] { draw_frame(imgui, panel, snapshot, rect, scales, false, around); };
   draw_once();
   return copied_text(imgui, "ledger.copy", around, draw_once);
