@@ -132,6 +132,17 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
   return y - at.y;
 }
 
+void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text) {
+  const FontScope scope(font);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(width);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+  ImGui::PopStyleVar();
+}
+
 float width_of(const FontRef& font, const Symbol& symbol) {
   const FontRef small = subscript_font(font);
   return font.measure(symbol.base).x + small.measure(symbol.subscript).x +

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/draw/shapes.h"
+#include "app/draw/text.h"
 #include "reference/block_mask.h"
 #include "sim/snapshot/describe_op.h"
 
@@ -172,17 +173,8 @@ bool stores_scores(const Snapshot& snapshot) {
 }
 
 void tooltip(const PanelContext& context, std::string_view text) {
-  const float padding = 8.0f * context.scale;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {padding, padding});
-  ImGui::BeginTooltip();
-  {
-    const FontScope font(context.fonts.small);
-    ImGui::PushTextWrapPos(context.fonts.small.size * 42.0f);
-    ImGui::TextUnformatted(text.data(), text.data() + text.size());
-    ImGui::PopTextWrapPos();
-  }
-  ImGui::EndTooltip();
-  ImGui::PopStyleVar();
+  const FontRef& font = context.fonts.small;
+  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, font.size * 42.0f, text);
 }
 
 bool hovered(const Rect& rect) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/app.h"
+#include "app/draw/text.h"
 
 namespace attnscope::app {
 
@@ -74,7 +75,7 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   const float padding = frame.text_px(9.0f);
   font.draw(ImGui::GetWindowDrawList(),
             {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)}, frame.theme.text,
-            ui::shortened(font, preview, box.width() - padding - frame.text_px(18.0f)));
+            draw::fitted(font, preview, box.width() - padding - frame.text_px(18.0f)));
   draw_arrow(box);
   begin(box);
 }
@@ -102,7 +103,7 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
     ImGui::PopStyleColor();
     font.draw(ImGui::GetWindowDrawList(),
               {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)},
-              frame.theme.text, ui::shortened(font, text.preview, width - padding));
+              frame.theme.text, draw::fitted(font, text.preview, width - padding));
   }
   const std::string typed = draft.text.data();
   if (ImGui::IsItemDeactivatedAfterEdit() && typed != text.value) typed_ = typed;

@@ -76,7 +76,7 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
                   run.resolved().query_heads_per_tile > 1 ? "its group" : "this head",
                   run.tiling().Br, run.tiling().Bc);
   const float title_width = frame.fonts.title.measure("TOTALS").x + padding;
-  const std::string about = ui::shortened(font, tiles, right - left - title_width);
+  const std::string about = draw::fitted(font, tiles, right - left - title_width);
   font.draw(list, {right - font.measure(about).x, y + frame.px(1.0f)}, frame.theme.text_dim, about);
   y += frame.fonts.title.size + frame.px(7.0f);
   const float room = rect.max.y - frame.px(6.0f) - y;

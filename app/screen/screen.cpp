@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/app.h"
+#include "app/draw/text.h"
 #include "app/screen/transport_bar.h"
 
 namespace attnscope::app {
@@ -71,7 +72,7 @@ void draw_no_result(const Frame& frame) {
   ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui,
                     {display.x * 0.5f, display.y * 0.5f},
                     error ? frame.theme.error : frame.theme.text_faint,
-                    ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
+                    draw::fitted(frame.fonts.ui, text, display.x - frame.px(60.0f)));
 }
 
 void draw_notice(const Frame& frame, const Rect& transport) {
@@ -79,7 +80,7 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   if (!notice) return;
   const FontRef& font = frame.fonts.ui;
   const float limit = transport.width() - frame.px(80.0f);
-  const std::string text = ui::shortened(font, notice->text, limit);
+  const std::string text = draw::fitted(font, notice->text, limit);
   const ImVec2 half{font.measure(text).x * 0.5f + frame.px(16.0f),
                     font.size * 0.5f + frame.px(9.0f)};
   const ImVec2 center{transport.center().x, transport.min.y - half.y - frame.px(14.0f)};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "app/draw/text.h"
 #include "app/platform/keys.h"
 
 namespace attnscope::app::ui {
@@ -78,14 +79,7 @@ bool draw_button(const Frame& frame, const Button& button) {
 
 void tooltip(const Frame& frame, std::string_view text) {
   if (!ImGui::IsItemHovered() || text.empty()) return;
-  const FontScope font(frame.fonts.ui);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(10.0f), frame.px(8.0f)});
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(frame.text_px(420.0f));
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
-  ImGui::PopStyleVar();
+  draw::tooltip(frame.fonts.ui, {frame.px(10.0f), frame.px(8.0f)}, frame.text_px(420.0f), text);
 }
 
 void close_popup_on_escape() {
@@ -97,19 +91,6 @@ void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 c
   const ImVec2 size = font.measure(text);
   font.draw(list, {std::round(center.x - size.x * 0.5f), std::round(center.y - font.size * 0.5f)},
             color, text);
-}
-
-std::string shortened(const FontRef& font, std::string_view text, float width) {
-  if (font.measure(text).x <= width) return std::string(text);
-  std::string cut(text);
-  while (!cut.empty() && font.measure(cut + "…").x > width) {
-    // Whole characters of UTF-8 only
-    do {
-      cut.pop_back();
-    } while (!cut.empty() && (static_cast<unsigned char>(cut.back()) & 0xC0) == 0x80);
-    if (!cut.empty() && static_cast<unsigned char>(cut.back()) >= 0xC0) cut.pop_back();
-  }
-  return cut + "…";
 }
 
 }  // namespace attnscope::app::ui

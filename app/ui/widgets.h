@@ -52,7 +52,4 @@ void close_popup_on_escape();
 void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);
 
-/// The text, cut and ended by an ellipsis where it is wider than `width`.
-std::string shortened(const FontRef& font, std::string_view text, float width);
-
 }  // namespace attnscope::app::ui
