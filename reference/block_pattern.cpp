@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "reference/message_text.h"
 #include "reference/npy.h"
 #include "reference/parse_number.h"
 #include "reference/philox.h"
@@ -62,13 +63,10 @@ bool parse_drawn(std::string_view text, BlockPattern& pattern) {
 }
 
 Error not_a_pattern(std::string_view text) {
-  std::string shown(text.substr(0, 60));
-  std::ranges::replace_if(
-      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return invalid_request(
       "'{}' is not a block mask; it must be butterfly, local-global:W,G, random:DENSITY[,SEED], "
       "uniform:DENSITY[,SEED] (W, G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy",
-      shown);
+      printable(text));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "reference/check.h"
 #include "reference/files/file_writer.h"
+#include "reference/message_text.h"
 #include "reference/rounding.h"
 
 namespace attnscope {
@@ -116,15 +117,6 @@ class HeaderParser {
   std::string_view text_;
 };
 
-/// Text from a file, made safe for a one-line message.
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 20));
-  for (char& c : result) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return result;
-}
-
 /// Bytes that an array of this shape takes; nothing beyond 2^62.
 std::optional<std::size_t> payload_bytes(const std::vector<Index>& shape, std::size_t element) {
   constexpr Index kMaxBytes = Index{1} << 62;
@@ -149,23 +141,16 @@ T read_as(const char* from) {
 /// Converts as many elements as there are values.
 using Widen = void(const char* from, std::span<double> values);
 
-template <typename T>
+template <typename T, auto to_double = [](T value) { return static_cast<double>(value); }>
 void widen_as(const char* from, std::span<double> values) {
   for (double& value : values) {
-    value = static_cast<double>(read_as<T>(from));
+    value = to_double(read_as<T>(from));
     from += sizeof(T);
   }
 }
 
-void widen_fp16(const char* from, std::span<double> values) {
-  for (double& value : values) {
-    value = from_fp16_bits(read_as<std::uint16_t>(from));
-    from += sizeof(std::uint16_t);
-  }
-}
-
-void widen_bool(const char* from, std::span<double> values) {
-  for (double& value : values) value = *from++ == 0 ? 0.0 : 1.0;
+double from_bool(std::uint8_t byte) {
+  return byte == 0 ? 0.0 : 1.0;
 }
 
 }  // namespace
@@ -179,10 +164,11 @@ struct NpyElement {
 
 namespace {
 
-constexpr NpyElement kFloatingTypes[] = {
-    {"<f2", 2, widen_fp16}, {"<f4", 4, widen_as<float>}, {"<f8", 8, widen_as<double>}};
+constexpr NpyElement kFloatingTypes[] = {{"<f2", 2, widen_as<std::uint16_t, from_fp16_bits>},
+                                         {"<f4", 4, widen_as<float>},
+                                         {"<f8", 8, widen_as<double>}};
 constexpr NpyElement kWholeTypes[] = {
-    {"|b1", 1, widen_bool},
+    {"|b1", 1, widen_as<std::uint8_t, from_bool>},
     {"|u1", 1, widen_as<std::uint8_t>},
     {"|i1", 1, widen_as<std::int8_t>},
     {"<u2", 2, widen_as<std::uint16_t>},
