@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -15,6 +16,17 @@
 namespace attnscope {
 
 namespace {
+
+/// One of the four tensors: its file, if it has one, and its values.
+struct InputMember {
+  InputTensor tensor;
+  std::string InputPaths::*path;
+  HeadTensor AttentionInputs::*values;
+};
+constexpr InputMember kInputMembers[] = {{InputTensor::Q, &InputPaths::Q, &AttentionInputs::Q},
+                                         {InputTensor::K, &InputPaths::K, &AttentionInputs::K},
+                                         {InputTensor::V, &InputPaths::V, &AttentionInputs::V},
+                                         {InputTensor::dO, &InputPaths::dO, &AttentionInputs::dO}};
 
 bool is_key_side(InputTensor tensor) {
   return tensor == InputTensor::K || tensor == InputTensor::V;
@@ -56,12 +68,16 @@ HeadTensor generate(const AttentionProblem& problem, InputTensor tensor, const I
   return result;
 }
 
-/// Makes the four tensors of one head, each by `make(tensor, head of that tensor)`.
-template <typename Make>
-AttentionInputs one_head_inputs(const AttentionProblem& problem, Index h, Make make) {
-  const Index kv_head = problem.kv_head_of(h);
-  return {make(InputTensor::Q, h), make(InputTensor::K, kv_head), make(InputTensor::V, kv_head),
-          make(InputTensor::dO, h)};
+/// The four tensors of query head h, each filled by `fill(member, head of that tensor, values)`.
+template <typename Fill>
+AttentionInputs one_head_inputs(const AttentionProblem& problem, Index h, Fill fill) {
+  AttentionInputs inputs;
+  for (const InputMember& member : kInputMembers) {
+    HeadTensor& tensor = inputs.*member.values;
+    tensor = empty_tensor(one_head_of(problem), member.tensor);
+    fill(member, is_key_side(member.tensor) ? problem.kv_head_of(h) : h, tensor.data);
+  }
+  return inputs;
 }
 
 std::string_view shape_names(InputTensor tensor) {
@@ -98,8 +114,11 @@ Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
 }  // namespace
 
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec) {
-  return {generate(problem, InputTensor::Q, spec), generate(problem, InputTensor::K, spec),
-          generate(problem, InputTensor::V, spec), generate(problem, InputTensor::dO, spec)};
+  AttentionInputs inputs;
+  for (const auto& [tensor, path, values] : kInputMembers) {
+    inputs.*values = generate(problem, tensor, spec);
+  }
+  return inputs;
 }
 
 AttentionProblem one_head_of(const AttentionProblem& problem, Index b, Index h) {
@@ -117,62 +136,37 @@ AttentionProblem one_head_of(const AttentionProblem& problem, Index b, Index h) 
 
 AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,
                                  Index h) {
-  return one_head_inputs(problem, h, [&](InputTensor tensor, Index head) {
-    HeadTensor result = empty_tensor(one_head_of(problem), tensor);
-    generate_head(problem, tensor, spec, b, head, result.data);
-    return result;
-  });
+  return one_head_inputs(problem, h,
+                         [&](const InputMember& member, Index head, std::span<double> values) {
+                           generate_head(problem, member.tensor, spec, b, head, values);
+                         });
 }
 
 AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                         Index h) {
-  const auto whole = [&](InputTensor tensor) -> const HeadTensor& {
-    switch (tensor) {
-      case InputTensor::Q:
-        return inputs.Q;
-      case InputTensor::K:
-        return inputs.K;
-      case InputTensor::V:
-        return inputs.V;
-      case InputTensor::dO:
-        break;
-    }
-    return inputs.dO;
-  };
-  return one_head_inputs(problem, h, [&](InputTensor tensor, Index head) {
-    HeadTensor result = empty_tensor(one_head_of(problem), tensor);
-    const auto values = whole(tensor).head(b, head);
-    result.data.assign(values.begin(), values.end());
-    return result;
-  });
+  return one_head_inputs(problem, h,
+                         [&](const InputMember& member, Index head, std::span<double> values) {
+                           std::ranges::copy((inputs.*member.values).head(b, head), values.begin());
+                         });
 }
 
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec) {
-  struct Part {
-    InputTensor tensor;
-    const std::string& path;
-    HeadTensor AttentionInputs::*member;
-  };
-  const Part parts[] = {{InputTensor::Q, paths.Q, &AttentionInputs::Q},
-                        {InputTensor::K, paths.K, &AttentionInputs::K},
-                        {InputTensor::V, paths.V, &AttentionInputs::V},
-                        {InputTensor::dO, paths.dO, &AttentionInputs::dO}};
   AttentionInputs inputs;
-  for (const Part& part : parts) {
-    if (part.path.empty()) {
-      inputs.*part.member = generate(problem, part.tensor, spec);
+  for (const auto& [tensor, path, values] : kInputMembers) {
+    if ((paths.*path).empty()) {
+      inputs.*values = generate(problem, tensor, spec);
       continue;
     }
-    ATTNSCOPE_TRY(inputs.*part.member, load(problem, part.tensor, part.path));
+    ATTNSCOPE_TRY(inputs.*values, load(problem, tensor, paths.*path));
   }
   return inputs;
 }
 
 std::uint64_t hash_of_inputs(const AttentionInputs& inputs) {
   Fnv1a hash;
-  for (const HeadTensor* tensor : {&inputs.Q, &inputs.K, &inputs.V, &inputs.dO}) {
-    for (const double value : tensor->data) {
+  for (const InputMember& member : kInputMembers) {
+    for (const double value : (inputs.*member.values).data) {
       hash.add(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
     }
   }
