@@ -1,4 +1,4 @@
-#include "sim/schedule/gradients.h"
+#include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
 
