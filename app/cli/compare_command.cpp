@@ -12,7 +12,7 @@
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "app/report/compare.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
 

@@ -6,7 +6,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "kernels/default_tilings.h"
 #include "kernels/recording/recording.h"
 #include "reference/head_dim.h"

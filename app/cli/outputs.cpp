@@ -15,7 +15,7 @@
 #include "app/cli/option_files.h"
 #include "app/cli/progress.h"
 #include "app/report/interruption.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "reference/files/file_identity.h"
 #include "reference/message_text.h"
 #include "reference/npy.h"

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/report/run_words.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
 #include "reference/fnv1a.h"

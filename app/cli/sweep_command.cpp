@@ -11,7 +11,7 @@
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "reference/message_text.h"
 
 namespace attnscope::cli {

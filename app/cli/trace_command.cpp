@@ -8,7 +8,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"

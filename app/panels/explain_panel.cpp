@@ -11,7 +11,7 @@
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/source_view.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 
 namespace attnscope::app {
 

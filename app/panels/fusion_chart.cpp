@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/draw/format.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 
 namespace attnscope::app {
 

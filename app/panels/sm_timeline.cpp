@@ -11,7 +11,7 @@
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/measured_trace.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 
 namespace attnscope::app {
 

@@ -8,7 +8,7 @@
 
 #include "app/draw/format.h"
 #include "app/panels/snapshot_view.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "sim/accuracy.h"
 #include "sim/schedule/elementwise.h"
 

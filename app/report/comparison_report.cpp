@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "app/report/run_words.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "reference/message_text.h"
 
 namespace attnscope {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "reference/message_text.h"
 
 namespace attnscope {

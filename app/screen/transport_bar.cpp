@@ -8,7 +8,7 @@
 #include "app/app.h"
 #include "app/draw/format.h"
 #include "app/draw/text.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "app/shown_head.h"
 #include "sim/snapshot/describe_op.h"
 

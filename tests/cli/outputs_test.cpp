@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/cli/outputs.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"

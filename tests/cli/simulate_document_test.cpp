@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "reference/npy.h"
 #include "tests/cli/simulated.h"
 

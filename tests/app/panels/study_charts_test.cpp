@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "app/panels/charts.h"
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "app/view_state.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/report/recorded_run.h"

@@ -1,5 +1,5 @@
 /// Every launch has a name that a reader knows.
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

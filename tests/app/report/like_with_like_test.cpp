@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "app/report/run_words.h"
+#include "app/report/report_text.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope {

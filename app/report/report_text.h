@@ -1,0 +1,49 @@
+/// Text of reports: numbers with their units, four digits each; aligned columns; what problems,
+/// runs and launches are called.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/run_spec.h"
+
+namespace attnscope {
+
+/// "17.31 GB": traffic, tensors and HBM, in powers of 1000 (on-chip memory and L2: capacity_text).
+std::string bytes_text(double bytes);
+inline std::string bytes_text(Index bytes) {
+  return bytes_text(static_cast<double>(bytes));
+}
+/// "68.72 GFLOP".
+std::string flops_text(double flops);
+inline std::string flops_text(Index flops) {
+  return flops_text(static_cast<double>(flops));
+}
+/// "12.34 us".
+std::string seconds_text(double seconds);
+
+/// Lines of cells; the first one is the header.
+using Lines = std::vector<std::vector<std::string>>;
+
+/// The lines in aligned columns. Control characters in a cell become '?'. `left_columns` columns,
+/// from the left, are aligned left, the others right.
+std::string table_text(const Lines& lines, std::size_t left_columns = 1);
+
+/// "B 2, H 8 (2 KV), N 1024, N_kv 1024, d 64, bf16, mask causal, softcap 30".
+std::string problem_words(const AttentionProblem& problem);
+/// "flash2 backward, B 2, ..., 64x64 tiles".
+std::string run_words(const ResolvedRun& run);
+/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
+std::string run_title(const ResolvedRun& run);
+
+/// States whose choice it is that the run rounds O (dQ) between passes over j; empty if it does
+/// not.
+std::string_view rounding_note(const ResolvedRun& run);
+
+// The names of launches for readers. Files, JSON and profiler ranges keep the internal name.
+
+/// "row sums D" of "row_dots"; an unknown name is returned unchanged.
+std::string_view launch_words(std::string_view name);
+
+}  // namespace attnscope
