@@ -7,7 +7,6 @@
 #include "app/app.h"
 #include "app/platform/keys.h"
 #include "app/screen/screen.h"
-#include "app/screen/transport_bar.h"
 
 namespace attnscope::app {
 

@@ -5,7 +5,6 @@
 
 #include "app/app.h"
 #include "app/draw/text.h"
-#include "app/screen/transport_bar.h"
 
 namespace attnscope::app {
 

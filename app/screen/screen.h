@@ -48,4 +48,10 @@ void handle_keys(App& app);
 /// The card with every key, over the screen. A click, F1 or Escape closes it.
 void draw_keys_overlay(const Frame& frame);
 
+/// The fixed bar at the bottom: steps, playing, speed, and the whole run as a line.
+void draw_transport_bar(const Frame& frame, const Rect& rect);
+
+/// Faster (direction 1) or slower (-1), in powers of two.
+double next_speed(double speed, int direction);
+
 }  // namespace attnscope::app

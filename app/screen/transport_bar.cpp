@@ -1,4 +1,4 @@
-#include "app/screen/transport_bar.h"
+#include "app/screen/screen.h"
 
 #include <fmt/core.h>
 
