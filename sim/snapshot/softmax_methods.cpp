@@ -1,4 +1,4 @@
-#include "sim/snapshot/softmax_methods.h"
+#include "sim/snapshot/snapshot.h"
 
 #include <algorithm>
 #include <cmath>
