@@ -100,12 +100,12 @@ std::optional<Error> check_applies(const RunSpec& spec) {
   const Algorithm* algorithm = find_algorithm(spec.algorithm);
   ATTNSCOPE_CHECK(algorithm != nullptr, ==, true);
   for (const RunField& field : run_fields()) {
-    if (field.applies == nullptr || field.applies(*algorithm) || is_default(field, spec)) continue;
+    if (field.scope.has(*algorithm) || is_default(field, spec)) continue;
     const std::string value =
         field.kind == FieldKind::name ? fmt::format(" {}", field.print(spec)) : "";
     return invalid_field(ErrorCode::not_applicable, field.key,
                          "{}{} is for {}; the algorithm is {}", field_name(field.key), value,
-                         field.applies_to, spec.algorithm);
+                         field.scope.algorithms, spec.algorithm);
   }
   return std::nullopt;
 }
@@ -188,8 +188,8 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   }
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
-    const bool has_it = field.applies == nullptr || field.applies(*algorithm);
-    if (has_it || field.key == "pass") continue;  // a pass that the algorithm lacks is rejected
+    if (field.scope.has(*algorithm) || field.key == "pass")
+      continue;  // a pass that the algorithm lacks is rejected
     field.parse(field.print(RunSpec{}), after);
   }
   return after;

@@ -71,31 +71,29 @@ constexpr FieldValue kOrders[] = {
     {"", "any order", "atomic adds, in an order that varies from run to run"},
     {"true", "fixed order", "the same to the bit on every run"}};
 
-constexpr std::string_view kOfTrained =
-    "all algorithms but split_kv, which is for decoding and has no backward pass";
-constexpr std::string_view kOfKeepers = "standard, which keeps S and P in HBM";
-constexpr std::string_view kOfFlash1 = "flash1, whose O and dQ travel through HBM";
-constexpr std::string_view kOfCarriers =
-    "flash1 and block_sparse, which keep O in HBM between passes";
-constexpr std::string_view kOfSparse =
-    "block_sparse and block_sparse2; the others compute every tile that the mask leaves visible";
-constexpr std::string_view kOfSplits =
-    "split_kv; the others sweep over all keys in one thread block";
-constexpr std::string_view kOfStages =
-    "flash2, block_sparse2 and split_kv, whose inner loop loads K and V";
-constexpr std::string_view kOfWarps =
-    "the flash algorithms; no paper says how the warps of standard attention share a tile";
+constexpr FieldScope kTrained = {
+    [](const Algorithm& a) { return a.has_backward; },
+    "all algorithms but split_kv, which is for decoding and has no backward pass"};
+constexpr FieldScope kCarriers = {[](const Algorithm& a) { return a.carries_output; },
+                                  "flash1 and block_sparse, which keep O in HBM between passes"};
+constexpr FieldScope kSparse = {
+    [](const Algorithm& a) { return a.takes_block_mask; },
+    "block_sparse and block_sparse2; the others compute every tile that the mask leaves visible"};
+constexpr FieldScope kSplitting = {[](const Algorithm& a) { return a.splits_keys; },
+                                   "split_kv; the others sweep over all keys in one thread block"};
+constexpr FieldScope kWithWarps = {
+    [](const Algorithm& a) { return a.warps.has_value(); },
+    "the flash algorithms; no paper says how the warps of standard attention share a tile"};
+constexpr FieldScope kKeepers = {
+    [](const Algorithm& a) { return a.softmax == SoftmaxForm::whole_rows; },
+    "standard, which keeps S and P in HBM"};
+constexpr FieldScope kLoadingKvInside = {
+    [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once; },
+    "flash2, block_sparse2 and split_kv, whose inner loop loads K and V"};
+constexpr FieldScope kFlash1 = {[](const Algorithm& a) { return a.sets_tiling_from_sram; },
+                                "flash1, whose O and dQ travel through HBM"};
 
 // clang-format off
-constexpr auto kHasBackward = [](const Algorithm& a) { return a.has_backward; };
-constexpr auto kCarriesOutput = [](const Algorithm& a) { return a.carries_output; };
-constexpr auto kTakesBlockMask = [](const Algorithm& a) { return a.takes_block_mask; };
-constexpr auto kSplitsKeys = [](const Algorithm& a) { return a.splits_keys; };
-constexpr auto kHasWarps = [](const Algorithm& a) { return a.warps.has_value(); };
-constexpr auto kKeepsScores = [](const Algorithm& a) { return a.softmax == SoftmaxForm::whole_rows; };
-constexpr auto kLoadsKvInside = [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once; };
-constexpr auto kIsFlash1 = [](const Algorithm& a) { return a.sets_tiling_from_sram; };
-
 const RunField kFields[] = {
     {.key = "algorithm", .json_key = "algorithm", .option = "algorithm", .value_name = "NAME",
      .label = "Algorithm", .help = "see attnscope-cli list algorithms",
@@ -103,8 +101,7 @@ const RunField kFields[] = {
      .access = at<&RunSpec::algorithm>},
     {.key = "pass", .json_key = "pass", .option = "pass", .value_name = "PASS", .label = "Pass",
      .help = "forward, backward or both", .kind = FieldKind::name, .always_stored = true,
-     .values = kPasses, .access = at<&RunSpec::pass>, .applies = kHasBackward,
-     .applies_to = kOfTrained},
+     .values = kPasses, .access = at<&RunSpec::pass>, .scope = kTrained},
     {.key = "batch", .json = "problem", .json_key = "batch", .option = "batch", .value_name = "B",
      .label = "batch", .help = "batch size", .kind = FieldKind::whole, .always_stored = true,
      .min = 1, .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::batch>},
@@ -195,8 +192,7 @@ const RunField kFields[] = {
      .label = "precision of O",
      .help = "problem or fp32: precision of flash1's and block_sparse's O in HBM between passes",
      .kind = FieldKind::name, .always_stored = true, .values = kCarries,
-     .access = at<&RunSpec::variant, &ScheduleVariant::carry>, .applies = kCarriesOutput,
-     .applies_to = kOfCarriers},
+     .access = at<&RunSpec::variant, &ScheduleVariant::carry>, .scope = kCarriers},
     {.key = "block_mask", .json_key = "block_mask", .option = "block-mask", .value_name = "MASK",
      .label = "block mask",
      .help = "block-sparse attention: butterfly, local-global:W,G, random:DENSITY[,SEED], "
@@ -205,64 +201,57 @@ const RunField kFields[] = {
          "G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy", .by_rule = "all tiles",
      .file = FieldFile::npy_or_pattern,
      .access = {field_access::print<&RunSpec::block_mask>, field_access::parse_pattern},
-     .applies = kTakesBlockMask, .applies_to = kOfSparse},
+     .scope = kSparse},
     {.key = "skip_unused_kv", .json_key = "skip_unused_kv", .option = "skip-unused-kv",
      .label = "unused K, V", .help = "block_sparse: do not load K and V of unused column tiles",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kUnusedKv,
-     .access = at<&RunSpec::variant, &ScheduleVariant::skip_unused_kv>, .applies = kTakesBlockMask,
-     .applies_to = kOfSparse},
+     .access = at<&RunSpec::variant, &ScheduleVariant::skip_unused_kv>, .scope = kSparse},
     {.key = "splits", .json_key = "splits", .option = "splits", .value_name = "COUNT",
      .label = "splits", .help = "split_kv: parts into which the keys are cut",
      .by_rule = "what fills the SMs", .kind = FieldKind::whole, .target = FieldTarget::model,
-     .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::splits>, .applies = kSplitsKeys,
-     .applies_to = kOfSplits},
+     .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::splits>, .scope = kSplitting},
     {.key = "separate_heads", .json_key = "separate_heads", .option = "separate-heads",
      .label = "group of heads",
      .help = "split_kv: a thread block for each query head, not for its group",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kGroups,
-     .access = at<&RunSpec::separate_heads>, .applies = kSplitsKeys, .applies_to = kOfSplits},
+     .access = at<&RunSpec::separate_heads>, .scope = kSplitting},
     {.key = "warps", .json_key = "warps", .option = "warps", .value_name = "COUNT",
      .label = "warps", .help = "warps of a thread block, up to 32", .by_rule = "4",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxWarps,
-     .access = at<&RunSpec::warps>, .applies = kHasWarps, .applies_to = kOfWarps},
+     .access = at<&RunSpec::warps>, .scope = kWithWarps},
     {.key = "warp_partition", .json_key = "warp_partition", .option = "warp-partition",
      .value_name = "KIND", .label = "warps share", .help = "split-q or sliced-k",
      .by_rule = "as in the algorithm's paper", .kind = FieldKind::name,
      .target = FieldTarget::model, .values = kPartitions, .access = at<&RunSpec::warp_partition>,
-     .applies = kHasWarps, .applies_to = kOfWarps},
+     .scope = kWithWarps},
     {.key = "fusion", .json = "variant", .json_key = "fusion", .option = "fusion",
      .value_name = "LEVEL", .label = "fusion",
      .help = "standard: separate, figure2, pairs or rows; how much a launch fuses",
      .kind = FieldKind::name, .target = FieldTarget::model, .values = kFusions,
-     .access = at<&RunSpec::variant, &ScheduleVariant::fusion>, .applies = kKeepsScores,
-     .applies_to = kOfKeepers},
+     .access = at<&RunSpec::variant, &ScheduleVariant::fusion>, .scope = kKeepers},
     {.key = "checkpoint", .json = "variant", .json_key = "checkpoint", .option = "checkpoint",
      .label = "P for backward",
      .help = "standard: keep only Q, K and V; the backward pass repeats the forward pass",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kCheckpoints,
-     .access = at<&RunSpec::variant, &ScheduleVariant::checkpoint>, .applies = kKeepsScores,
-     .applies_to = kOfKeepers},
+     .access = at<&RunSpec::variant, &ScheduleVariant::checkpoint>, .scope = kKeepers},
     {.key = "skip_first_reads", .json = "variant", .json_key = "skip_first_reads",
      .option = "skip-first-reads", .label = "O, m, l start",
      .help = "flash1: O, m, l and dQ start on chip, without a first read", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kFirstReads,
-     .access = at<&RunSpec::variant, &ScheduleVariant::skip_first_reads>, .applies = kIsFlash1,
-     .applies_to = kOfFlash1},
+     .access = at<&RunSpec::variant, &ScheduleVariant::skip_first_reads>, .scope = kFlash1},
     {.key = "d_once", .json = "variant", .json_key = "d_once", .option = "d-once", .label = "D",
      .help = "flash1: D = rowsum(dO * O) in a launch of its own", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kDs,
-     .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .applies = kIsFlash1,
-     .applies_to = kOfFlash1},
+     .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .scope = kFlash1},
     {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
      .value_name = "COUNT", .label = "stages of K, V",
      .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
-     .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .applies = kLoadsKvInside,
-     .applies_to = kOfStages},
+     .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .scope = kLoadingKvInside},
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .access = at<&RunSpec::deterministic>,
-     .applies = kHasBackward, .applies_to = kOfTrained},
+     .scope = kTrained},
     {.key = "kernel", .json_key = "kernel", .option = "kernel", .value_name = "NAME",
      .label = "Kernel", .help = "see attnscope-cli list kernels",
      .accepted = "the name of a kernel", .by_rule = "the algorithm's",

@@ -49,6 +49,14 @@ struct FieldAccess {
   bool (*parse)(std::string_view, RunSpec&) = nullptr;
 };
 
+/// The algorithms to which a field applies.
+struct FieldScope {
+  bool (*holds)(const Algorithm&) = nullptr;  ///< null: for all
+  std::string_view algorithms = {};           ///< "split_kv, which cuts the keys into parts"
+
+  bool has(const Algorithm& algorithm) const { return holds == nullptr || holds(algorithm); }
+};
+
 struct RunField {
   std::string_view key;         ///< "seq_len": unique
   std::string_view json;        ///< path of the key's object in a file, "problem"; empty: the root
@@ -69,9 +77,7 @@ struct RunField {
   Index min = 0, max = 0;                   ///< of `whole`
   std::span<const FieldValue> values = {};  ///< of `name` and `flag`
   FieldAccess access = {};
-  /// Whether the field applies to the algorithm; null: it applies to all.
-  bool (*applies)(const Algorithm&) = nullptr;
-  std::string_view applies_to = {};  ///< in words: "split_kv, which cuts the keys into parts"
+  FieldScope scope = {};
 
   /// Its value in the command line's spelling; "" where it is unset, "true" or "" for a flag.
   std::string print(const RunSpec& spec) const { return access.print(spec); }

@@ -48,9 +48,9 @@ std::vector<Section> more_sections(const RunSpec& choice) {
   // The choices that the algorithm has; of warps the screen shows the paper's, in both partitions
   const Algorithm* algorithm = find_algorithm(choice.algorithm);
   for (const RunField& field : run_fields()) {
-    const bool is_its_own = algorithm != nullptr && field.applies != nullptr &&
+    const bool is_its_own = algorithm != nullptr && field.scope.holds != nullptr &&
                             field.key != "pass" && !field.key.starts_with("warp");
-    if (is_its_own && field.applies(*algorithm)) sections[3].fields.push_back({field.key, 150});
+    if (is_its_own && field.scope.has(*algorithm)) sections[3].fields.push_back({field.key, 150});
   }
   return sections;
 }
