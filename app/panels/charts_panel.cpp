@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "app/background_job.h"
 #include "app/draw/text.h"
@@ -180,13 +181,13 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
 class ChartJobs {
  public:
   bool busy() const {
-    return sizes_.busy() || errors_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
+    return std::apply([](const auto&... job) { return (job.busy() || ...); }, jobs_);
   }
   void give_up() {
-    for_each([](auto& job) { job.give_up(); });
+    std::apply([](auto&... job) { (job.give_up(), ...); }, jobs_);
   }
   void again() {
-    for_each([](auto& job) { job.again(); });
+    std::apply([](auto&... job) { (job.again(), ...); }, jobs_);
   }
 
   /// Requests the chart that the view selects; returns the newest chart of its topic, nothing
@@ -195,20 +196,11 @@ class ChartJobs {
                                          const PanelContext& context, Progress& progress);
 
  private:
-  template <typename Tell>
-  void for_each(const Tell& tell) {
-    tell(sizes_);
-    tell(errors_);
-    tell(theorems_);
-    tell(fusion_);
-    tell(models_);
-  }
-
-  BackgroundJob<SweepKey, SizeSweep> sizes_;
-  BackgroundJob<ErrorKey, std::vector<AccuracyCase>> errors_;
-  BackgroundJob<TheoremKey, TheoremPoints> theorems_;
-  BackgroundJob<FusionKey, std::vector<FusionStep>> fusion_;
-  BackgroundJob<ModelKey, std::vector<ModelCurve>> models_;
+  std::tuple<BackgroundJob<SweepKey, SizeSweep>, BackgroundJob<ErrorKey, std::vector<AccuracyCase>>,
+             BackgroundJob<TheoremKey, TheoremPoints>,
+             BackgroundJob<FusionKey, std::vector<FusionStep>>,
+             BackgroundJob<ModelKey, std::vector<ModelCurve>>>
+      jobs_;
 };
 
 std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const ViewState& view,
@@ -217,34 +209,35 @@ std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const View
   const std::string& asked_gpu = run.resolved().asked.gpu;
   const Theme& theme = context.theme;
   const ChartTopic topic = topic_of(view.chart);
+  auto& [sizes, errors, theorems, fusion, models] = jobs_;
   if (view.chart == ChartChoice::error) {
     const ErrorKey key = error_key(run.problem(), run.pass_kind(), view.error_carry);
-    const auto* errors = ask(errors_, key, gpu, count_errors, progress);
-    if (errors != nullptr) return error_chart(*errors_.latest_key(), *errors, theme);
+    const auto* counted = ask(errors, key, gpu, count_errors, progress);
+    if (counted != nullptr) return error_chart(*errors.latest_key(), *counted, theme);
   } else if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
     const SweepKey key = sweep_key(run, view, context.measurements);
-    const auto* sweep = ask(sizes_, key, gpu, run_size_sweep, progress);
+    const auto* sweep = ask(sizes, key, gpu, run_size_sweep, progress);
     if (sweep != nullptr) return size_chart(*sweep, view.chart, gpu, context.measurements, theme);
   } else if (topic == ChartTopic::theorems) {
     const IoAxis axis = *io_axis_of(view.chart);
     TheoremKey key = theorem_key(axis, run.pass_kind(), run.problem(), gpu);
     key.run.gpu = asked_gpu;
-    const auto* points = ask(theorems_, key, gpu, count_theorems, progress);
+    const auto* points = ask(theorems, key, gpu, count_theorems, progress);
     if (points != nullptr) {
-      return theorem_chart(*theorems_.latest_key(), *points, gpu, context.measurements, theme);
+      return theorem_chart(*theorems.latest_key(), *points, gpu, context.measurements, theme);
     }
   } else if (topic == ChartTopic::fusion) {
     FusionKey key = view.chart == ChartChoice::fusion_figure2
                         ? figure2_key(asked_gpu)
                         : fusion_key(run.problem(), run.tiling(), asked_gpu);
     key.sram_bytes = gpu.given.sram_bytes;
-    const auto* steps = ask(fusion_, key, gpu, count_fusion, progress);
-    if (steps != nullptr) return fusion_chart(*fusion_.latest_key(), *steps, theme);
+    const auto* steps = ask(fusion, key, gpu, count_fusion, progress);
+    if (steps != nullptr) return fusion_chart(*fusion.latest_key(), *steps, theme);
   } else {
     const bool inference = view.chart == ChartChoice::model_inference;
     const ModelKey key{inference ? ModelMode::inference : ModelMode::training, asked_gpu};
-    const auto* curves = ask(models_, key, gpu, count_models, progress);
-    if (curves != nullptr) return model_chart(*models_.latest_key(), *curves, gpu, theme);
+    const auto* curves = ask(models, key, gpu, count_models, progress);
+    if (curves != nullptr) return model_chart(*models.latest_key(), *curves, gpu, theme);
   }
   return std::nullopt;
 }
