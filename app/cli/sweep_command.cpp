@@ -166,7 +166,7 @@ std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& p
     return fmt::format("{} were finished; --json FILE saves each as it is finished", count);
   }
   const char* both = files.json.empty() || files.csv.empty() ? "" : " and ";
-  const std::string where = fmt::format("{} are in {}{}{}", count, files.json, both, files.csv);
+  std::string where = fmt::format("{} are in {}{}{}", count, files.json, both, files.csv);
   const bool is_recorded = !is_model && planned.front().given.has("out");
   if (is_recorded) return where;
   return fmt::format(

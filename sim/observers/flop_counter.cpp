@@ -1,5 +1,7 @@
 #include "sim/observers/flop_counter.h"
 
+#include <optional>
+
 namespace attnscope {
 
 namespace {
@@ -11,7 +13,7 @@ struct Cost {
   Index per_result, per_source = 0;
   Index exponentials_per_result = 0;
   Work work = Work::score_function;
-  Work on_output = work;  ///< where it works on rows of O or of a gradient
+  std::optional<Work> on_output = {};  ///< on rows of O or of a gradient, where it has another
 };
 constexpr Cost kCosts[] = {
     {OpKind::row_dot, 0, 2, 0, Work::row_dot},
@@ -65,7 +67,7 @@ Work work_of(const TileOp& op) {
     case TensorLayout::query_by_key:
       return cost.work;
     default:
-      return cost.on_output;
+      return cost.on_output.value_or(cost.work);
   }
 }
 
