@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "reference/files/temporary_file.h"
-#include "reference/nearest_name.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::cli {
 

@@ -7,7 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/report/table.h"
+#include "app/report/report_text.h"
 #include "kernels/catalog.h"
 #include "kernels/knobs.h"
 #include "reference/message_text.h"

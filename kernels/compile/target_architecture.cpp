@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "kernels/compile/nvrtc_library.h"
-#include "reference/one_line.h"
+#include "reference/message_text.h"
 
 namespace attnscope::kernels {
 

@@ -26,7 +26,7 @@ AttentionProblem problem_of(DType dtype, Index d) {
 
 Index shared_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                    const Tiling& tiling, Index most_bytes) {
-  return kernel.block_shape(pass)(problem, tiling, Carry::problem, most_bytes).shared_bytes;
+  return kernel.block_shape(pass)(problem, tiling, Carry::problem, most_bytes, {}).shared_bytes;
 }
 
 double kibibytes(Index bytes) {

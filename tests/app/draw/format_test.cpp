@@ -17,12 +17,12 @@ TEST(Format, CountsHaveThousandsSeparators) {
 }
 
 TEST(Format, BytesAreExactBelowTenMegabytes) {
-  EXPECT_EQ(format_bytes(512), "512 B");
-  EXPECT_EQ(format_bytes(8448, false), "8,448");
-  EXPECT_EQ(format_bytes(9999999), "9,999,999 B");
-  EXPECT_EQ(format_bytes(12345678), "12.3 MB");
+  EXPECT_EQ(format_bytes(Index{512}), "512 B");
+  EXPECT_EQ(format_bytes(Index{8448}, false), "8,448");
+  EXPECT_EQ(format_bytes(Index{9999999}), "9,999,999 B");
+  EXPECT_EQ(format_bytes(Index{12345678}), "12.3 MB");
   EXPECT_EQ(format_bytes(4.4e9), "4.40 GB");
-  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(Index{0}), "0 B");
 }
 
 TEST(Format, ValuesHaveFourDigits) {
@@ -78,8 +78,8 @@ TEST(Format, PercentHasASign) {
 
 TEST(Format, QuantitiesTakeThreeDigitsAndAPrefix) {
   EXPECT_EQ(format_si(8.4e9, "FLOP"), "8.40 GFLOP");
-  EXPECT_EQ(format_si(512, "FLOP"), "512 FLOP");
-  EXPECT_EQ(format_si(999999, "B"), "1.00 MB");
+  EXPECT_EQ(format_si(Index{512}, "FLOP"), "512 FLOP");
+  EXPECT_EQ(format_si(Index{999999}, "B"), "1.00 MB");
 }
 
 }  // namespace
