@@ -86,8 +86,9 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
   }
   for (const RunField& field : run_fields()) {
     if (!is_choice(field)) continue;
-    const bool kernels_alone =
-        field.target == FieldTarget::kernel && !is_default(field, recorded.asked);
+    // No switch changes what a kernel loads, stores or adds: the model's schedule is theirs too
+    const bool kernels_alone = field.target == FieldTarget::kernel && field.key != "switches" &&
+                               !is_default(field, recorded.asked);
     if (!kernels_alone && field.print(modelled.asked) == field.print(recorded.asked)) continue;
     return {DifferenceIn::choice, choice_words(field, recorded.asked)};
   }

@@ -385,6 +385,14 @@ std::optional<Index> fitted_output_rows(const RecordingRow& run) {
 
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run) {
+  const Index spilled = run.measurement->spilled_bytes;
+  if (spilled > 0 && (line.level == Level::requested || line.level == Level::paper)) {
+    line.in_place_of_gap = "not comparable: spills";
+    line.reason = fmt::format(
+        "Each thread spills {} bytes of registers to memory, which are counted with the tensors.",
+        spilled);
+    return;
+  }
   if (auto words = small_run_words(line, model, gpu)) {
     line.in_place_of_gap = std::move(words->brief);
     line.reason = std::move(words->reason);

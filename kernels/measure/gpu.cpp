@@ -63,6 +63,8 @@ class SessionGpu final : public Gpu {
  private:
   RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
                        const Protocol& protocol);
+  /// Of a thread of the pass's kernels, which have run.
+  Index spilled_bytes(const ResolvedRun& run);
 
   std::unique_ptr<kernels::Session> session_;
 };
@@ -126,9 +128,23 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
     if (!measured) return measured.error();
     row.run.tiling = kernels::tiling_on_gpu(run, session_->target().shared_bytes_per_block);
     row.measurement = std::move(measured).value();
+    row.measurement->spilled_bytes = spilled_bytes(row.run);
     return std::nullopt;
   });
   return row;
+}
+
+Index SessionGpu::spilled_bytes(const ResolvedRun& run) {
+  const kernels::ProgramTarget& target = session_->target();
+  const auto architecture = kernels::architecture_here(target.compute_capability);
+  Index bytes = 0;
+  for (kernels::LaunchProgram& launch : kernels::programs_of(run, target)) {
+    if (!architecture) break;
+    launch.block.program.architecture = architecture.value();
+    const auto kernel = session_->resources().kernels.compiler().obtain(launch.block.program);
+    if (kernel) bytes += kernel.value().kernel->resources.spill_stores;
+  }
+  return bytes;
 }
 
 RecordingRow SessionGpu::record(const ResolvedRun& run, const Protocol& protocol) {

@@ -236,6 +236,7 @@ void add_measurement(json& row, const Measurement& measurement) {
   }
   if (measurement.accuracy) row["errors"] = accuracy_json(*measurement.accuracy);
   if (measurement.gradients) row["gradient_errors"] = gradients_json(*measurement.gradients);
+  if (measurement.spilled_bytes > 0) row["spilled_bytes"] = measurement.spilled_bytes;
 }
 
 Measurement measurement_from_json(const JsonObject& row) {
@@ -267,6 +268,7 @@ Measurement measurement_from_json(const JsonObject& row) {
   if (row.has("gradient_errors")) {
     measurement.gradients = gradients_from_json(row.object("gradient_errors"));
   }
+  measurement.spilled_bytes = count_or(row, "spilled_bytes", 0);
   return measurement;
 }
 
@@ -282,9 +284,9 @@ json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
 }
 
 /// Members of a row besides its run.
-constexpr std::array<std::string_view, 8> kResults = {
-    "time",   "counters",        "launches", "unavailable_counters",
-    "errors", "gradient_errors", "failed",   "unavailable"};
+constexpr std::array<std::string_view, 9> kResults = {
+    "time",          "counters", "launches",   "unavailable_counters", "errors", "gradient_errors",
+    "spilled_bytes", "failed",   "unavailable"};
 
 std::string schema_of(int version) {
   return fmt::format("{}/{}", kRecordingSchema, version);

@@ -88,13 +88,20 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
   EXPECT_EQ(runs.size(), 9u);
+  int spilling = 0;
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;
     for (const json& line : run["lines"]) {
       if (line["level"] != "requested" || !line.contains("recorded")) continue;
+      if (line.value("in_place_of_gap", "") == "not comparable: spills") {
+        ++spilling;
+        continue;
+      }
+      ASSERT_TRUE(line.contains("gap_percent")) << run << line;
       EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.1) << run << line;
     }
   }
+  EXPECT_LE(spilling, 2 * 3);  // lines of at most three of the runs
 }
 
 TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {

@@ -105,18 +105,26 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
 
 TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
   constexpr Index kAmpere = Index{163} * 1024, kAda = Index{99} * 1024;
-  const auto block = [](const char* mask, const Tiling& tiling, Carry carry, Index most_bytes) {
-    const auto made = flash1_forward_program(problem_of(128, mask), tiling, carry, most_bytes);
+  const auto block = [](const AttentionProblem& problem, const Tiling& tiling, Carry carry,
+                        Index most_bytes) {
+    const auto made = flash1_forward_program(problem, tiling, carry, most_bytes);
     EXPECT_LE(made.shared_bytes, most_bytes) << made.program.expression;
     return made;
   };
-  EXPECT_EQ(arguments_of(block("none", {128, 64}, Carry::problem, kAda)),
-            "flash1_forward<Bf16, Bf16, 128, 128, 64, 2, Columns::all, NoTrace, PlainFlash1>");
-  EXPECT_EQ(arguments_of(block("none", {128, 64}, Carry::fp32, kAmpere)),
-            "flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, PlainFlash1>");
-  // Three fit without score functions, two beside what these need
-  EXPECT_EQ(arguments_of(block("window:100", {128, 256}, Carry::problem, kMostSharedBytes)),
-            "flash1_forward<Bf16, Bf16, 128, 128, 256, 2, Columns::all, NoTrace, ScoredFlash1>");
+  EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::problem, kAda)),
+            fmt::format("flash1_forward<Bf16, Bf16, 128, 128, 64, 2, Columns::all, NoTrace, {}>",
+                        kPlain));
+  EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::fp32, kAmpere)),
+            fmt::format("flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, {}>",
+                        kPlain));
+  // Three fit beside what a window needs, two beside what dropout keeps
+  AttentionProblem dropped = problem_of(128, "none");
+  dropped.score.dropout.probability = 0.1;
+  const auto stages_of = [&](const AttentionProblem& problem) {
+    return arguments_of(block(problem, {128, 256}, Carry::problem, kMostSharedBytes));
+  };
+  EXPECT_THAT(stages_of(problem_of(128, "window:100")), HasSubstr("128, 128, 256, 3,"));
+  EXPECT_THAT(stages_of(dropped), HasSubstr("128, 128, 256, 2,"));
 }
 
 TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
