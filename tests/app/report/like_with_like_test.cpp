@@ -73,6 +73,9 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   other = row;
   other.run.asked.switches["stages"] = "3";
   expect_alone(compare(model, gpu, other, h200_device()), "another setting of Switches");
+  SimulationReport same = model;
+  same.run.asked.switches = other.run.asked.switches;  // it moves no bytes
+  EXPECT_EQ(compare(same, gpu, other, h200_device()).stands_alone, "");
   other = row;
   other.unidentified = "settings that this version does not know";
   expect_alone(compare(model, gpu, other, h200_device()), "does not know");

@@ -1,4 +1,4 @@
-/// What is said where a ratio of small numbers would alarm.
+/// What is said where a ratio would mislead: of small numbers, or of a kernel that spills.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +53,22 @@ TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
   const std::string report =
       comparison_report({}, gpu, {compare(model_of(row, gpu), gpu, row, h200_device())});
   EXPECT_THAT(report, HasSubstr("| 6 us | launch latency |"));
+}
+
+TEST(Spills, TakeThePlaceOfTheGapOfRequestedBytes) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu);
+  EXPECT_TRUE(compare(model_of(row, gpu), gpu, row, h200_device())
+                  .find(Level::requested, "read")
+                  ->gap_percent);
+  row.measurement->spilled_bytes = 24;
+  const Comparison spilling = compare(model_of(row, gpu), gpu, row, h200_device());
+  for (const char* quantity : {"read", "written"}) {
+    const ComparisonLine* line = spilling.find(Level::requested, quantity);
+    EXPECT_FALSE(line->gap_percent) << quantity;
+    EXPECT_EQ(line->in_place_of_gap, "not comparable: spills") << quantity;
+    EXPECT_THAT(line->reason, HasSubstr("spills 24 bytes")) << quantity;
+  }
 }
 
 }  // namespace
