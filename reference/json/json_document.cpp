@@ -52,7 +52,9 @@ class DocumentBuilder {
  public:
   enum class Failure { none, too_deep, number_too_large, syntax };
 
-  json& document() { return document_; }
+  /// `document` receives the document, and outlives the builder.
+  explicit DocumentBuilder(json& document) : document_(document) {}
+
   Failure failure() const { return failure_; }
   /// The byte at which the syntax is wrong, counted from 0.
   std::size_t failure_offset() const { return failure_offset_; }
@@ -111,7 +113,7 @@ class DocumentBuilder {
     return true;
   }
 
-  json document_;
+  json& document_;
   std::vector<json*> open_;  ///< objects and lists that have not ended, each inside the one before
   json* member_ = nullptr;   ///< of the innermost object: its last key's value
   Failure failure_ = Failure::none;
@@ -124,8 +126,9 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_request("{}: the file is empty; expected a JSON document", source);
   }
-  DocumentBuilder builder;
-  if (json::sax_parse(text, &builder)) return std::move(builder.document());
+  json document;
+  DocumentBuilder builder(document);
+  if (json::sax_parse(text, &builder)) return document;
 
   if (builder.failure() == DocumentBuilder::Failure::too_deep) {
     return invalid_request("{}: objects and lists are nested more than {} deep", source, kMaxDepth);

@@ -66,10 +66,6 @@ constexpr std::string_view kWords[] = {"\x93NUMPY\x01\x00",
                                        "\xff",
                                        "\xe2"};
 
-std::string insert(std::string text, std::size_t at, std::string_view piece) {
-  return text.insert(at, piece);
-}
-
 /// The decimal number at or after a random place, replaced.
 std::string replace_number(std::string text, Random& random) {
   const std::size_t from = text.find_first_of("0123456789", random.below(text.size() + 1));
@@ -109,14 +105,14 @@ std::string mutate_bytes(std::string_view input, Random& random) {
         if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << random.below(8)));
         break;
       case 2:
-        text = insert(std::move(text), at, random.pick(kWords));
+        text.insert(at, random.pick(kWords));
         break;
       case 3:
         text.erase(at, 1 + random.below(16));
         break;
       case 4: {
         const std::string piece = text.substr(at, 1 + random.below(64));
-        text = insert(std::move(text), random.below(text.size() + 1), piece);
+        text.insert(random.below(text.size() + 1), piece);
         break;
       }
       case 5:
@@ -138,8 +134,10 @@ std::string mutate_text(std::string_view input, Random& random) {
   if (random.one_in(3)) return mutate_bytes(input, random);
   std::string text(input);
   if (random.one_in(2)) text = replace_number(std::move(text), random);
-  if (random.one_in(2))
-    text = insert(std::move(text), random.below(text.size() + 1), random.pick(kWords));
+  if (random.one_in(2)) {
+    const std::size_t at = random.below(text.size() + 1);
+    text.insert(at, random.pick(kWords));
+  }
   if (random.one_in(4)) text += random.pick(std::array{',', ':', '+', '=', ' '});
   if (random.one_in(4)) text += random.pick(kWords);
   return text;
