@@ -125,7 +125,7 @@ TEST(ResolveKernel, NamesWhatHasNoKernel) {
   spec.kernel = "flash1";
   EXPECT_EQ(refusal(spec).code, ErrorCode::contradiction);
   spec.kernel = "flash2";
-  spec.switches["stages"] = "3";
+  spec.switches["depth"] = "3";
   EXPECT_EQ(refusal(spec).field, "switches");
 }
 
