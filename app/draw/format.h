@@ -1,6 +1,7 @@
 /// Numbers as people read them: exact where that is short, otherwise with a unit prefix.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include "reference/attention_problem.h"
@@ -14,7 +15,7 @@ std::string format_count(Index value);
 /// ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an exact number, for columns
 /// whose heading names it.
 std::string format_bytes(double bytes, bool unit = true);
-inline std::string format_bytes(Index bytes, bool unit = true) {
+std::string format_bytes(std::integral auto bytes, bool unit = true) {
   return format_bytes(static_cast<double>(bytes), unit);
 }
 
@@ -30,7 +31,7 @@ std::string format_seconds(double seconds);
 
 /// Any quantity with an SI prefix: format_si(8.4e9, "FLOP") is "8.40 GFLOP".
 std::string format_si(double value, const char* unit);
-inline std::string format_si(Index value, const char* unit) {
+std::string format_si(std::integral auto value, const char* unit) {
   return format_si(static_cast<double>(value), unit);
 }
 
