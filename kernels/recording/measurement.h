@@ -119,7 +119,8 @@ struct Measurement {
   std::map<std::string, std::string, std::less<>> unavailable_counters;
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass
-  /// Bytes of a thread that the pass's kernels spill: they are loaded and stored beside the tensors.
+  /// Bytes of a thread that the pass's kernels spill: they are loaded and stored beside the
+  /// tensors.
   Index spilled_bytes = 0;
 
   /// The counter's total, or nothing when it was not read.
