@@ -208,7 +208,7 @@ class ScoreColumns {
     return reinterpret_cast<DrawnWord*>(shared_ + kDrawnOffset);
   }
 
-  /// Of the tile: kept where registers are less short than with features.
+  /// The tile's. With features, registers are short: it is read from shared memory at each use.
   __device__ int first_key() const {
     if constexpr (kFeatures.depend_on_place()) return place().first_key;
     return j_ * Bc;
