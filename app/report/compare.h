@@ -129,8 +129,8 @@ std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 /// number of reads within 1 %, or when fewer than 16 rows share a read, which cannot be a tile.
 std::optional<Index> fitted_output_rows(const RecordingRow& run);
 
-/// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio: for
-/// a time below kLaunchLatencySeconds, or DRAM bytes below kSmallDramBytes.
+/// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio
+/// (gap_words.h).
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run);
 

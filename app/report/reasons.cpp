@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/report/gap_words.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 
@@ -250,13 +251,6 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-/// Thread blocks of the launch that requests the most bytes; none: 0.
-Index thread_blocks_of_main_launch(const SimulationReport& model) {
-  const auto main = std::ranges::max_element(
-      model.launches, {}, [](const LaunchReport& launch) { return launch.requested.total(); });
-  return main == model.launches.end() ? 0 : main->thread_blocks;
-}
-
 /// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
 /// that wait for other units, the bytes that did reach DRAM.
 std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -288,64 +282,6 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
     reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
   }
   return reason;
-}
-
-/// The text in place of a ratio.
-struct SmallRunWords {
-  std::string brief;   ///< "launch latency", "output in L2"
-  std::string reason;  ///< "launch latency; 4 of 132 SMs"
-};
-
-/// A difference up to this share of the modelled bytes counts as agreement, as for larger DRAM
-/// traffic.
-constexpr double kAgreement = 0.05;
-
-SmallRunWords dram_read_words(double modelled, double recorded) {
-  if (modelled == 0.0) {
-    return {"kernel code, constants",
-            bytes_text(recorded) + " of kernel code, constants and parameters"};
-  }
-  if (std::abs(recorded - modelled) <= kAgreement * modelled) {
-    return {"agrees", fmt::format("{} of operands, read once", bytes_text(modelled))};
-  }
-  if (recorded > modelled) {
-    return {"kernel code, constants",
-            fmt::format("{} of operands; the other {} are kernel code, constants and parameters",
-                        bytes_text(modelled), bytes_text(recorded - modelled))};
-  }
-  return {"operands in L2",
-          fmt::format("{} of {} of operands; the rest stayed in L2 or was never read",
-                      bytes_text(recorded), bytes_text(modelled))};
-}
-
-SmallRunWords dram_write_words(double modelled, double recorded) {
-  if (recorded < (1.0 - kAgreement) * modelled) {
-    return {"output in L2", fmt::format("output that stays in L2: {} of {}",
-                                        bytes_text(modelled - recorded), bytes_text(modelled))};
-  }
-  if (recorded <= (1.0 + kAgreement) * modelled) {
-    return {"agrees", fmt::format("{} of output, written once", bytes_text(modelled))};
-  }
-  return {"older L2 lines",
-          fmt::format("{} more than the output: lines that earlier work left in L2",
-                      bytes_text(recorded - modelled))};
-}
-
-/// The words for a time of mostly launch latency or DRAM bytes below kSmallDramBytes; nothing
-/// for other lines.
-std::optional<SmallRunWords> small_run_words(const ComparisonLine& line,
-                                             const SimulationReport& model,
-                                             const GpuDescription& gpu) {
-  const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
-  const double latency_s =
-      2 * busy_sms < gpu.sm_count ? kFewSmsLatencySeconds : kLaunchLatencySeconds;
-  if (line.level == Level::time && *line.recorded < latency_s) {
-    return SmallRunWords{"launch latency",
-                         fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
-  }
-  if (line.level != Level::dram || *line.recorded >= kSmallDramBytes) return std::nullopt;
-  return line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
-                                 : dram_write_words(*line.modelled, *line.recorded);
 }
 
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -385,15 +321,7 @@ std::optional<Index> fitted_output_rows(const RecordingRow& run) {
 
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run) {
-  const Index spilled = run.measurement->spilled_bytes;
-  if (spilled > 0 && (line.level == Level::requested || line.level == Level::paper)) {
-    line.in_place_of_gap = "not comparable: spills";
-    line.reason = fmt::format(
-        "Each thread spills {} bytes of registers to memory, which are counted with the tensors.",
-        spilled);
-    return;
-  }
-  if (auto words = small_run_words(line, model, gpu)) {
+  if (auto words = words_in_place_of_gap(line, model, gpu, run)) {
     line.in_place_of_gap = std::move(words->brief);
     line.reason = std::move(words->reason);
     return;

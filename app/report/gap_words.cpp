@@ -1,0 +1,79 @@
+#include "app/report/gap_words.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/report/report_text.h"
+
+namespace attnscope {
+
+namespace {
+
+/// A difference up to this share of the modelled bytes counts as agreement, as for larger DRAM
+/// traffic.
+constexpr double kAgreement = 0.05;
+
+GapWords dram_read_words(double modelled, double recorded) {
+  if (modelled == 0.0) {
+    return {"kernel code, constants",
+            bytes_text(recorded) + " of kernel code, constants and parameters"};
+  }
+  if (std::abs(recorded - modelled) <= kAgreement * modelled) {
+    return {"agrees", fmt::format("{} of operands, read once", bytes_text(modelled))};
+  }
+  if (recorded > modelled) {
+    return {"kernel code, constants",
+            fmt::format("{} of operands; the other {} are kernel code, constants and parameters",
+                        bytes_text(modelled), bytes_text(recorded - modelled))};
+  }
+  return {"operands in L2",
+          fmt::format("{} of {} of operands; the rest stayed in L2 or was never read",
+                      bytes_text(recorded), bytes_text(modelled))};
+}
+
+GapWords dram_write_words(double modelled, double recorded) {
+  if (recorded < (1.0 - kAgreement) * modelled) {
+    return {"output in L2", fmt::format("output that stays in L2: {} of {}",
+                                        bytes_text(modelled - recorded), bytes_text(modelled))};
+  }
+  if (recorded <= (1.0 + kAgreement) * modelled) {
+    return {"agrees", fmt::format("{} of output, written once", bytes_text(modelled))};
+  }
+  return {"older L2 lines",
+          fmt::format("{} more than the output: lines that earlier work left in L2",
+                      bytes_text(recorded - modelled))};
+}
+
+}  // namespace
+
+Index thread_blocks_of_main_launch(const SimulationReport& model) {
+  const auto main = std::ranges::max_element(
+      model.launches, {}, [](const LaunchReport& launch) { return launch.requested.total(); });
+  return main == model.launches.end() ? 0 : main->thread_blocks;
+}
+
+std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
+                                              const SimulationReport& model,
+                                              const GpuDescription& gpu, const RecordingRow& run) {
+  const Index spilled = run.measurement->spilled_bytes;
+  if (spilled > 0 && (line.level == Level::requested || line.level == Level::paper)) {
+    return GapWords{"not comparable: spills",
+                    fmt::format("Each thread spills {} bytes of registers to memory, which are "
+                                "counted with the tensors.",
+                                spilled)};
+  }
+  const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
+  const double latency_s =
+      2 * busy_sms < gpu.sm_count ? kFewSmsLatencySeconds : kLaunchLatencySeconds;
+  if (line.level == Level::time && *line.recorded < latency_s) {
+    return GapWords{"launch latency",
+                    fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
+  }
+  if (line.level != Level::dram || *line.recorded >= kSmallDramBytes) return std::nullopt;
+  return line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
+                                 : dram_write_words(*line.modelled, *line.recorded);
+}
+
+}  // namespace attnscope
