@@ -87,6 +87,19 @@ CompiledKernel compiled_as_one_text(const BlockProgram& block, bool with_hooks) 
   return compiled(whole);
 }
 
+/// Whether the program compiles to the same machine code with its hooks and without. NVRTC 13.0
+/// does not always write the same code for one source (of 100 compilations of the fp32 backward
+/// kernel some three differ), so that a pair that differs is compiled again.
+bool hooks_are_free(const BlockProgram& block) {
+  constexpr int kTries = 6;
+  for (int i = 0; i < kTries; ++i) {
+    const CompiledKernel with = compiled_as_one_text(block, true);
+    const CompiledKernel without = compiled_as_one_text(block, false);
+    if (with.resources == without.resources && with.cubin == without.cubin) return true;
+  }
+  return false;
+}
+
 /// A kernel's pass.
 struct Traced {
   const char* kernel;
@@ -95,6 +108,15 @@ struct Traced {
   const char* mask = "causal";
   Index d = 64;
 };
+
+std::string name_of(const Traced& of) {
+  return fmt::format("{}_{}_{}_{}_{}", of.kernel, to_string(of.pass), to_string(of.dtype),
+                     std::string_view(of.mask).substr(0, 6), of.d);
+}
+
+void PrintTo(const Traced& traced, std::ostream* out) {
+  *out << name_of(traced);
+}
 
 class TraceHooks : public ::testing::TestWithParam<Traced> {};
 
@@ -110,10 +132,7 @@ TEST_P(TraceHooks, CostNothingWhereNothingIsRecorded) {
   for (const LaunchProgram& launch : programs_of(run, {"9.0", kMostSharedBytes})) {
     if (launch.block.program.expression.find("NoTrace") == std::string::npos) continue;
     ++compared;
-    const CompiledKernel with = compiled_as_one_text(launch.block, true);
-    const CompiledKernel without = compiled_as_one_text(launch.block, false);
-    EXPECT_EQ(with.resources, without.resources) << launch.block.program.expression;
-    EXPECT_TRUE(with.cubin == without.cubin) << launch.block.program.expression;
+    EXPECT_TRUE(hooks_are_free(launch.block)) << launch.block.program.expression;
   }
   EXPECT_EQ(compared, 1);
 }
@@ -131,11 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Traced{"flash2", kBackward, DType::fp32}, Traced{"block_sparse2"},
                     Traced{"split_kv"},
                     Traced{"split_kv", PassKind::forward, DType::bf16, "window:256"}),
-    [](const auto& traced) {
-      const Traced& of = traced.param;
-      return fmt::format("{}_{}_{}_{}_{}", of.kernel, to_string(of.pass), to_string(of.dtype),
-                         std::string_view(of.mask).substr(0, 6), of.d);
-    });
+    [](const auto& traced) { return name_of(traced.param); });
 
 }  // namespace
 }  // namespace attnscope::kernels
