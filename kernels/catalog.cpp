@@ -3,79 +3,160 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/flash1/flash1_programs.h"
+#include "kernels/flash2/flash2_programs.h"
+#include "kernels/split_kv/split_kv_programs.h"
+#include "kernels/standard/softmax_programs.h"
+#include "kernels/workspace.h"
+
 namespace attnscope::kernels {
 
 namespace {
 
+constexpr const Knob* kFlash1Knobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob};
+constexpr const Knob* kFlash2Knobs[] = {&kStagesKnob,  &kWarpsKnob,   &kCopiesKnob,
+                                        &kSwizzleKnob, &kRescaleKnob, &kMaskKnob};
+constexpr const Knob* kBackwardKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob,
+                                          &kInstructionsKnob};
+constexpr const Knob* kSplitKvKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kRescaleKnob, &kMaskKnob};
+
+std::size_t flash2_backward_bytes(const AttentionProblem& problem, const Tiling& /*tiling*/,
+                                  Carry /*carry*/) {
+  return flash2_backward_workspace(problem).bytes;
+}
+
+constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh",
+                                    .has_fp32 = true,
+                                    .launch = "forward",
+                                    .block_work = BlockWork::row_tile,
+                                    .shape = flash2_forward_shape,
+                                    .knobs = kFlash2Knobs};
+constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
+                                     .has_fp32 = true,
+                                     .launch = "backward",
+                                     .block_work = BlockWork::column_tile,
+                                     .dQ_order = DqOrder::fixed_on_request,
+                                     .shape = flash2_backward_shape,
+                                     .workspace_bytes = flash2_backward_bytes,
+                                     .knobs = kBackwardKnobs};
+
+/// flash2's pass on lists of tiles.
+constexpr KernelPass listed(KernelPass pass) {
+  pass.has_fp32 = false;
+  if (pass.dQ_order == DqOrder::fixed_on_request) pass.dQ_order = DqOrder::any;
+  return pass;
+}
+
 constexpr std::array kCatalog{
-    KernelInfo{.name = "standard",
-               .algorithm = "standard",
-               .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
-                       "mask-and-softmax kernel",
-               .source = "kernels/standard/softmax_forward.cuh",
-               .honours_carry = false,
-               .has_backward = true,
-               .backward_source = "kernels/standard/softmax_gradient.cuh"},
-    KernelInfo{.name = "flash1",
-               .algorithm = "flash1",
-               .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
-                       "HBM on every pass over j",
-               .source = "kernels/flash1/flash1_forward.cuh",
-               .honours_carry = true,
-               .has_backward = true,
-               .backward_source = "kernels/flash1/flash1_backward.cuh",
-               .forward_shape = flash1_forward_shape,
-               .backward_shape = flash1_backward_shape},
+    KernelInfo{
+        .name = "standard",
+        .algorithm = "standard",
+        .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
+                "mask-and-softmax kernel",
+        .fp32_scores = TakesScores::all,
+        .always_writes_lse = false,
+        .forward_state = "P",
+        .forward = {.source = "kernels/standard/softmax_forward.cuh",
+                    .has_fp32 = true,
+                    .workspace_bytes = [](const AttentionProblem& problem, const Tiling&,
+                                          Carry) { return standard_workspace(problem).bytes; }},
+        .backward = KernelPass{.source = "kernels/standard/softmax_gradient.cuh",
+                               .workspace_bytes =
+                                   [](const AttentionProblem& problem, const Tiling&, Carry) {
+                                     return standard_backward_workspace(problem).bytes;
+                                   }},
+        .programs = standard_programs},
+    KernelInfo{
+        .name = "flash1",
+        .algorithm = "flash1",
+        .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
+                "HBM on every pass over j",
+        .honours_carry = true,
+        .always_writes_lse = false,
+        .forward_state = "m and l",
+        .forward = {.source = "kernels/flash1/flash1_forward.cuh",
+                    .has_fp32 = true,
+                    .launch = "forward",
+                    .block_work = BlockWork::head,
+                    .shape = flash1_forward_shape,
+                    .workspace_bytes =
+                        [](const AttentionProblem& problem, const Tiling&, Carry carry) {
+                          return flash1_workspace(problem, carry).bytes;
+                        },
+                    .knobs = kFlash1Knobs},
+        .backward = KernelPass{.source = "kernels/flash1/flash1_backward.cuh",
+                               .launch = "backward",
+                               .block_work = BlockWork::head,
+                               .shape = flash1_backward_shape,
+                               .workspace_bytes =
+                                   [](const AttentionProblem& problem, const Tiling&, Carry) {
+                                     return flash1_backward_workspace(problem).bytes;
+                                   },
+                               .knobs = kBackwardKnobs},
+        .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
                        "own thread block",
-               .source = "kernels/flash2/flash2_forward.cuh",
-               .honours_carry = false,
-               .has_backward = true,
-               .backward_source = "kernels/flash2/flash2_backward.cuh",
-               .has_backward_fp32 = true,
-               .forward_shape = flash2_forward_shape,
-               .backward_shape = flash2_backward_shape},
+               .forward = kFlash2Forward,
+               .backward = kFlash2Backward,
+               .programs = flash2_programs},
     KernelInfo{.name = "block_sparse2",
                .algorithm = "block_sparse2",
                .idea =
                    "flash2's program on the tiles that a block mask keeps: each row tile walks a "
                    "list of its column tiles",
-               .source = "kernels/flash2/flash2_forward.cuh",
-               .has_backward = true,
                .takes_block_mask = true,
-               .backward_source = "kernels/flash2/flash2_backward.cuh",
-               .has_fp32 = false,
-               .forward_shape = flash2_forward_shape,
-               .backward_shape = flash2_backward_shape},
+               .forward = listed(kFlash2Forward),
+               .backward = listed(kFlash2Backward),
+               .programs = flash2_programs},
     KernelInfo{.name = "split_kv",
                .algorithm = "split_kv",
                .idea = "for few queries: the keys are cut into splits, each a thread block's; a "
                        "second launch merges their outputs, weighted by their LSE",
-               .source = "kernels/split_kv/split_kv_partial.cuh",
-               .honours_carry = false,
-               .has_backward = false,
-               .has_fp32 = false,
-               .forward_shape = split_kv_shape},
+               .scores = TakesScores::decoding,
+               .forward = {.source = "kernels/split_kv/split_kv_partial.cuh",
+                           .launch = "partial",
+                           .block_work = BlockWork::split_of_row_tile,
+                           .shape = split_kv_shape,
+                           .workspace_bytes =
+                               [](const AttentionProblem& problem, const Tiling& tiling, Carry) {
+                                 return split_kv_workspace(problem, tiling).bytes;
+                               },
+                           .knobs = kSplitKvKnobs},
+               .programs = split_kv_programs},
 };
 
 }  // namespace
+
+std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {
+  std::vector<const Knob*> own;
+  for (const Knob* const knob : all_knobs()) {
+    if (has_knob(*knob, kind)) own.push_back(knob);
+  }
+  return own;
+}
+
+bool KernelInfo::has_knob(const Knob& knob, PassKind kind) const {
+  const auto has = [&](const KernelPass& own) {
+    return std::ranges::find(own.knobs, &knob) != own.knobs.end();
+  };
+  return (kind != PassKind::backward && has(forward)) ||
+         (kind != PassKind::forward && backward && has(*backward));
+}
 
 std::span<const KernelInfo> catalog() {
   return kCatalog;
 }
 
 const KernelInfo* find_kernel(std::string_view name) {
-  const auto found = std::find_if(kCatalog.begin(), kCatalog.end(),
-                                  [&](const KernelInfo& kernel) { return kernel.name == name; });
+  const auto found = std::ranges::find(kCatalog, name, &KernelInfo::name);
   return found == kCatalog.end() ? nullptr : &*found;
 }
 
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype) {
-  const bool backward = pass == PassKind::backward;
-  if (backward && !kernel.has_backward) return false;
-  return dtype != DType::fp32 || (backward ? kernel.has_backward_fp32 : kernel.has_fp32);
+  if (pass == PassKind::backward && !kernel.has_backward()) return false;
+  return dtype != DType::fp32 || kernel.pass(pass).has_fp32;
 }
 
 }  // namespace attnscope::kernels

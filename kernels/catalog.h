@@ -10,31 +10,76 @@
 #include <vector>
 
 #include "kernels/block_shapes.h"
+#include "kernels/knobs.h"
 #include "reference/attention_problem.h"
 #include "reference/result.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
+struct LaunchKind;     // kernels/compile/block_program.h
+struct LaunchProgram;  // kernels/run_programs.h
+struct ProgramTarget;
+
+/// What one thread block of a tile launch computes.
+enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
+
+/// The problems with score features that a kernel takes: none, those of decoding (windows, key
+/// lengths, soft-capping and ALiBi), or all.
+enum class TakesScores : std::uint8_t { none, decoding, all };
+
+/// In which order a backward pass adds up dQ: always the same one, the same one where a run asks
+/// for it (RunSpec::deterministic), or any.
+enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
+
+/// One pass of a kernel.
+struct KernelPass {
+  std::string_view source;       ///< root-relative path of its CUDA source
+  bool has_fp32 = false;         ///< in 16 bits every pass exists
+  std::string_view launch = {};  ///< the one that can be traced; "" where cuBLAS takes the tiles
+  BlockWork block_work = BlockWork::row_tile;
+  DqOrder dQ_order = DqOrder::fixed;
+  BlockShapeOf shape = nullptr;  ///< null where cuBLAS chooses the tiles
+  /// Bytes of workspace, without lists of tiles; null: none.
+  std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
+                                 Carry carry) = nullptr;
+  std::span<const Knob* const> knobs = {};  ///< of the programs in 16 bits
+};
+
 /// One kernel, forward and, if it has one, backward pass.
 struct KernelInfo {
-  std::string_view name;       ///< "standard", "flash1", "flash2"
-  std::string_view algorithm;  ///< name of its schedule in sim/schedule/catalog
-  std::string_view idea;       ///< one sentence: what changed from the kernel before it
-  std::string_view source;     ///< root-relative path of its CUDA source
+  std::string_view name;                  ///< "standard", "flash1", "flash2"
+  std::string_view algorithm;             ///< name of its schedule in sim/schedule/catalog
+  std::string_view idea;                  ///< one sentence: what changed from the kernel before it
+  TakesScores scores = TakesScores::all;  ///< in 16 bits
+  TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
-  bool has_backward = false;
-  bool takes_block_mask =
-      false;  ///< computes only the tiles that AttentionProblem::block_mask keeps
-  std::string_view backward_source = {};  ///< of its backward pass
-  bool has_fp32 = true;                   ///< forward; in 16 bits every kernel has it
-  bool has_backward_fp32 = false;
-  /// The resources of a block; null where cuBLAS chooses the tiles.
-  BlockShapeOf forward_shape = nullptr;
-  BlockShapeOf backward_shape = nullptr;
+  bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
+  bool always_writes_lse = true;  ///< else only where the caller wants it
+  /// What the backward pass reads in the forward pass's workspace: "P"; "": nothing.
+  std::string_view forward_state = {};
+  KernelPass forward;
+  std::optional<KernelPass> backward = {};
+  /// The programs of a run in the order of their launches; cuBLAS's are not among them.
+  std::vector<LaunchProgram> (*programs)(const ResolvedRun& run, const ProgramTarget& target,
+                                         const LaunchKind& kind);
 
-  BlockShapeOf block_shape(PassKind pass) const {
-    return pass == PassKind::backward ? backward_shape : forward_shape;
+  bool has_backward() const { return backward.has_value(); }
+  /// Its backward pass or, for the other kinds, its forward pass.
+  const KernelPass& pass(PassKind kind) const {
+    return kind == PassKind::backward ? backward.value() : forward;
   }
+  /// The resources of a block of the pass; null without such a pass, and where cuBLAS chooses the
+  /// tiles.
+  BlockShapeOf block_shape(PassKind kind) const {
+    return kind != PassKind::backward || backward ? pass(kind).shape : nullptr;
+  }
+  TakesScores takes_scores(DType dtype) const {
+    return dtype == DType::fp32 ? fp32_scores : scores;
+  }
+  /// The switches of a pass, or those of both, each once.
+  std::vector<const Knob*> knobs(PassKind kind) const;
+  bool has_knob(const Knob& knob, PassKind kind) const;
 };
 
 /// Every kernel, simplest first.

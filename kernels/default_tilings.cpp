@@ -115,6 +115,9 @@ constexpr DefaultTiling kDefaults[] = {
 };
 // clang-format on
 
+// The tiles that cuBLAS took in measurements on an H200
+constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
+
 constexpr Tiling kCudaCoreDefault{64, 64};
 // Smaller ones for GPUs with less shared memory, at wide heads
 constexpr Tiling kCudaCoreSmaller{32, 32};
@@ -127,7 +130,9 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
     return {};
   }
-  if (kernel.name == "standard") return {is_fp32 ? Tiling{128, 64} : Tiling{128, 256}};
+  if (kernel.pass(pass).shape == nullptr) {
+    return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
+  }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller};
   std::vector<Tiling> tilings;
   for (const DefaultTiling& line : kDefaults) {

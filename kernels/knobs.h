@@ -13,6 +13,8 @@
 
 namespace attnscope::kernels {
 
+struct KernelInfo;  // kernels/catalog.h
+
 /// A value of every knob. What a kernel does not have keeps its default.
 struct Knobs {
   int stages = 2;          ///< column tiles on chip at once
@@ -36,17 +38,14 @@ struct Knob {
   std::span<const KnobValue> values;  ///< the first is the default
   int Knobs::*member;
   std::string_view macro;  ///< of kernels/device/knobs.cuh; "": the host alone uses it
-  std::span<const std::string_view> kernels;
-  bool in_forward, in_backward;
-
-  bool is_of(std::string_view kernel, PassKind pass) const;
 };
 
-/// Every knob.
-std::span<const Knob> all_knobs();
+// The catalog says which pass of which kernel has them
+extern const Knob kStagesKnob, kWarpsKnob, kCopiesKnob, kSwizzleKnob, kRescaleKnob, kMaskKnob,
+    kInstructionsKnob;
 
-/// The names of a kernel's knobs, in one pass or in both.
-std::vector<std::string> knob_names(std::string_view kernel, PassKind pass);
+/// Every knob.
+std::span<const Knob* const> all_knobs();
 
 /// The values of the switches, which check_switches() accepts.
 Knobs knobs_of(const std::map<std::string, std::string>& switches);
@@ -55,7 +54,7 @@ Knobs knobs_of(const std::map<std::string, std::string>& switches);
 /// description. With a switch or value that the kernel does not have, or not in 16 bits, an error
 /// of the field "switches".
 Result<std::map<std::string, std::string>> check_switches(
-    const std::map<std::string, std::string>& switches, std::string_view kernel, PassKind pass,
+    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
     DType dtype);
 
 /// The macros of the knobs that are not at their default, as options of the compiler.

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -69,7 +70,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
   if (auto error = check_tensor("K", arguments.K, problem.d, problem.dtype)) return error;
   if (auto error = check_tensor("V", arguments.V, problem.d, problem.dtype)) return error;
   if (auto error = check_tensor("O", arguments.O, problem.d, problem.dtype)) return error;
-  if (always_writes_lse(kernel) && arguments.LSE_dev == nullptr) {
+  if (kernel.always_writes_lse && arguments.LSE_dev == nullptr) {
     return invalid_request(
         fmt::format("LSE is a null pointer; kernel {} always writes it", kernel.name));
   }
@@ -90,12 +91,12 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
     return invalid_request("LSE is a null pointer; a backward pass reads it");
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
-  const bool reads_forward_workspace = kernel.name == "standard" || kernel.name == "flash1";
+  const bool reads_forward_workspace = !kernel.forward_state.empty();
   if (reads_forward_workspace && arguments.forward_workspace_dev == nullptr) {
     return invalid_request(fmt::format(
         "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
         "there",
-        kernel.name, kernel.name == "standard" ? "P" : "m and l"));
+        kernel.name, kernel.forward_state));
   }
   if (reads_forward_workspace) {
     if (auto error = check_address("the forward pass's workspace", arguments.forward_workspace_dev,
@@ -121,13 +122,18 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
   }
 }
 
-}  // namespace
+/// The passes of each kernel of the catalog.
+constexpr KernelLaunches kLaunches[] = {
+    {"standard", launch_standard, launch_standard_backward},
+    {"flash1", launch_flash1, launch_flash1_backward},
+    {"flash2", launch_flash2, launch_flash2_backward},
+    {"block_sparse2", launch_block_sparse, launch_block_sparse_backward},
+    {"split_kv", launch_split_kv, nullptr},
+};
 
-bool always_writes_lse(const KernelInfo& kernel) {
-  return kernel.name != "standard" && kernel.name != "flash1";
+const KernelLaunches& launches_of(const KernelInfo& kernel) {
+  return *std::ranges::find(kLaunches, kernel.name, &KernelLaunches::kernel);
 }
-
-namespace {
 
 Carry carry_of(const ForwardArguments& arguments) {
   return arguments.carry;
@@ -179,18 +185,7 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   }
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    const Tiling tiling = tiling_of(kernel, PassKind::forward, arguments);
-    if (kernel.name == "standard") return launch_standard(arguments);
-    if (kernel.name == "flash1") {
-      launch_flash1(arguments, tiling);
-    } else if (kernel.name == "split_kv") {
-      launch_split_kv(arguments, tiling);
-    } else if (kernel.name == "block_sparse2") {
-      launch_block_sparse(arguments, tiling);
-    } else {
-      launch_flash2(arguments, tiling);
-    }
-    return std::nullopt;
+    return launches_of(kernel).forward(arguments, tiling_of(kernel, PassKind::forward, arguments));
   });
 }
 
@@ -207,16 +202,8 @@ std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArg
   }
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    const Tiling tiling = tiling_of(kernel, PassKind::backward, arguments);
-    if (kernel.name == "standard") return launch_standard_backward(arguments, tiling);
-    if (kernel.name == "flash1") {
-      launch_flash1_backward(arguments, tiling);
-    } else if (kernel.name == "block_sparse2") {
-      launch_block_sparse_backward(arguments, tiling);
-    } else {
-      launch_flash2_backward(arguments, tiling);
-    }
-    return std::nullopt;
+    return launches_of(kernel).backward(arguments,
+                                        tiling_of(kernel, PassKind::backward, arguments));
   });
 }
 

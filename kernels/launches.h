@@ -9,25 +9,32 @@
 
 namespace attnscope::kernels {
 
-/// Both passes of standard are unavailable when cuBLAS cannot be loaded.
-std::optional<Error> launch_standard(const ForwardArguments& arguments);
-void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
-void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling);
-void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
-void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling);
+// Nothing on success; both passes of standard are unavailable when cuBLAS cannot be loaded
+std::optional<Error> launch_standard(const ForwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling);
 std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
                                               const Tiling& tiling);
-void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling);
-void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
-void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_flash1_backward(const BackwardArguments& arguments,
+                                            const Tiling& tiling);
+std::optional<Error> launch_flash2_backward(const BackwardArguments& arguments,
+                                            const Tiling& tiling);
+std::optional<Error> launch_block_sparse_backward(const BackwardArguments& arguments,
+                                                  const Tiling& tiling);
+
+/// A kernel of the catalog, by name, and its passes; `backward` is null where there is none.
+struct KernelLaunches {
+  std::string_view kernel;
+  std::optional<Error> (*forward)(const ForwardArguments& arguments, const Tiling& tiling);
+  std::optional<Error> (*backward)(const BackwardArguments& arguments, const Tiling& tiling);
+};
 
 /// block_sparse2: copies the lists of tiles into the workspace. Both passes do this themselves
 /// unless arguments.workspace_is_prepared is set.
 void upload_tile_lists(const ForwardArguments& arguments, const Tiling& tiling);
 void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling);
-
-/// Whether the kernel writes LSE on every call, so that ForwardArguments::LSE_dev must not be null.
-bool always_writes_lse(const KernelInfo& kernel);
 
 /// Runs one named launch between the caller's hooks.
 template <typename Arguments, typename Enqueue>

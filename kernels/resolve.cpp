@@ -110,12 +110,11 @@ std::optional<Error> check_program(const ResolvedRun& run) {
 
 /// The switches without those that only the other pass has.
 std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKind pass) {
-  const std::string& kernel = spec.kernel.empty() ? spec.algorithm : spec.kernel;
   std::map<std::string, std::string> kept = spec.switches;
-  for (const Knob& knob : all_knobs()) {
-    if (knob.is_of(kernel, PassKind::both) && !knob.is_of(kernel, pass)) {
-      kept.erase(std::string(knob.name));
-    }
+  const auto kernel = choose_kernel(spec);
+  if (!kernel) return kept;
+  for (const Knob* const knob : kernel.value()->knobs(PassKind::both)) {
+    if (!kernel.value()->has_knob(*knob, pass)) kept.erase(std::string(knob->name));
   }
   return kept;
 }
@@ -151,7 +150,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   }
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
   ATTNSCOPE_TRY(run.asked.switches,
-                check_switches(spec.switches, run.asked.kernel, spec.pass, spec.problem.dtype));
+                check_switches(spec.switches, *kernel.value(), spec.pass, spec.problem.dtype));
 
   const Tiling own =
       default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry, kMostSharedBytes)

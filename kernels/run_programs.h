@@ -24,6 +24,10 @@ struct LaunchProgram {
   BlockProgram block;
 };
 
+/// The launches of a backward pass, and the last one if query heads share a KV head.
+std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
+                                          const AttentionProblem& problem);
+
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

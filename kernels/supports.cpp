@@ -14,15 +14,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The problems with score features that a kernel supports.
-enum class TakesScores : std::uint8_t { none, decoding, all };
-
-TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
-  if (kernel.name == "standard") return TakesScores::all;
-  if (kernel.name == "split_kv") return TakesScores::decoding;
-  return dtype == DType::fp32 ? TakesScores::none : TakesScores::all;
-}
-
 /// Rejects what split_kv, a kernel for a cache of keys, does not support.
 std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
@@ -47,7 +38,7 @@ std::string_view field_of_extras(const AttentionProblem& problem, bool scores) {
 
 /// Checks score functions, key lengths, packed sequences and block masks.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
-  const TakesScores takes = takes_scores(kernel, problem.dtype);
+  const TakesScores takes = kernel.takes_scores(problem.dtype);
   if (takes == TakesScores::decoding) {
     if (auto error = check_decoding(kernel, problem)) return error;
   }
@@ -71,7 +62,7 @@ std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProbl
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (auto error = check_extras(kernel, problem)) return error;
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
-  if (takes_scores(kernel, problem.dtype) != TakesScores::none) return std::nullopt;
+  if (kernel.takes_scores(problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "mask",
       fmt::format("{} is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, "
@@ -82,11 +73,10 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// All kernels except standard have lists of the tiles of packed sequences, in one of these
-/// tilings.
+/// Kernels with tiles of their own list those of packed sequences, in one of these tilings.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
-  if (kernel.name == "standard" || !problem.is_packed()) return std::nullopt;
+  if (kernel.forward.shape == nullptr || !problem.is_packed()) return std::nullopt;
   const Tiling smallest = *std::ranges::min_element(
       tilings, {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
@@ -194,7 +184,7 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
 std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
                                 const AttentionProblem& problem) {
   const bool backward = pass == PassKind::backward;
-  if (backward && !kernel.has_backward) {
+  if (backward && !kernel.has_backward()) {
     return invalid_field(ErrorCode::not_applicable, "pass",
                          fmt::format("kernel {} has no backward pass", kernel.name));
   }
@@ -216,7 +206,8 @@ std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
 
 std::optional<Error> check_deterministic(const KernelInfo& kernel,
                                          const AttentionProblem& problem) {
-  if (kernel.takes_block_mask) {
+  const DqOrder order = kernel.pass(PassKind::backward).dQ_order;
+  if (order == DqOrder::any) {
     return invalid_field(
         ErrorCode::not_applicable, "deterministic",
         fmt::format("the backward pass of kernel {} adds up dQ in an arbitrary order; standard, "
@@ -224,11 +215,12 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
                     kernel.name));
   }
   // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
-  if (kernel.algorithm != "flash2" || !score_features(problem).any()) return std::nullopt;
+  if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",
-      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences with "
-      "mask none, causal or causal:top-left; that of standard takes all");
+      fmt::format("a deterministic dQ of kernel {} takes plain softmax attention over whole "
+                  "sequences with mask none, causal or causal:top-left; that of standard takes all",
+                  kernel.name));
 }
 
 }  // namespace

@@ -91,34 +91,30 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
 
 namespace {
 
-/// block_sparse2: the lists follow everything else.
-std::size_t tile_lists_bytes(const KernelInfo& kernel, PassKind pass,
-                             const AttentionProblem& problem, const std::optional<Tiling>& tiling) {
-  return align_up(static_cast<std::size_t>(most_list_numbers(kernel, pass, problem, tiling)) *
-                  sizeof(int));
+/// The lists of tiles follow everything else.
+std::size_t workspace_bytes(const KernelInfo& kernel, PassKind pass,
+                            const AttentionProblem& problem, const std::optional<Tiling>& tiling,
+                            Carry carry) {
+  std::size_t bytes = 0;
+  if (const auto own_bytes = kernel.pass(pass).workspace_bytes; own_bytes != nullptr) {
+    const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
+    bytes = own_bytes(problem, tiling.value_or(own.value_or(Tiling{})), carry);
+  }
+  if (!kernel.takes_block_mask) return bytes;
+  const Index numbers = most_list_numbers(kernel, pass, problem, tiling);
+  return bytes + align_up(static_cast<std::size_t>(numbers) * sizeof(int));
 }
 
 }  // namespace
 
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
                             const std::optional<Tiling>& tiling, Carry carry) {
-  if (kernel.name == "standard") return standard_workspace(problem).bytes;
-  if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
-  if (kernel.name == "split_kv") {
-    const auto own = default_tiling(kernel, PassKind::forward, problem, carry, kMostSharedBytes);
-    return split_kv_workspace(problem, tiling.value_or(*own)).bytes;
-  }
-  if (kernel.takes_block_mask) return tile_lists_bytes(kernel, PassKind::forward, problem, tiling);
-  return 0;
+  return workspace_bytes(kernel, PassKind::forward, problem, tiling, carry);
 }
 
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
                                      const std::optional<Tiling>& tiling) {
-  if (kernel.name == "standard") return standard_backward_workspace(problem).bytes;
-  if (kernel.name == "flash1") return flash1_backward_workspace(problem).bytes;
-  const std::size_t bytes = flash2_backward_workspace(problem).bytes;
-  if (!kernel.takes_block_mask) return bytes;
-  return bytes + tile_lists_bytes(kernel, PassKind::backward, problem, tiling);
+  return workspace_bytes(kernel, PassKind::backward, problem, tiling, Carry::problem);
 }
 
 }  // namespace attnscope::kernels

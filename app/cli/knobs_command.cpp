@@ -16,11 +16,11 @@ namespace attnscope::cli {
 
 namespace {
 
-ordered_json knob_json(const kernels::Knob& knob, std::string_view kernel) {
+ordered_json knob_json(const kernels::Knob& knob, const kernels::KernelInfo& kernel) {
   ordered_json values = ordered_json::array(), passes = ordered_json::array();
   for (const kernels::KnobValue& value : knob.values) values.push_back(value.name);
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    if (knob.is_of(kernel, pass)) passes.push_back(to_string(pass));
+    if (kernel.has_knob(knob, pass)) passes.push_back(to_string(pass));
   }
   return {{"name", knob.name},
           {"default", knob.values.front().name},
@@ -57,8 +57,8 @@ Result<Answer> answer_knobs(const GivenOptions& given) {
     return invalid_request(unknown_name_message("kernel", name, names));
   }
   ordered_json rows = ordered_json::array();
-  for (const kernels::Knob& knob : kernels::all_knobs()) {
-    if (knob.is_of(kernel->name, PassKind::both)) rows.push_back(knob_json(knob, kernel->name));
+  for (const kernels::Knob* const knob : kernel->knobs(PassKind::both)) {
+    rows.push_back(knob_json(*knob, *kernel));
   }
   const ordered_json document = {
       {"schema", "attnscope.knobs/1"}, {"kernel", kernel->name}, {"knobs", rows}};

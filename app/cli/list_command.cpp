@@ -59,7 +59,7 @@ ordered_json list_kernels() {
     rows.push_back({{"name", kernel.name},
                     {"algorithm", kernel.algorithm},
                     {"idea", kernel.idea},
-                    {"source", kernel.source},
+                    {"source", kernel.forward.source},
                     {"default_tilings_bf16", tilings_text(kernel, DType::bf16)},
                     {"default_tilings_fp32", tilings_text(kernel, DType::fp32)}});
   }

@@ -212,15 +212,15 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string
   if (launch == "sum_heads") return kSumHeadsFile;
   if (launch == "row_dots") return {};
   if (kernel.algorithm == "standard") {
-    if (launch == "softmax" || launch == "recompute_softmax") return kernel.source;
-    return launch == "dS" ? kernel.backward_source : std::string_view();  // the rest is cuBLAS's
+    if (launch == "softmax" || launch == "recompute_softmax") return kernel.forward.source;
+    return launch == "dS" ? kernel.backward->source : std::string_view();  // the rest is cuBLAS's
   }
   if (launch == "combine") return kSplitCombineFile;
   if (launch == "convert" && kernel.algorithm == "flash1") {
     return backward ? std::string_view() : kFlash1RowsFile;  // no kernel keeps dQ in fp32
   }
   if (launch == "preprocess" || launch == "convert") return kFlash2FrameFile;
-  return backward ? kernel.backward_source : kernel.source;
+  return kernel.pass(backward ? PassKind::backward : PassKind::forward).source;
 }
 
 int marker_line(std::string_view source, const std::vector<std::string_view>& lines,

@@ -32,7 +32,7 @@ void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling)
          arguments.stream);
 }
 
-void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling) {
   if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
   const AttentionProblem& problem = arguments.problem;
   ForwardParameters parameters{.shape = forward_shape(problem),
@@ -45,15 +45,18 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);
   named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
+  return std::nullopt;
 }
 
-void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_block_sparse_backward(const BackwardArguments& arguments,
+                                                  const Tiling& tiling) {
   if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   parameters.row_tiles = row_tile_lists_dev(arguments);
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(arguments.problem);
   start_flash2_backward(arguments, parameters, tiling);
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

@@ -95,4 +95,25 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
   return launch;
 }
 
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind) {
+  const AttentionProblem& problem = run.problem;
+  if (run.pass() == PassKind::backward) {
+    const bool on_hopper =
+        flash1_backward_on_hopper(problem, run.tiling, target.compute_capability, kind.knobs);
+    return with_sum_heads(
+        {{"initialise", flash1_zero_dq_program()},
+         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, kind)}},
+        problem);
+  }
+  const Carry carry = run.asked.variant.carry;
+  std::vector<LaunchProgram> programs = {
+      {"initialise", flash1_initialise_program(problem, carry)},
+      {"forward",
+       flash1_forward_program(problem, run.tiling, carry, target.shared_bytes_per_block, kind)}};
+  if (carry == Carry::fp32) programs.push_back({"convert", flash1_convert_program(problem)});
+  programs.push_back({"lse", flash1_lse_program()});
+  return programs;
+}
+
 }  // namespace attnscope::kernels

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/compile/block_program.h"
+#include "kernels/run_programs.h"
 #include "reference/schedule_variant.h"
 
 namespace attnscope::kernels {
@@ -30,5 +31,9 @@ bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& ti
 /// "backward", of a problem in 16 bits.
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      bool on_hopper, const LaunchKind& kind = {});
+
+/// Both passes' launches: KernelInfo::programs.
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind);
 
 }  // namespace attnscope::kernels

@@ -40,7 +40,7 @@ Index row_blocks(Index threads) {
 
 }  // namespace
 
-void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const Flash1Workspace layout = flash1_workspace(problem, arguments.carry);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
@@ -79,6 +79,7 @@ void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
                     parameters, rows);
     });
   }
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

@@ -37,7 +37,8 @@ void start_backward(const BackwardArguments& arguments, const Flash1BackwardPara
 
 }  // namespace
 
-void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_flash1_backward(const BackwardArguments& arguments,
+                                            const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const Flash1BackwardWorkspace layout = flash1_backward_workspace(problem);
   const Flash1Workspace forward_layout = flash1_workspace(problem, Carry::problem);  // of m and l
@@ -62,9 +63,11 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
                                        parameters.shared.dQ, parameters.shared.shape, rows, chunks);
   });
   named_launch(arguments, "backward", [&] { start_backward(arguments, parameters, tiling); });
-  if (problem.heads_per_kv_head() == 1) return;
-  named_launch(arguments, "sum_heads",
-               [&] { start_sum_heads(arguments, parameters.shared, tiling.Bc); });
+  if (problem.heads_per_kv_head() > 1) {
+    named_launch(arguments, "sum_heads",
+                 [&] { start_sum_heads(arguments, parameters.shared, tiling.Bc); });
+  }
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

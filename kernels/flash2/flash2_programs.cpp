@@ -107,4 +107,21 @@ BlockProgram flash2_convert_dq_program(const AttentionProblem& problem) {
   return rows_program(problem, "flash2_convert_dq");
 }
 
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind) {
+  const AttentionProblem& problem = run.problem;
+  if (run.pass() == PassKind::forward) {
+    return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
+  }
+  const bool on_hopper =
+      target.compute_capability == kHopperComputeCapability &&
+      has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic, kind.knobs);
+  return with_sum_heads(
+      {{"preprocess", flash2_preprocess_program(problem)},
+       {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)
+                              : flash2_backward_program(problem, run.tiling, kind)},
+       {"convert", flash2_convert_dq_program(problem)}},
+      problem);
+}
+
 }  // namespace attnscope::kernels

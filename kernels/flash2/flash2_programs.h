@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/compile/block_program.h"
+#include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
 
@@ -29,5 +30,9 @@ BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, con
 
 /// "convert": dQ = softmax_scale dQ_accum, rounded. Parameters: BackwardParameters, int Br.
 BlockProgram flash2_convert_dq_program(const AttentionProblem& problem);
+
+/// Both passes' launches, for flash2 and block_sparse2: KernelInfo::programs.
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind);
 
 }  // namespace attnscope::kernels

@@ -18,7 +18,7 @@ void start_flash2_forward(const ForwardArguments& arguments, const ForwardParame
   start_traceable(arguments, block, blocks, parameters);
 }
 
-void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   ForwardParameters parameters{
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
@@ -29,6 +29,7 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
     parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));
   }
   named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

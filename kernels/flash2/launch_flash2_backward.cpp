@@ -63,13 +63,15 @@ void start_flash2_backward(const BackwardArguments& arguments, const BackwardPar
   named_launch(arguments, "sum_heads", [&] { start_sum_heads(arguments, parameters, tiling.Bc); });
 }
 
-void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_flash2_backward(const BackwardArguments& arguments,
+                                            const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);
   if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   start_flash2_backward(arguments, parameters, tiling);
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

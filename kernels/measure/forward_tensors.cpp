@@ -125,7 +125,7 @@ ForwardArguments ForwardTensors::arguments(const Session& session, bool with_lse
   arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
   arguments.O = contiguous_view(O_, p.heads, p.N, p.d);
-  if (with_lse || always_writes_lse(kernel_of(run_))) {
+  if (with_lse || kernel_of(run_).always_writes_lse) {
     arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
   }
   arguments.workspace_dev = workspace_.data_dev();

@@ -49,7 +49,7 @@ void start_combine(const ForwardArguments& arguments, const SplitKvParameters& p
 
 }  // namespace
 
-void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
+std::optional<Error> launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const SplitKvWorkspace layout = split_kv_workspace(problem, tiling);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
@@ -68,6 +68,7 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
   parameters.scores = tables.scores(problem);
   named_launch(arguments, "partial", [&] { start_partial(arguments, parameters, tiling); });
   named_launch(arguments, "combine", [&] { start_combine(arguments, parameters); });
+  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

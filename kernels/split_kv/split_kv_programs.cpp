@@ -32,4 +32,11 @@ BlockProgram split_kv_combine_program(const AttentionProblem& problem) {
   return block;
 }
 
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run,
+                                             const ProgramTarget& /*target*/,
+                                             const LaunchKind& kind) {
+  return {{"partial", split_kv_partial_program(run.problem, run.tiling, kind)},
+          {"combine", split_kv_combine_program(run.problem)}};
+}
+
 }  // namespace attnscope::kernels

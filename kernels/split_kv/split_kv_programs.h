@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/compile/block_program.h"
+#include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
 
@@ -11,5 +12,9 @@ BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Til
 
 /// The launch "combine". A block owns a row.
 BlockProgram split_kv_combine_program(const AttentionProblem& problem);
+
+/// Both launches: KernelInfo::programs.
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                             const LaunchKind& kind);
 
 }  // namespace attnscope::kernels

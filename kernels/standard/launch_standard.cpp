@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-std::optional<Error> launch_standard(const ForwardArguments& arguments) {
+std::optional<Error> launch_standard(const ForwardArguments& arguments, const Tiling& /*tiling*/) {
   const auto opened =
       HeadProducts::open(arguments.problem, arguments.resources->cublas, arguments.stream);
   if (!opened) return opened.error();

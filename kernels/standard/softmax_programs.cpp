@@ -77,4 +77,12 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
                      features.soft_cap ? 8192 : 16384);
 }
 
+std::vector<LaunchProgram> standard_programs(const ResolvedRun& run,
+                                             const ProgramTarget& /*target*/,
+                                             const LaunchKind& /*kind*/) {
+  const AttentionProblem& problem = run.problem;
+  if (run.pass() == PassKind::forward) return {{"softmax", softmax_forward_program(problem)}};
+  return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
+}
+
 }  // namespace attnscope::kernels

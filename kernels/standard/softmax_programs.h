@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/compile/block_program.h"
+#include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
 
@@ -10,5 +11,9 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem);
 
 /// The launch "dS". The problem's precision has 16 bits.
 BlockProgram softmax_gradient_program(const AttentionProblem& problem);
+
+/// Both passes' launches without the products, which are cuBLAS's: KernelInfo::programs.
+std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                             const LaunchKind& kind);
 
 }  // namespace attnscope::kernels

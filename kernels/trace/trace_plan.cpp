@@ -23,12 +23,21 @@ struct BlockSize {
   Index steps;
 };
 
-BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                     const Tiling& tiling, Index Tr, Index Tc) {
-  if (kernel.name == "flash1") return {1, Tc * (kStepsAround + Tr * kStepsOfTile)};
-  if (pass == PassKind::backward) return {Tc, kStepsAround + Tr * kStepsOfTile};
-  const Index splits = kernel.name == "split_kv" ? most_splits(problem, tiling) : 1;
-  return {Tr * splits, kStepsAround + Tc * kStepsOfTile};
+BlockSize block_size(BlockWork work, const AttentionProblem& problem, const Tiling& tiling,
+                     Index Tr, Index Tc) {
+  const Index row_tile_steps = kStepsAround + Tc * kStepsOfTile;
+  const Index column_tile_steps = kStepsAround + Tr * kStepsOfTile;
+  switch (work) {
+    case BlockWork::head:
+      return {1, Tc * column_tile_steps};
+    case BlockWork::row_tile:
+      return {Tr, row_tile_steps};
+    case BlockWork::split_of_row_tile:
+      return {Tr * most_splits(problem, tiling), row_tile_steps};
+    case BlockWork::column_tile:
+      return {Tc, column_tile_steps};
+  }
+  return {};
 }
 
 }  // namespace
@@ -41,9 +50,9 @@ Index TracePlan::bytes() const {
 
 Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index shared_bytes_per_block) {
   const KernelInfo& kernel = kernel_of(run);
+  const KernelPass& pass = kernel.pass(run.pass());
   const AttentionProblem& problem = run.problem;
-  const PassKind pass = run.pass();
-  if (kernel.block_shape(pass) == nullptr) {
+  if (pass.launch.empty()) {
     return invalid_field(
         ErrorCode::not_applicable, "algorithm",
         fmt::format("kernel {} has no trace: its products are cuBLAS's; flash1, flash2, "
@@ -55,20 +64,18 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index share
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);
   const Index Tc = ceil_div(problem.N_kv, chosen.Bc);
-  const BlockSize size = block_size(kernel, pass, problem, chosen, Tr, Tc);
+  const BlockSize size = block_size(pass.block_work, problem, chosen, Tr, Tc);
   TracePlan plan;
-  plan.launch = pass == PassKind::backward  ? "backward"
-                : kernel.name == "split_kv" ? "partial"
-                                            : "forward";
+  plan.launch = pass.launch;
   plan.tiling = chosen;
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
-  if (pass == PassKind::forward && row_step > 0) {
+  if (run.pass() == PassKind::forward && row_step > 0) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);
     plan.column_tiles = Tc;
-    if (kernel.name == "split_kv") plan.row_parts = split_kv_warps(chosen);
+    if (pass.block_work == BlockWork::split_of_row_tile) plan.row_parts = split_kv_warps(chosen);
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {

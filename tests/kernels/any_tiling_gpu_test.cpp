@@ -39,7 +39,7 @@ RandomRun random_run(std::mt19937_64& random) {
   };
   RandomRun run;
   run.kernel = &catalog()[1 + random() % (catalog().size() - 1)];  // all but standard
-  run.pass = run.kernel->has_backward && below(2) == 0 ? PassKind::backward : PassKind::forward;
+  run.pass = run.kernel->has_backward() && below(2) == 0 ? PassKind::backward : PassKind::forward;
   const DType dtypes[] = {DType::bf16, DType::fp16, DType::fp32};
   DType dtype = dtypes[below(4) % 3];
   if (!takes_pass(*run.kernel, run.pass, dtype)) dtype = DType::bf16;

@@ -30,7 +30,7 @@ TEST(KernelCatalog, DescribesEveryKernel) {
   for (const KernelInfo& kernel : catalog()) {
     EXPECT_THAT(kernel.algorithm, ::testing::Not(IsEmpty())) << kernel.name;
     EXPECT_THAT(kernel.idea, ::testing::Not(IsEmpty())) << kernel.name;
-    EXPECT_TRUE(kernel.source.starts_with("kernels/")) << kernel.source;
+    EXPECT_TRUE(kernel.forward.source.starts_with("kernels/")) << kernel.forward.source;
     EXPECT_EQ(find_kernel(kernel.name), &kernel);
   }
   EXPECT_EQ(find_kernel("flash9"), nullptr);
@@ -95,7 +95,7 @@ TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
       for (Index d = 1; d <= 256; ++d) {
         const AttentionProblem problem = problem_of(dtype, d);
         EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name << d;
-        if (!kernel.has_backward || (dtype == DType::fp32 && kernel.name != "flash2")) continue;
+        if (!kernel.has_backward() || (dtype == DType::fp32 && kernel.name != "flash2")) continue;
         EXPECT_EQ(backward_refusal(kernel, problem), "accepted") << kernel.name << d;
       }
     }
@@ -192,7 +192,7 @@ TEST(KernelCatalog, TakesAnyTilingOrNamesItsLimit) {
     for (const Index side : {0, 1, 8, 24, 100, 272}) {
       if (kernel.name == "standard") continue;
       EXPECT_THAT(refusal(kernel, capped, Tiling{side, 64}), HasSubstr("its default is"));
-      if (!kernel.has_backward) continue;
+      if (!kernel.has_backward()) continue;
       EXPECT_THAT(backward_refusal(kernel, capped, Tiling{side, 64}), HasSubstr("its default is"));
       EXPECT_THAT(backward_refusal(kernel, problem, Tiling{64, side}), HasSubstr("its default is"));
     }
@@ -290,7 +290,7 @@ TEST(KernelCatalog, BlockSparseWithoutAMaskListsNoMoreTilesThanItsNumbersHold) {
 TEST(KernelCatalog, EveryOtherKernelHasABackwardPassThatCarriesNothingInFp32) {
   for (const KernelInfo& kernel : catalog()) {
     if (kernel.name == "split_kv") continue;
-    EXPECT_TRUE(kernel.has_backward) << kernel.name;
+    EXPECT_TRUE(kernel.has_backward()) << kernel.name;
     EXPECT_EQ(backward_refusal(kernel, problem_of(DType::bf16, 64)), "accepted");
     const auto error = supports(kernel, PassKind::backward, problem_of(DType::bf16, 64),
                                 std::nullopt, Carry::fp32);
@@ -301,7 +301,7 @@ TEST(KernelCatalog, EveryOtherKernelHasABackwardPassThatCarriesNothingInFp32) {
 
 TEST(KernelCatalog, Flash2AloneHasABackwardPassInFp32) {
   for (const KernelInfo& kernel : catalog()) {
-    if (!kernel.has_backward) continue;
+    if (!kernel.has_backward()) continue;
     const bool takes = kernel.name == "flash2";
     EXPECT_EQ(takes_pass(kernel, PassKind::backward, DType::fp32), takes) << kernel.name;
     EXPECT_THAT(backward_refusal(kernel, problem_of(DType::fp32, 64)),

@@ -25,10 +25,9 @@ std::vector<KnobCase> knob_cases() {
   std::vector<KnobCase> cases;
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      for (const Knob& knob : all_knobs()) {
-        if (!takes_pass(kernel, pass, DType::bf16) || !knob.is_of(kernel.name, pass)) continue;
-        for (const KnobValue& value : knob.values.subspan(1)) {
-          cases.push_back({&kernel, pass, std::string(knob.name), std::string(value.name)});
+      for (const Knob* const knob : kernel.knobs(pass)) {
+        for (const KnobValue& value : knob->values.subspan(1)) {
+          cases.push_back({&kernel, pass, std::string(knob->name), std::string(value.name)});
         }
       }
     }

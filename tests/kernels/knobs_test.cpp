@@ -34,12 +34,15 @@ std::string refusal(const RunSpec& spec) {
 
 TEST(Knobs, HaveOneNameADefaultAndASentenceEach) {
   std::set<std::string_view> names;
-  for (const Knob& knob : all_knobs()) {
+  for (const Knob* const each : all_knobs()) {
+    const Knob& knob = *each;
     EXPECT_TRUE(names.insert(knob.name).second) << knob.name;
     EXPECT_GE(knob.values.size(), 2u) << knob.name;
     EXPECT_EQ(Knobs{}.*knob.member, knob.values.front().value) << knob.name;
     EXPECT_TRUE(knob.idea.ends_with('.')) << knob.name;
-    EXPECT_TRUE(knob.in_forward || knob.in_backward) << knob.name;
+    EXPECT_TRUE(std::ranges::any_of(catalog(), [&](const KernelInfo& kernel) {
+      return kernel.has_knob(knob, PassKind::both);
+    })) << knob.name;
     std::set<int> values;
     for (const KnobValue& value : knob.values) values.insert(value.value);
     EXPECT_EQ(values.size(), knob.values.size()) << knob.name;
@@ -47,11 +50,18 @@ TEST(Knobs, HaveOneNameADefaultAndASentenceEach) {
 }
 
 TEST(Knobs, AreThoseOfTheKernelAndThePass) {
-  EXPECT_THAT(knob_names("flash2", PassKind::forward),
-              ElementsAre("stages", "warps", "copies", "swizzle", "rescale", "mask"));
-  EXPECT_THAT(knob_names("flash1", PassKind::backward),
-              ElementsAre("copies", "swizzle", "mask", "instructions"));
-  EXPECT_THAT(knob_names("standard", PassKind::both), IsEmpty());
+  const auto knobs_of_pass = [](std::string_view kernel, PassKind pass) {
+    return find_kernel(kernel)->knobs(pass);
+  };
+  EXPECT_THAT(knobs_of_pass("flash2", PassKind::forward),
+              ElementsAre(&kStagesKnob, &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob, &kRescaleKnob,
+                          &kMaskKnob));
+  EXPECT_THAT(knobs_of_pass("flash1", PassKind::backward),
+              ElementsAre(&kCopiesKnob, &kSwizzleKnob, &kMaskKnob, &kInstructionsKnob));
+  EXPECT_THAT(knobs_of_pass("flash1", PassKind::both),
+              ElementsAre(&kCopiesKnob, &kSwizzleKnob, &kMaskKnob, &kInstructionsKnob));
+  EXPECT_THAT(knobs_of_pass("split_kv", PassKind::backward), IsEmpty());
+  EXPECT_THAT(knobs_of_pass("standard", PassKind::both), IsEmpty());
 }
 
 TEST(Knobs, AtTheirDefaultsAreNoPartOfARun) {

@@ -89,7 +89,7 @@ TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   const ForwardResult forward = naive_forward(problem, inputs);
   int kernels = 0;
   for (const KernelInfo& kernel : catalog()) {
-    if (!kernel.has_backward) continue;
+    if (!kernel.has_backward()) continue;
     const BackwardRun run =
         run_backward({.kernel = &kernel, .passes = kRepeats, .measures_dQ_changes = true}, problem,
                      inputs, forward);

@@ -32,7 +32,7 @@ constexpr std::pair<Index, Index> kSizes[] = {
 class ScoredKernels : public ::testing::TestWithParam<Subject> {
  protected:
   const KernelInfo* kernel() const { return find_kernel(GetParam().kernel); }
-  bool has_gradients() const { return kernel()->has_backward && GetParam().dtype != DType::fp32; }
+  bool has_gradients() const { return kernel()->has_backward() && GetParam().dtype != DType::fp32; }
   /// split_kv: no dropout, no packed sequences.
   bool decodes() const { return kernel()->name == "split_kv"; }
   bool is_sparse() const { return kernel()->name == "block_sparse2"; }
@@ -66,7 +66,7 @@ void check(const KernelInfo* kernel, const AttentionProblem& problem, const Atte
     if (carry == Carry::fp32 && is_refused) continue;  // but for flash1
     check_forward({.kernel = kernel, .carry = carry, .layout = layout}, problem, inputs, reference);
   }
-  if (!kernel->has_backward || problem.dtype == DType::fp32) return;
+  if (!kernel->has_backward() || problem.dtype == DType::fp32) return;
   check_backward({.kernel = kernel, .layout = layout}, problem, inputs, reference);
 }
 

@@ -120,7 +120,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
   ATTNSCOPE_CUDA(cudaDeviceSynchronize());
   expect_within("O", memory.values(forward.O), reference.O,
                 forward_tolerance(problem, inputs, reference));
-  if (!kernel.has_backward) return;
+  if (!kernel.has_backward()) return;
 
   const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem, std::nullopt));
   BackwardArguments backward;

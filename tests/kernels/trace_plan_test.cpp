@@ -118,7 +118,7 @@ TEST(TracePlan, TakesScoreFunctionsAndNoCublas) {
   problem.mask = Mask::window(100, 0);
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (pass == PassKind::backward && !kernel.has_backward) continue;
+      if (pass == PassKind::backward && !kernel.has_backward()) continue;
       const auto plan =
           kernels::plan_trace(kernel_run(kernel.name, problem, pass), 0, kernels::kMostSharedBytes);
       EXPECT_EQ(plan.ok(), kernel.name != "standard") << kernel.name;

@@ -15,7 +15,7 @@ class BackwardTest : public GpuTest {};
 
 TEST_F(BackwardTest, EveryBackwardPassIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
-    if (!kernel.has_backward) continue;
+    if (!kernel.has_backward()) continue;
     for (const Mask& mask : {Mask::none(), Mask::causal()}) {
       const ResolvedRun run = test::kernel_run(
           kernel.name, grouped_problem(1024, DType::bf16, mask), PassKind::backward);
@@ -47,7 +47,7 @@ TEST_F(BackwardTest, GradientsOfHostDataObeyTheRule) {
   const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
   const Gradients unfused = unfused_backward(problem, inputs);
   for (const KernelInfo& kernel : catalog()) {
-    if (!kernel.has_backward) continue;
+    if (!kernel.has_backward()) continue;
     const auto run = gpu.value()->run_backward(
         test::kernel_run(kernel.name, problem, PassKind::backward), inputs);
     ASSERT_TRUE(run.ok()) << run.error().message;

@@ -86,11 +86,11 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
       SampleRequest request;
       request.algorithm = kernel.algorithm;
       request.problem.mask = Mask::causal();
-      request.pass = kernel.has_backward ? PassKind::both : PassKind::forward;
+      request.pass = kernel.has_backward() ? PassKind::both : PassKind::forward;
       if (scored) {
         request.problem.score.soft_cap = 20.0;
         request.problem.score.alibi_slopes = {0.5};
-        if (kernel.has_backward) request.problem.score.dropout.probability = 0.25;
+        if (kernel.has_backward()) request.problem.score.dropout.probability = 0.25;
       }
       expect_markers(kernel, request);
       if (kernel.honours_carry) {
@@ -100,7 +100,7 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
     }
     SampleRequest grouped;
     grouped.algorithm = kernel.algorithm;
-    grouped.pass = kernel.has_backward ? PassKind::both : PassKind::forward;
+    grouped.pass = kernel.has_backward() ? PassKind::both : PassKind::forward;
     grouped.problem.heads = 4;
     grouped.problem.kv_heads = 2;
     expect_markers(kernel, grouped);
@@ -142,7 +142,7 @@ TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     const Algorithm& algorithm = *find_algorithm(kernel.algorithm);
     for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
-      if (kind == PassKind::backward && !kernel.has_backward) continue;
+      if (kind == PassKind::backward && !kernel.has_backward()) continue;
       const bool backward = kind == PassKind::backward;
       for (const Launch& launch : make_pass(algorithm, kind, {}).launches) {
         const auto source = source_of_launch(kernel, launch.name, backward);
