@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/resolve.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
@@ -42,7 +43,7 @@ Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::s
   }
   std::error_code unknown;
   after = from_folder(std::move(after), std::filesystem::current_path(unknown));
-  return with_consequences(before, std::move(after));
+  return kernels::with_available_switches(with_consequences(before, std::move(after)));
 }
 
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size) {

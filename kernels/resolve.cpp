@@ -44,13 +44,6 @@ Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block) {
                          shared_bytes_per_block);
 }
 
-std::optional<Error> supports(const ResolvedRun& run) {
-  return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
-                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked.switches));
-}
-
-namespace {
-
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
   if (!spec.kernel.empty()) {
     const KernelInfo* named = find_kernel(spec.kernel);
@@ -71,6 +64,27 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
                        fmt::format("{} has no kernel; these have: {}", spec.algorithm,
                                    fmt::join(kernel_algorithms(), ", ")));
 }
+
+std::vector<const Knob*> available_knobs(const RunSpec& spec) {
+  const auto kernel = choose_kernel(spec);
+  if (!kernel || spec.problem.dtype == DType::fp32) return {};
+  return kernel.value()->knobs(spec.pass);
+}
+
+RunSpec with_available_switches(RunSpec spec) {
+  const std::vector<const Knob*> knobs = available_knobs(spec);
+  std::erase_if(spec.switches, [&](const auto& given) {
+    return std::ranges::find(knobs, given.first, &Knob::name) == knobs.end();
+  });
+  return spec;
+}
+
+std::optional<Error> supports(const ResolvedRun& run) {
+  return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
+                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked.switches));
+}
+
+namespace {
 
 /// Whether the field changes the algorithm's order of tiles in the model, rather than its GPU or
 /// the way of counting.

@@ -7,6 +7,8 @@
 #include "app/app.h"
 #include "app/screen/race_view.h"
 #include "app/screen/scene_dialog.h"
+#include "app/screen/switch_boxes.h"
+#include "kernels/resolve.h"
 
 namespace attnscope::app {
 
@@ -52,10 +54,19 @@ std::vector<Section> more_sections(const RunSpec& choice) {
                             field.key != "pass" && !field.key.starts_with("warp");
     if (is_its_own && field.scope.has(*algorithm)) sections[3].fields.push_back({field.key, 150});
   }
+
+  if (const auto knobs = kernels::available_knobs(choice); !knobs.empty()) {
+    Section switches{"Switches of the kernel", 0, {}};
+    for (const kernels::Knob* const knob : knobs) {
+      switches.fields.push_back({.key = knob->name, .width = 140, .knob = knob});
+    }
+    sections.push_back(std::move(switches));
+  }
   return sections;
 }
 
 std::string_view label_of(const Field& field) {
+  if (field.knob != nullptr) return field.knob->name;
   if (field.key == "scene") return "Scene";
   if (field.key == "race") return "against";
   if (field.key == "race_clock") return "clock";
@@ -68,7 +79,9 @@ void TopBar::draw_field(const Frame& frame, float x, const Rect& box, const Fiel
   const FontRef& font = frame.fonts.ui;
   font.draw(ImGui::GetWindowDrawList(), {x, std::round(box.center().y - font.size * 0.5f)},
             frame.theme.text_dim, label_of(field));
-  if (field.key == "scene") {
+  if (field.knob != nullptr) {
+    draw_switch_box(frame, box, *field.knob);
+  } else if (field.key == "scene") {
     draw_scene_field(frame, box);
   } else if (field.key == "race") {
     draw_race_field(frame, box);
@@ -145,7 +158,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const Rect more{{x, y}, {x + more_width, y + height}};
   constexpr std::string_view kHelp =
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "
-      "own, how the algorithm runs, a race";
+      "own, how the algorithm and its kernel run, a race";
   if (ui::draw_button(frame, {"field.more", more, "…", kHelp})) ImGui::OpenPopup("more fields");
   draw_more(frame, more, hidden);
   return more.max.x;
@@ -196,6 +209,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
       const Rect box{{x + labels[column] + gap, y},
                      {x + labels[column] + gap + boxes[column], y + height}};
       draw_field(frame, x, box, field);
+      if (field.knob != nullptr) frame.rects.add("field.switches", box);  // of refusals
       y += height + frame.px(7.0f);
     }
     ends[column] = y + frame.px(7.0f) - origin.y;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/screen/run_field_boxes.h"
+#include "kernels/knobs.h"
 
 namespace attnscope::app {
 
@@ -14,11 +15,12 @@ class TopBar {
   /// Whether an open list is still being computed.
   bool busy() const { return boxes_.busy(); }
 
-  /// One labelled box: a field of the run, the scene, or a race.
+  /// One labelled box: a field of the run, a switch, the scene, or a race.
   struct Field {
     std::string_view key;  ///< key of refusals and of named rectangles
     float width = 0.0f;    ///< of the box, in design units that go with text
     int priority = 0;      ///< the highest are removed first when the bar is too narrow
+    const kernels::Knob* knob = nullptr;  ///< not null: a switch of the kernel
   };
 
  private:

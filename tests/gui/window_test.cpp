@@ -224,6 +224,21 @@ TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
   EXPECT_EQ(state["refused"]["nearest"], "splits = 16");
 }
 
+TEST(Window, ASwitchOfTheKernelIsChosenBehindTheBar) {
+  const Rect swizzle = rect_behind("field.more", "field.switches.swizzle");
+  const auto open_list = [&](WindowSession& window) {
+    window.click("field.more");
+    window.click_at(swizzle);
+  };
+  WindowSession opened(kWidth, kHeight);
+  open_list(opened);
+  const Rect off = rect_in(opened.final_dump(), "option.switches.swizzle.off");
+  WindowSession window(kWidth, kHeight);
+  open_list(window);
+  window.click_at(off);
+  EXPECT_EQ(window.final_state()["switches"], "swizzle=off");
+}
+
 TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
   const Rect q = rect_behind("field.more", "field.q");
   WindowSession window(kWidth, kHeight);
