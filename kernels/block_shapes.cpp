@@ -38,10 +38,6 @@ BlockShape checked(BlockShape shape) {
   return shape;
 }
 
-}  // namespace
-
-namespace {
-
 Index carried_bytes(const AttentionProblem& problem, Carry carry) {
   return size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
 }
