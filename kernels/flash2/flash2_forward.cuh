@@ -13,12 +13,12 @@
 /// it are zero on chip and never move.
 ///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
-/// tile j is multiplied (knob::kStages: another number of them); S, P, O, m and l in registers.
-/// Each warp owns 16 kRowPieces rows.
+/// tile j is multiplied (knob::kStages sets another number of stages); S, P, O, m and l in
+/// registers. Each warp owns 16 kRowPieces rows.
 ///
-/// What a problem does to its scores, and which keys a row sees: device/score_rows.cuh. With
-/// Visits::listed it is block_sparse2, the twin of sim/schedule/block_sparse.cpp: the same program
-/// on the column tiles that the block mask lists.
+/// The score features of a problem, and which keys a row sees, are in device/score_rows.cuh. With
+/// Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
+/// program on the column tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
 
-  // With fewer tiles left than stages, groups are empty
+  // With three stages wait_copies() counts groups: where no tile is left, an empty one keeps count
   const auto load_if_any = [&](int n) {
     if (column_tiles.has(n)) {
       load_column_tile(n);
@@ -175,12 +175,12 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
 
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
-    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
-    // done with the tile before it before the copies of the tile after it overwrite that.
     if constexpr (knob::kStages == 1) {
-      __syncthreads();  // Barrier E: every warp is done with the only stage.
+      __syncthreads();  // Barrier E: every warp is done with the only stage, which is overwritten.
       load_column_tile(n);
     }
+    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
+    // done with the tile before it, whose stage the next copies overwrite.
     wait_copies<(knob::kStages > 2 ? 1 : 0)>();
     __syncthreads();
     trace.did_nth(TraceStep::wait, i, column_tiles, n);
@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
     const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
-    if (moved || knob::kRescaleAlways) {  // else alpha = 1: in a long sequence, most tiles leave
-                                          // all maxima where they are
+    // Else alpha = 1: in a long sequence, most tiles leave all maxima unchanged
+    if (moved || knob::kRescaleAlways) {
 #pragma unroll
       for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
       rescale<kRowPieces, d>(O, alpha);
