@@ -1,8 +1,9 @@
 #include "kernels/standard/softmax_programs.h"
-#include "kernels/score_features.h"
 
 #include <algorithm>
 #include <span>
+
+#include "kernels/score_features.h"
 
 namespace attnscope::kernels {
 
@@ -69,7 +70,7 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem) {
 
 BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
-  features.key_ranges = features.alibi = false;  // P has what they do
+  features.key_ranges = features.alibi = false;  // P already reflects them
   if (!features.any()) {
     return row_program("softmax_gradient", problem, features, kGradient, 16384);
   }
