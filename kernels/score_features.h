@@ -7,8 +7,8 @@ struct AttentionProblem;
 
 namespace attnscope::kernels {
 
-/// A template argument of the kernels: what is false here is not in the kernel. Without any of it
-/// the problem is softmax attention under no mask or a causal one.
+/// A template argument of the kernels: a kernel contains no code for a feature that is false.
+/// Without any feature the problem is softmax attention with no mask or a causal one.
 struct ScoreFeatures {
   bool key_ranges = false;  ///< sliding windows, key lengths or packed sequences
   bool soft_cap = false;
@@ -16,7 +16,8 @@ struct ScoreFeatures {
   bool dropout = false;
 
   constexpr bool any() const { return key_ranges || soft_cap || alibi || dropout; }
-  /// Those of one head or position: a block notes its own.
+  /// Whether a feature depends on the head or the position, which a block then keeps in shared
+  /// memory.
   constexpr bool depend_on_place() const { return key_ranges || alibi || dropout; }
 };
 

@@ -18,10 +18,10 @@ constexpr Index score_keys_drawn(Index Bc) {
 /// The keys that a row sees: SeenKeys of score_parameters.h.
 inline constexpr Index kSeenKeysBytes = 12;
 
-/// Four numbers that say where the tile is.
+/// The tile's place: its first row or key, its rows or keys, its head and its batch entry.
 inline constexpr Index kScorePlaceBytes = 16;
 
-/// Of the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's place, the keys
+/// For the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's place, the keys
 /// that each row sees, and those that dropout keeps.
 constexpr Index score_rows_shared_bytes(const ScoreFeatures& features, const Tiling& tiling) {
   const Index drawings = tiling.Bc / 8 / score_keys_drawn(tiling.Bc);

@@ -1,5 +1,5 @@
-/// The kernels' switches as constants. The compiler is given a macro for each that a run changes;
-/// kernels/knobs.cpp has a sentence about each.
+/// The kernels' switches as constants. The compiler gets a macro for each switch that a run
+/// changes; kernels/knobs.cpp describes them.
 #pragma once
 
 #ifndef ATTNSCOPE_STAGES

@@ -1,9 +1,9 @@
-/// The scores of a column tile, in the backward pass: which rows see it, what the problem's
-/// ScoreFeatures do to a score, and what dS has of them.
+/// The scores of a column tile in the backward pass: which rows see the tile, and what the
+/// problem's ScoreFeatures do to its scores and to dS.
 ///
-/// Under no mask or a causal one, what a row sees follows from its index. With key ranges it is
-/// noted in shared memory a step ahead; a warp asks there whether any row of its part has a hidden
-/// key before it hides some.
+/// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
+/// they are stored in shared memory one step ahead, and a warp masks its part only if one of its
+/// rows has a hidden key there.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -15,9 +15,9 @@
 
 namespace attnscope::kernels::device {
 
-/// Of column tile j. With dropout P is negative where its element is dropped, from the moment that
-/// P is known until dS is: that remembers the bits, and |P| is still there. kStages is 1 where all
-/// warps meet between shape_scores() and the next note_row_tile().
+/// For column tile j. With dropout, dropped elements of P are negative from the time that P is
+/// computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 where all
+/// warps synchronize between shape_scores() and the next note_row_tile().
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps, int kStages = 2,
           typename Drawn = uint32_t>
 class ScoreColumns {
@@ -31,7 +31,7 @@ class ScoreColumns {
     int keys;  ///< of the column tile that are no padding
   };
   static_assert(sizeof(Place) == kScorePlaceBytes);
-  /// What each thread has drawn, for itself.
+  /// The dropout bits that each thread has drawn, for its own use.
   using DrawnWord = Drawn[Scores::kRowPieces][kWarps * 32];
   static constexpr int kDrawnOffset =
       sizeof(Place) + (kFeatures.key_ranges ? kStages * Br * sizeof(SeenKeys) : 0);
@@ -54,7 +54,7 @@ class ScoreColumns {
     }
   }
 
-  /// Row tiles that see a key of the tile.
+  /// The row tiles [first, past last) that see a key of the tile.
   __device__ int first_tile() const {
     if constexpr (kFeatures.key_ranges) return first_row() / Br;
     const int first = max(0, j_ * Bc - shape().diagonal_offset);
@@ -66,14 +66,15 @@ class ScoreColumns {
     const int past = past_last_row();
     return past > first ? (past + Br - 1) / Br : first / Br;
   }
-  /// Padding is not read: P is 0 there, but 0 times what may stand there need not be.
+  /// Padding is not read: P is 0 there, but its memory may hold NaN, and 0 times NaN is NaN.
   __device__ int keys_to_load() const {
     if constexpr (kFeatures.key_ranges) return place().keys;
     return keys_;
   }
 
-  /// What the rows of row tile i see, for shape_scores() after the next barrier, and what dropout
-  /// keeps of the tile, for drop(): drawn before P and dP take the registers.
+  /// Stores the keys that the rows of row tile i see, for shape_scores() after the next barrier,
+  /// and the elements that dropout keeps, for drop(). They are drawn here because P and dP take the
+  /// registers later.
   __device__ void note_row_tile(int i, int stage) const {
     if constexpr (kFeatures.key_ranges) {
       for (int row = thread_index(); row < Br; row += static_cast<int>(blockDim.x)) {
@@ -83,8 +84,9 @@ class ScoreColumns {
     if constexpr (kFeatures.dropout) draw(i, thread_index() / 32, thread_index() % 32);
   }
 
-  /// Soft cap, ALiBi, mask of a warp's part. The soft cap's slopes d(score) / d(score before it) go
-  /// to `slopes`, in half precision, where only this warp's lanes read them.
+  /// Applies soft cap, ALiBi and mask to a warp's part; returns whether the mask was applied. The
+  /// soft cap's slopes d(score) / d(score before it) go to `slopes`, in half precision, where only
+  /// this warp's lanes read them.
   template <typename Part>
   __device__ bool shape_scores(typename Part::Registers& S, const SharedTile<Bc, Br>& slopes, int i,
                                int stage, int warp, int lane) const {
@@ -159,14 +161,14 @@ class ScoreColumns {
                                                               Part::first_column(warp), lane);
   }
 
-  /// What dV lacks after the sum over P with zeros.
+  /// The factor that dV still needs after the sum over the kept elements of P.
   __device__ float value_gradient_scale() const {
     return kFeatures.dropout ? scores().dropout_scale : 1.0f;
   }
 
  private:
-  /// Four lanes share the four keys of a drawing: each draws for one of the four elements that a
-  /// lane has in a piece, and all take theirs from all.
+  /// One drawing covers four keys, which four lanes share: each lane draws for one of the four
+  /// elements that a lane has in a piece, and drop() exchanges the bits.
   __device__ void draw(int i, int warp, int lane) const {
     const int element = lane / 4 % 4;
     const int query = i * Br + Scores::first_column(warp) + lane % 4 * 2 + element % 2;
@@ -208,7 +210,8 @@ class ScoreColumns {
     return reinterpret_cast<DrawnWord*>(shared_ + kDrawnOffset);
   }
 
-  /// The tile's. With features, registers are short: it is read from shared memory at each use.
+  /// The tile's first key. With features, registers are scarce: it is read from shared memory at
+  /// each use.
   __device__ int first_key() const {
     if constexpr (kFeatures.depend_on_place()) return place().first_key;
     return j_ * Bc;
@@ -280,11 +283,11 @@ class ScoreColumns {
 
   const BackwardParameters& parameters_;
   unsigned char* shared_;
-  int j_;     ///< where no feature depends on the place
+  int j_;     ///< used where no feature depends on the place
   int keys_;  ///< likewise
 };
 
-/// Of softmax attention under no mask or a causal one, in kernels that take nothing else.
+/// For kernels that compute only softmax attention with no mask or a causal one.
 template <int Br, int Bc>
 using PlainColumns = ScoreColumns<ScoreFeatures{}, Br, Bc, 1>;
 

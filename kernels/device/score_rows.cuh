@@ -1,9 +1,9 @@
-/// The scores of a row tile, in the forward pass: which keys its rows see, and what the problem's
-/// ScoreFeatures do to a score.
+/// The scores of a row tile in the forward pass: which keys its rows see, and what the problem's
+/// ScoreFeatures do to the scores.
 ///
-/// Under no mask or a causal one, what a row sees follows from its index. With key ranges it is
-/// worked out once and kept in shared memory; a warp asks there whether any of its rows has a
-/// hidden key before it hides some.
+/// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
+/// they are computed once and kept in shared memory, and a warp masks its scores only if one of its
+/// rows has a hidden key there.
 #pragma once
 
 #include "kernels/device/knobs.cuh"
@@ -14,8 +14,8 @@
 
 namespace attnscope::kernels::device {
 
-/// What is not a parameter of the kernel stays in shared memory where the features take registers
-/// of their own: they are short in the loop.
+/// Registers are scarce in the loop. Where features take some, the tile's place is kept in shared
+/// memory.
 template <ScoreFeatures kFeatures, int Br, int Bc>
 class ScoreRows {
   /// A lane draws for this many pieces of eight keys at a time, four bits each.
@@ -26,7 +26,8 @@ class ScoreRows {
     int first_row, rows, head, batch;
   };
   static_assert(sizeof(Place) == kScorePlaceBytes && sizeof(SeenKeys) == kSeenKeysBytes);
-  /// What dropout keeps of a row: four bits for each second four keys, from 0 or from 4 on.
+  /// The keys that dropout keeps of a row, four bits for every eight keys: [0] has keys 0 to 3 of
+  /// each eight, [1] keys 4 to 7.
   using Kept = uint32_t[2][kDrawings];
   static constexpr int kKeptOffset =
       sizeof(Place) + (kFeatures.key_ranges ? Br * sizeof(SeenKeys) : 0);
@@ -35,7 +36,7 @@ class ScoreRows {
   static constexpr int kSharedBytes =
       static_cast<int>(score_rows_shared_bytes(kFeatures, {Br, Bc}));
 
-  /// Of row tile i, whose first `rows` rows exist.
+  /// For row tile i, whose first `rows` rows exist.
   template <typename Parameters>
   __device__ ScoreRows(const Parameters& parameters, int i, int rows, int head, int batch,
                        unsigned char* shared)
@@ -56,7 +57,7 @@ class ScoreRows {
     }
   }
 
-  /// Of one warp (Br = 16), whose rows change: note_rows() says to which.
+  /// For one warp (Br = 16), whose rows change: note_rows() sets them.
   template <typename Parameters>
   __device__ ScoreRows(const Parameters& parameters, int head, int batch, unsigned char* shared)
       : shape_(parameters.shape), scores_(parameters.scores), shared_(shared) {
@@ -64,7 +65,7 @@ class ScoreRows {
       if (thread_index() % 32 == 0) place() = {0, Br, head, batch};
     }
   }
-  /// The warp's lanes meet before it and after it.
+  /// The caller synchronizes the warp before and after the call.
   __device__ void note_rows(int first_row, int lane) const {
     static_assert(Br <= 32);
     if constexpr (kFeatures.depend_on_place()) {
@@ -75,7 +76,8 @@ class ScoreRows {
     }
   }
 
-  /// Column tiles that some row sees. Both ends of the keys that a row sees rise with the row.
+  /// The column tiles [first, past last) that some row sees. Both ends of a row's keys rise with
+  /// the row.
   __device__ int first_tile() const {
     if constexpr (kFeatures.key_ranges) return seen()[0].begin / Bc;
     return 0;
@@ -94,16 +96,16 @@ class ScoreRows {
     return min(Bc, shape_.N_kv - j * Bc);
   }
 
-  /// Soft cap, ALiBi, mask of a warp's scores in column tile j, whose rows are those of the tile
-  /// from `warp_row` on; tells whether there was something to mask.
+  /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, whose rows are those of
+  /// the tile from `warp_row` on; returns whether the mask was applied.
   template <int kRowPieces>
   __device__ bool shape_scores(Accumulator<kRowPieces, Bc>& S, int j, int warp_row,
                                int lane) const {
     return shape_part(S, first_row_ + warp_row, j * Bc, (j + 1) * Bc > unmasked_keys_, warp_row,
                       lane);
   }
-  /// The same of scores that begin at `first_row` and `first_key`. Without key ranges, they are
-  /// masked where `crosses_edge`.
+  /// The same for scores that begin at `first_row` and `first_key`. Without key ranges, they are
+  /// masked if `crosses_edge`.
   template <int kRowPieces>
   __device__ bool shape_part(Accumulator<kRowPieces, Bc>& S, int first_row, int first_key,
                              bool crosses_edge, int warp_row, int lane) const {
@@ -123,8 +125,8 @@ class ScoreRows {
     return true;
   }
 
-  /// Draws for column tile j, before S takes the registers. Of the two rows that neighbouring lanes
-  /// share, an even lane draws for the upper and an odd one for the lower.
+  /// Draws the dropout bits of column tile j, before S takes the registers. Of the two rows that
+  /// neighbouring lanes share, an even lane draws for the upper and an odd one for the lower.
   template <int kRowPieces>
   __device__ void draw(int j, int warp_row, int lane) const {
     if constexpr (!kFeatures.dropout) return;
@@ -143,7 +145,7 @@ class ScoreRows {
         kept()[row][lane % 4 / 2][drawing] = kept_now;
       }
     }
-    __syncwarp();  // Barrier: what every lane has drawn can be read.
+    __syncwarp();  // Barrier: the bits of all lanes are written before drop() reads them.
   }
 
   /// Makes dropped elements of P zero.
@@ -168,7 +170,7 @@ class ScoreRows {
     }
   }
 
-  /// What P V lacks beside the row sums.
+  /// The factor that P V still needs besides the row sums.
   __device__ float output_scale() const {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
   }
@@ -241,7 +243,7 @@ class ScoreRows {
   const ForwardShape& shape_;
   const ScoreParameters& scores_;
   unsigned char* shared_;
-  // Of a row tile; only what the features use takes registers
+  // For a row tile; only what the features use takes registers
   int first_row_ = 0;
   int past_last_ = 0;
   int unmasked_keys_ = 0;

@@ -14,8 +14,8 @@ __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScorePar
   return seen_keys(shape, scores, batch, row);
 }
 
-/// The key that a query is aligned with (ALiBi), of one sequence: the diagonal ends at the last
-/// key.
+/// The key that a query is aligned with (ALiBi), where each batch entry is one whole sequence: the
+/// last query is aligned with the last key.
 __device__ inline int aligned_key(const ForwardShape& shape, int row) {
   return row + shape.N_kv - shape.N;
 }

@@ -6,7 +6,7 @@
 
 namespace attnscope::kernels::device {
 
-/// all: every tile that the mask leaves. listed: those of them that a block mask or packed
+/// all: every tile that the mask leaves visible. listed: those of them that a block mask or packed
 /// sequences keep.
 enum class Visits { all, listed };
 

@@ -17,7 +17,8 @@
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
 ///
-/// What a problem does to its scores, and which row tiles see a column tile: flash1_scores.cuh.
+/// The score features of a problem, and which row tiles see a column tile, are in
+/// flash1_scores.cuh.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -269,7 +270,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const Flash1Columns<kFeatures, Br, Bc, kWarps> scores(parameters.shared, j, keys, head, batch,
                                                           shared + Shared::kBytes);
     const int first = scores.first_position();  // of the row tiles that see column tile j
-    // Registers are short: with score features the loop's end is worked out anew
+    // Registers are scarce: with score features the loop's end is recomputed in each step
     const int past_without = scores.past_last_position();
     const auto past = [&] { return kFeatures.any() ? scores.past_last_position() : past_without; };
 

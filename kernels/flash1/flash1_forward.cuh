@@ -23,7 +23,8 @@
 /// their way while the tile before is computed. A warp meets the others only where Kj and Vj
 /// change. Bc = 256 at d = 64 and 128: the wider the column tile, the fewer times O passes by.
 ///
-/// What a problem does to its scores, and which tiles see one another: flash1_scores.cuh.
+/// The score features of a problem, and which row tiles see a column tile, are in
+/// flash1_scores.cuh.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
@@ -133,7 +134,7 @@ __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowSta
   }
 }
 
-/// kStages: of Qi and Oi together, flash1_forward_stages().
+/// kStages: the stages of Qi and Oi together; see flash1_forward_stages().
 template <typename T, typename Carried, int d, int Br, int Bc, int kStages,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int kv_head = head / shape.heads_per_kv_head;
   const int thread = thread_index();
   const int lane = thread % 32;
-  // Where registers are short in the loop, what follows from the lane is computed anew
+  // Where registers are scarce in the loop, what follows from the lane is recomputed
   constexpr bool kShort = d > 64 || kFeatures.any();
   const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);

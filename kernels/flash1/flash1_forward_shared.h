@@ -12,7 +12,7 @@ constexpr int flash1_forward_warps(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 16);
 }
 
-/// Stages of Qi and of Oi in shared memory, of as many together.
+/// Of all stages in shared memory, those of Qi and those of Oi.
 constexpr Index flash1_stages_of_Q(Index stages) {
   return stages - stages / 2;
 }
@@ -30,7 +30,8 @@ constexpr Index flash1_forward_shared_bytes(Index stages, Index d, const Tiling&
                                                   flash1_stages_of_O(stages) * O_element_bytes);
 }
 
-/// Two of each if a block can have that many bytes, else two of Qi alone, else one of each.
+/// Stages of Qi and Oi together, within `most_bytes`: 4, two of each, if they fit; else 3, two of
+/// Qi and one of Oi, if they fit; else 2, one of each.
 constexpr Index flash1_forward_stages(Index d, const Tiling& tiling, Index O_element_bytes,
                                       Index most_bytes) {
   for (Index stages = 4; stages > 2; --stages) {
@@ -41,7 +42,7 @@ constexpr Index flash1_forward_stages(Index d, const Tiling& tiling, Index O_ele
   return 2;
 }
 
-/// What score features add: each warp notes its rows for itself.
+/// What score features add: each warp keeps the keys and dropout bits of its own rows.
 constexpr Index flash1_score_rows_shared_bytes(const ScoreFeatures& features,
                                                const Tiling& tiling) {
   return flash1_forward_warps(tiling) * score_rows_shared_bytes(features, {16, tiling.Bc});

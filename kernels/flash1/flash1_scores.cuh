@@ -1,4 +1,4 @@
-/// Which tiles flash1's loops visit, and what becomes of the scores, for a problem's ScoreFeatures.
+/// Which tiles flash1's loops visit, and what a problem's ScoreFeatures do to the scores.
 #pragma once
 
 #include "kernels/device/score_columns.cuh"
@@ -28,7 +28,7 @@ struct RowTilePositions {
   }
 };
 
-/// Of one head. A warp has 16 rows of each row tile that passes by.
+/// For one head, in the forward pass. A warp has 16 rows of each row tile.
 template <ScoreFeatures kFeatures, int Br, int Bc>
 class Flash1Rows {
   using Rows = device::ScoreRows<kFeatures, 16, Bc>;  // a warp's
@@ -42,8 +42,8 @@ class Flash1Rows {
         batch_(batch),
         rows_(parameters, head, batch, shared + device::thread_index() / 32 * Rows::kSharedBytes) {}
 
-  /// Column tiles that any row sees: the outer loop. Both ends of the keys that a row sees rise
-  /// with the row.
+  /// The column tiles [first, past last) that any row sees: the outer loop. Both ends of a row's
+  /// keys rise with the row.
   __device__ int first_column_tile() const {
     if constexpr (kFeatures.key_ranges) return seen(0).begin / Bc;
     return 0;
@@ -70,8 +70,8 @@ class Flash1Rows {
     return positions().past_last(j, (past + Br - 1) / Br);
   }
   __device__ int row_tile(int position) const { return positions().row_tile(position); }
-  /// No row tile sees a column tile of the outer loop: keys of a packed sequence without queries,
-  /// or between two sequences' windows.
+  /// Whether no row tile sees this column tile of the outer loop: its keys belong to a packed
+  /// sequence without queries, or lie between two sequences' windows.
   __device__ static bool is_unseen(int first, int past) {
     return kFeatures.key_ranges && first >= past;
   }
@@ -81,11 +81,11 @@ class Flash1Rows {
     return device::keys_of_tile<Bc>(shape(), parameters_.scores, batch_, j);
   }
 
-  /// The warp's rows from `first_row` on are next.
+  /// Sets the rows that the warp computes next, from `first_row` on.
   __device__ void note_rows(int first_row, int lane) const { rows_.note_rows(first_row, lane); }
   __device__ void draw(int j, int lane) const { rows_.template draw<1>(j, 0, lane); }
-  /// Of the scores of row tile i, of which the warp has the rows from `first_row` on; tells whether
-  /// there was something to mask.
+  /// Applies soft cap, ALiBi and mask to the scores of row tile i, of which the warp has the rows
+  /// from `first_row` on; returns whether the mask was applied.
   __device__ bool shape_scores(device::Accumulator<1, Bc>& S, int i, int j, int first_row,
                                int lane) const {
     return rows_.shape_part(S, first_row, j * Bc, (j + 1) * Bc > shape().keys_end(i * Br), 0, lane);
@@ -124,7 +124,7 @@ using Flash1ScoreColumns =
     device::ScoreColumns<kFeatures, Br, Bc, kWarps, 1,
                          typename WordOf<flash1_drawn_bytes({Br, Bc}, kWarps)>::Type>;
 
-/// Of column tile j, in the backward pass: flash2's, and the row tiles that see it.
+/// For column tile j, in the backward pass: as in flash2, and the row tiles that see it.
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps>
 class Flash1Columns : public Flash1ScoreColumns<kFeatures, Br, Bc, kWarps> {
   using Base = Flash1ScoreColumns<kFeatures, Br, Bc, kWarps>;

@@ -17,8 +17,8 @@
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
 /// what warps read from shared memory, not what they multiply, bounds the speed.
 ///
-/// What a problem does to its scores, and which keys a row sees: device/score_columns.cuh. With
-/// Visits::listed it is block_sparse2's, the twin of sim/schedule/block_sparse.cpp: the same
+/// The score features of a problem, and which keys a row sees, are in device/score_columns.cuh.
+/// With Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
 /// program on the row tiles that the block mask lists.
 #pragma once
 
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
                                                        shared + Shared::kBytes);
   const auto visited =
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
-  // Registers are short: with score features the loop's end is worked out anew
+  // Registers are scarce: with score features the loop's end is recomputed in each step
   const auto has = [&](int n) {
     constexpr bool kAnew = kFeatures.any() && kVisits == Visits::all;
     return kAnew ? n < scores.past_last_tile() : visited.has(n);

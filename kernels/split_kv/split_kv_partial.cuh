@@ -10,7 +10,7 @@
 /// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
 /// end.
 ///
-/// What a problem does to its scores, and which keys a row sees: split_scores.cuh.
+/// The score features of a problem, and which keys a row sees, are in split_scores.cuh.
 ///
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
 /// and never move.

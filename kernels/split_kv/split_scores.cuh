@@ -1,4 +1,5 @@
-/// Which keys the rows of a row tile see, and what becomes of their scores, in split_kv_partial.
+/// Which keys the rows of a row tile see in split_kv_partial, and what a problem's ScoreFeatures do
+/// to their scores.
 #pragma once
 
 #include "kernels/device/score_rows.cuh"
@@ -7,10 +8,10 @@
 
 namespace attnscope::kernels {
 
-/// Of row tile i; kWarpKeys are a warp's of the Bc of a column tile.
+/// For row tile i. Each warp has kWarpKeys of the Bc keys of a column tile.
 template <ScoreFeatures kFeatures, int Bc, int kWarpKeys>
 class SplitScores {
-  // To it, a warp's keys are a column tile
+  // A warp's keys are the column tile of its ScoreRows
   using Rows = device::ScoreRows<kFeatures, kSplitRows, kWarpKeys>;
   static constexpr int kWarps = Bc / kWarpKeys;
 
@@ -36,8 +37,8 @@ class SplitScores {
   /// Keys that are read: padding behind them never is.
   __device__ int keys() const { return kFeatures.key_ranges ? keys_ : shape_.N_kv; }
 
-  /// Of a warp's scores in column tile j, from key `first_key` on; tells whether there was
-  /// something to mask.
+  /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, from key `first_key` on;
+  /// returns whether the mask was applied.
   __device__ bool shape_scores(device::Accumulator<1, kWarpKeys>& S, int j, int first_key,
                                int lane) const {
     return rows_.shape_part(S, rows_.first_row(), first_key, (j + 1) * Bc > rows_.unmasked_keys(),

@@ -1,5 +1,5 @@
-/// What standard attention's row-wise launches do to the scores of a row, for a problem's
-/// ScoreFeatures. Scores are held after the softmax scale here.
+/// What a problem's ScoreFeatures do to the scores of a row in standard attention's row-wise
+/// launches. Here scores already include the softmax scale.
 #pragma once
 
 #include "kernels/device/score_steps.cuh"
@@ -28,7 +28,7 @@ class RowScores {
     }
   }
 
-  /// Soft cap, ALiBi, mask of one score; T is what scores are stored as.
+  /// Applies soft cap, ALiBi and mask to one score; T is the type in which scores are stored.
   template <typename T>
   __device__ void shape_score(float& s, int key) const {
     if constexpr (kFeatures.soft_cap) s = scores_.soft_cap * capped_tanh<T>(s);
@@ -40,7 +40,7 @@ class RowScores {
     }
   }
 
-  /// Which of kWidth neighbouring elements dropout keeps, a bit each.
+  /// Which of kWidth neighbouring elements dropout keeps, one bit each.
   template <int kWidth>
   __device__ uint32_t kept(int column) const {
     if constexpr (!kFeatures.dropout) return ~0u;
@@ -80,7 +80,7 @@ class RowScores {
 
   const ScoreParameters& scores_;
   SeenKeys seen_;
-  // With any feature
+  // Set where there is any feature
   int query_ = 0, head_ = 0, batch_ = 0;
   float slope_ = 0.0f;  ///< of ALiBi
 };
