@@ -109,16 +109,16 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// Rejects switches where a GPU may have a program in Hopper's instructions, which has none: which
-/// program runs is never chosen silently.
+/// Rejects switches where a Hopper GPU would run the program in Hopper's instructions, which has no
+/// switches: the other program never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked.switches);
   if (run.pass() == PassKind::forward || knobs == Knobs{} || knobs.hopper == 0) return std::nullopt;
   if (run.asked.deterministic || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "switches",
-      fmt::format("this backward pass has a program in Hopper's instructions, without the switch "
-                  "{}; add instructions=mma to take the other program",
+      fmt::format("on a Hopper GPU this backward pass runs a program that has no switch {}; add "
+                  "instructions=mma to run the other program",
                   run.asked.switches.begin()->first));
 }
 
