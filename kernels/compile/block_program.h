@@ -14,7 +14,7 @@
 
 namespace attnscope::kernels {
 
-/// What determines a launch's instance besides its problem.
+/// What selects a launch's instance besides its problem.
 struct LaunchKind {
   bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
   bool traced = false;  ///< it records into a TraceBuffer

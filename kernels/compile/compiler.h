@@ -35,9 +35,9 @@ struct KernelResources {
   bool operator==(const KernelResources&) const = default;
 };
 
-/// Machine code, or for an architecture of PTX only that.
+/// Machine code; for a PTX architecture, only PTX.
 struct CompiledKernel {
-  std::string cubin;  ///< empty, and no resources, where there is only PTX
+  std::string cubin;  ///< empty where there is only PTX; its resources are then unknown
   std::string ptx;
   std::string entry;  ///< the kernel's name in the machine code
   KernelResources resources;

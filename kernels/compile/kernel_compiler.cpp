@@ -79,7 +79,7 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
       if (control.progress) control.progress(done, all);
     }
   };
-  // An exception may not leave a thread
+  // An exception that leaves a thread ends the program
   const auto work = [&] {
     try {
       obtain_next_ones();
@@ -97,7 +97,7 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
       try {
         threads.emplace_back(work);
       } catch (const std::system_error&) {
-        break;  // the system gives no more threads: fewer programs at a time
+        break;  // no more threads: fewer programs are compiled at a time
       }
     }
     work();

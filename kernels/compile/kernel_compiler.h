@@ -44,7 +44,7 @@ class KernelCompiler {
                                 const std::atomic<bool>* cancel = nullptr);
 
   /// Obtains all programs, as many at a time as there are cores. The first error ends it, as does
-  /// an exception of any thread, which is thrown again here.
+  /// an exception on any thread, which is rethrown here.
   std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
                                   const CompileControl& control);
 

@@ -45,11 +45,11 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
 
 CudaVersion version_of(const NvrtcLibrary& nvrtc);
 
-/// What it compiles for, 90 for compute capability 9.0.
+/// The architectures that it compiles for, 90 for compute capability 9.0.
 std::vector<int> known_architectures(const NvrtcLibrary& nvrtc);
 
-/// The libraries' names in the order in which they are tried: newest first, but those that a driver
-/// for this version of CUDA supports before all others. Nothing: there is no driver.
+/// The libraries' names in the order in which they are tried: first those whose code this driver
+/// runs, then the others, each newest first. `driver` is empty where there is no driver.
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
 /// NVRTC 13 or 12, looked for once.

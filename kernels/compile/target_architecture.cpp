@@ -36,7 +36,7 @@ Result<std::string> target_architecture(std::string_view compute_capability,
   constexpr int kFirstWithOwnInstructions = 90;
   const auto gpu = number_of(compute_capability);
   if (!gpu) {
-    return invalid_request(fmt::format("'{}' is no compute capability, such as 9.0",
+    return invalid_request(fmt::format("'{}' is not a compute capability; use one such as 9.0",
                                        one_line(std::string(compute_capability))));
   }
   if (std::ranges::find(known, *gpu) != known.end()) {

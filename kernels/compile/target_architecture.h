@@ -20,22 +20,23 @@ struct CudaVersion {
 /// "13.0".
 std::string to_string(const CudaVersion& version);
 
-/// The architecture to compile for, on a GPU of this compute capability, "9.0", out of those that
-/// the compiler knows, 90 for 9.0. "sm_90a": machine code, with the instructions that only this GPU
-/// has, where it has some. If the compiler does not know the GPU, "compute_80": PTX of the newest
-/// architecture that it knows and the GPU is not older than, which the driver compiles.
-/// unavailable when there is none.
+/// The architecture to compile for: `compute_capability` is the GPU's, "9.0", and `known` lists
+/// what the compiler supports, 90 for 9.0. If the compiler knows the GPU, machine code, "sm_90a",
+/// with the instructions that only this architecture has, if any. Else PTX, "compute_80", for the
+/// newest known architecture that is older than the GPU; the driver compiles it. unavailable when
+/// there is none.
 Result<std::string> target_architecture(std::string_view compute_capability,
                                         std::span<const int> known, const CudaVersion& nvrtc);
 
-/// The same out of those that this machine's NVRTC knows.
+/// The same with the architectures that this machine's NVRTC knows.
 Result<std::string> target_architecture(std::string_view compute_capability);
 
-/// Whether the architecture is one of PTX.
+/// Whether the architecture is PTX, "compute_80", not machine code.
 bool is_ptx(std::string_view architecture);
 
-/// unavailable when the driver does not run what this NVRTC compiles. It runs machine code of its
-/// own major version and earlier ones, and PTX only of its own version and earlier ones.
+/// unavailable when the driver does not run what this NVRTC compiles. A driver runs machine code of
+/// its own major version of CUDA and of earlier ones, but PTX only of its own version and earlier
+/// ones.
 std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& driver,
                                   std::string_view architecture);
 

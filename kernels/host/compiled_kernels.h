@@ -23,8 +23,8 @@ class NotCompiled : public std::runtime_error {
   Error error;
 };
 
-/// The architecture of programs for a GPU of this compute capability, "9.0", in this machine.
-/// unavailable when NVRTC has none for it, or the driver does not run what NVRTC compiles.
+/// The architecture to compile for on this machine, with a GPU of this compute capability, "9.0".
+/// unavailable when NVRTC does not support the GPU, or the driver does not run what NVRTC compiles.
 Result<std::string> architecture_here(std::string_view compute_capability);
 
 /// Any thread may use it while its GPU is the current device. Threads that start different kernels
@@ -50,7 +50,7 @@ class CompiledKernels {
 
  private:
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// Both as the program is before it has the GPU's architecture.
+  /// Both take the program without the GPU's architecture, which load() sets.
   cudaKernel_t loaded(const KernelProgram& program);
   cudaKernel_t load(KernelProgram program);
 

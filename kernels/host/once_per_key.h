@@ -1,4 +1,4 @@
-/// Values that are each made once, by any thread.
+/// Values that are each created once, on any thread.
 #pragma once
 
 #include <map>
@@ -7,12 +7,13 @@
 
 namespace attnscope::kernels {
 
-/// Values by key. The first thread that asks for a key makes its value, while others that ask for
-/// the same key wait; those that ask for another key do not.
+/// Values by key. The first thread that requests a key creates its value, and other threads that
+/// request the same key wait for it; requests for other keys do not wait.
 template <typename Key, typename Value>
 class OncePerKey {
  public:
-  /// The key's value. Where there is none, `make()` gives it; what that throws leaves none.
+  /// The key's value, created by `make()` if there is none yet. If `make()` throws, there is still
+  /// none, and the next request tries again.
   template <typename Make>
   Value get(const Key& key, Make&& make) {
     Place& place = place_of(key);
@@ -29,7 +30,7 @@ class OncePerKey {
 
   Place& place_of(const Key& key) {
     const std::lock_guard lock(mutex_);
-    return places_[key];  // stays where it is
+    return places_[key];  // a map's elements do not move
   }
 
   std::mutex mutex_;
