@@ -20,8 +20,8 @@ struct BlockShape {
 inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 
 /// The shapes for a problem, by kernel and pass; `carry`: the precision of O in HBM between passes.
-/// flash1's forward pass takes fewer stages where a block can have less shared memory than the
-/// GPUs that have the most.
+/// flash1's forward pass takes fewer stages where `shared_bytes_per_block` is less than
+/// kMostSharedBytes.
 using BlockShapeOf = BlockShape (*)(const AttentionProblem& problem, const Tiling& tiling,
                                     Carry carry, Index shared_bytes_per_block, const Knobs& knobs);
 BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
@@ -43,8 +43,7 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
 /// this: plain softmax attention, in 16 bits, in one head dimension and tiling.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling);
 
-/// Stages of flash1's forward pass, of a problem in 16 bits: as many as leave room for what score
-/// functions need.
+/// Stages of flash1's forward pass in 16 bits: as many as fit beside what score features need.
 Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
                     Index shared_bytes_per_block);
 

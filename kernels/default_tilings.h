@@ -17,8 +17,8 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
 /// The default on a GPU whose thread blocks can have this much shared memory: the first that fits,
-/// with O in this precision in HBM between passes, else the first. Nothing where default_tilings()
-/// is empty.
+/// else the first. `carry`: the precision of O in HBM between passes. Nothing where
+/// default_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
                                      Index shared_bytes_per_block);

@@ -29,16 +29,17 @@ std::vector<const Knob*> available_knobs(const RunSpec& spec);
 RunSpec with_available_switches(RunSpec spec);
 
 /// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
-/// tiles, else the kernel's own on the GPUs with the most shared memory, and with its block mask
-/// drawn. invalid_request, with the field to change, when the kernel does not support the problem
-/// or a choice (splits, variants, both passes at once). Needs no GPU.
+/// tiles, else the kernel's default on the GPUs with the most shared memory, and with its block
+/// mask drawn. invalid_request, with the field to change, when the kernel does not support the
+/// problem or a choice (splits, variants, both passes at once). Needs no GPU.
 Result<ResolvedRun> resolve(const RunSpec& spec);
 
 /// A run for each pass that the spec requests, the forward pass first. When both are requested,
 /// they share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
 
-/// The forward pass that a backward run of a kernel needs first: its O and LSE, in its own tiling.
+/// The forward pass that a backward run needs first, for its O and LSE; in the default tiling and
+/// with no switch set.
 ResolvedRun forward_before(const ResolvedRun& backward);
 
 /// The run's kernel; a programmer's error when the catalog has none of this name.
@@ -49,7 +50,7 @@ const KernelInfo& kernel_of(const ResolvedRun& run);
 std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 
 /// The tiling that the run takes on a GPU whose blocks can have this much shared memory: the
-/// requested one, else that of the block mask, else the kernel's default there.
+/// requested one, else that of the block mask, else the kernel's default on that GPU.
 Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block);
 
 /// Nothing when the kernel supports the run, else invalid_request.

@@ -10,10 +10,10 @@
 
 namespace attnscope::kernels {
 
-/// What a GPU does with a run: computes its outputs, measures its pass, or traces its main launch.
+/// What a run is used for: its outputs, a measurement of its pass, or a trace of its main launch.
 enum class RunUse : std::uint8_t { run, measure, trace };
 
-/// What a GPU decides about the programs of a run.
+/// The properties of a GPU that determine the programs of a run.
 struct ProgramTarget {
   std::string compute_capability;    ///< "9.0"
   Index shared_bytes_per_block = 0;  ///< that one block can have

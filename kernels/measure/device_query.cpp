@@ -66,8 +66,8 @@ class ManagementLibrary {
   ManagementLibrary(const ManagementLibrary&) = delete;
   ManagementLibrary& operator=(const ManagementLibrary&) = delete;
 
-  /// Under MIG the bus id is that of the whole GPU: its instances share the clocks, and the power
-  /// limit is the whole GPU's. Nothing that an instance has of its own comes from here.
+  /// Under MIG the bus id is that of the whole GPU: the instances share its clocks and its power
+  /// limit. What differs between instances is read elsewhere.
   void describe(const char* pci_bus_id, DeviceInfo& device) const {
     if (!ready_) return;
     std::array<char, 96> driver{};
@@ -118,9 +118,9 @@ Result<DeviceInfo> open_device(int device) {
   ATTNSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
 
   DeviceInfo info;
-  // Under MIG the runtime opens an instance as a device of its own: these are the instance's SMs,
-  // L2 and memory, and its name ends in the profile, "MIG 1g.10gb". A shipped description of the
-  // whole GPU does not stand for it: describes() compares these numbers.
+  // Under MIG the runtime opens an instance as a separate device: these are the instance's SMs, L2
+  // and memory, and its name ends in the profile, "MIG 1g.10gb". A shipped description of the whole
+  // GPU does not match it: describes() compares these numbers.
   info.name = properties.name;
   info.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
   info.sm_count = properties.multiProcessorCount;

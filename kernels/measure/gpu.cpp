@@ -63,7 +63,7 @@ class SessionGpu final : public Gpu {
  private:
   RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
                        const Protocol& protocol);
-  /// Of a thread of the pass's kernels, which have run.
+  /// Per thread, over the pass's kernels, which have run.
   Index spilled_bytes(const ResolvedRun& run);
 
   std::unique_ptr<kernels::Session> session_;

@@ -45,9 +45,9 @@ class Gpu {
 
   const DeviceInfo& device() const { return device_; }
 
-  /// Compiles every kernel that this use of the run launches, several at a time, unless they are
-  /// kept from before. The calls below do this themselves, one by one and without a report: a
-  /// measurement should begin with nothing left to compile.
+  /// Compiles every kernel that this use of the run launches, several at a time, except those that
+  /// are cached. The calls below would compile them too, but one by one and without reporting
+  /// progress: a measurement should begin with nothing left to compile.
   virtual std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                        const kernels::CompileControl& control) = 0;
 

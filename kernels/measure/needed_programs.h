@@ -1,4 +1,4 @@
-/// Every kernel that work on a run launches, so that all are compiled before it begins. Plain C++.
+/// Every kernel that a run launches, so that all are compiled before it begins. Plain C++.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace attnscope::kernels {
 
-/// The programs that the GPU launches for the run, each once, in the tilings that it takes there:
-/// those of the run's pass; before a backward pass also those of the forward pass, whose O and LSE
-/// it reads; with RunUse::trace also the traced launch; generated inputs; and what conditions the
-/// GPU before a timed pass.
+/// The programs that the GPU launches for the run, each once, in its tilings on that GPU: those of
+/// the run's pass; before a backward pass also those of the forward pass, whose O and LSE it reads;
+/// with RunUse::trace also the traced launch; those that generate inputs; and those that condition
+/// the GPU before a timed pass.
 std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
                                            const ProgramTarget& target);
 

@@ -119,8 +119,8 @@ struct Measurement {
   std::map<std::string, std::string, std::less<>> unavailable_counters;
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass
-  /// Bytes of a thread that the pass's kernels spill: they are loaded and stored beside the
-  /// tensors.
+  /// Bytes per thread that the pass's kernels spill to local memory. The counters include this
+  /// traffic.
   Index spilled_bytes = 0;
 
   /// The counter's total, or nothing when it was not read.
