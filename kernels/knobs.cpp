@@ -24,38 +24,39 @@ constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
 constexpr Knob kStagesKnob{
     "stages",
-    "Column tiles on chip at once: with 2 or 3 the next Kj and Vj arrive while one is multiplied; "
-    "with 1 the warps wait for each.",
+    "Column tiles on chip at once: with 2 or 3 the next Kj and Vj are copied while the current "
+    "ones are multiplied; with 1 the warps wait for each copy.",
     kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"};
 constexpr Knob kWarpsKnob{
     "warps",
-    "Warps that share the rows of a row tile: more hide more latency, fewer read K and V from "
-    "shared memory less often.",
+    "Warps that share the rows of a row tile: more warps hide more latency; fewer warps read K "
+    "and V from shared memory less often.",
     kWarpCounts, &Knobs::warps, ""};
 constexpr Knob kCopiesKnob{
     "copies",
-    "How a tile comes on chip: async copies go from L2 to shared memory while the warps work; "
-    "through registers, a thread waits for what it loads before it stores it.",
+    "How a tile is copied to shared memory: async, by asynchronous copies from L2 while the "
+    "warps compute; registers, by threads that wait for each load before they store it.",
     kCopyKinds, &Knobs::async_copies, "ATTNSCOPE_ASYNC_COPIES"};
 constexpr Knob kSwizzleKnob{
     "swizzle",
-    "Where a row's 16-byte chunks lie in shared memory: off, in order, so that eight rows read at "
-    "once meet in the same banks; on, they change places from row to row.",
+    "The order of a row's 16-byte chunks in shared memory: off, the same in every row, so that "
+    "eight rows read at once conflict in the same banks; on, permuted from row to row, without "
+    "conflicts.",
     kOnOff, &Knobs::swizzle, "ATTNSCOPE_SWIZZLE"};
 constexpr Knob kRescaleKnob{
     "rescale",
-    "When O and l are multiplied by alpha: moved, only where a maximum of the warp's rows moved; "
-    "always, in every step.",
+    "When O and l are multiplied by alpha: moved, only where the maximum of one of the warp's "
+    "rows has changed; always, in every step.",
     kRescaled, &Knobs::rescale_always, "ATTNSCOPE_RESCALE_ALWAYS"};
 constexpr Knob kMaskKnob{
     "mask",
-    "Which tiles compare keys with the mask: edge, only those that its edge or the last key cuts; "
-    "all, every tile.",
+    "Which tiles are masked element by element: edge, only those that the mask's edge or the "
+    "last key crosses; all, every tile.",
     kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"};
 constexpr Knob kInstructionsKnob{
     "instructions",
-    "The program at d = 128 in tiles of 64 x 128: hopper uses wgmma and bulk copies where the GPU "
-    "has them; mma is the program of every other problem.",
+    "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
+    "GPU has them; mma, the program of all other problems.",
     kInstructionSets, &Knobs::hopper, ""};
 
 namespace {
@@ -83,10 +84,11 @@ std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
   return names;
 }
 
-/// Why the kernel's pass does not have a switch of this name.
+/// The error for a switch that the kernel's pass does not have.
 Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
   if (kernel.knobs(PassKind::both).empty()) {
-    return refused(fmt::format("kernel {} has no switches", kernel.name));
+    return refused(
+        fmt::format("kernel {} has no switches; leave out '{}'", kernel.name, printable(name)));
   }
   const Knob* const knob = find_knob(name);
   if (knob != nullptr && kernel.has_knob(*knob, PassKind::both)) {
@@ -122,7 +124,7 @@ Result<std::map<std::string, std::string>> check_switches(
       return unknown_switch(name, kernel, pass);
     }
     if (dtype == DType::fp32) {
-      return refused(fmt::format("{} is a switch of the kernels on the tensor cores; {} is fp32",
+      return refused(fmt::format("{} is a switch of the kernels that use tensor cores; {} is fp32",
                                  name, field_name("dtype")));
     }
     if (value_of(*knob, value) == nullptr) {

@@ -1,5 +1,5 @@
-/// The switches of the kernels ("knobs"): one optimisation each, which a run may leave out or
-/// change to measure its worth. Plain C++.
+/// The switches of the kernels ("knobs"): each is one optimisation that a run may turn off or
+/// change to measure its effect. Plain C++.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ namespace attnscope::kernels {
 
 struct KernelInfo;  // kernels/catalog.h
 
-/// A value of every knob. What a kernel does not have keeps its default.
+/// A value of every knob. A knob that a kernel does not have keeps its default.
 struct Knobs {
   int stages = 2;          ///< column tiles on chip at once
   int warps = 0;           ///< of a thread block; 0: by rule
   int async_copies = 1;    ///< tiles are copied by cp.async, else through registers
-  int swizzle = 1;         ///< chunks of a shared tile change places from row to row
+  int swizzle = 1;         ///< a shared tile's chunks are permuted from row to row
   int rescale_always = 0;  ///< O and l are rescaled in every step
-  int mask_all = 0;        ///< every tile is masked, not only those that the edge cuts
-  int hopper = 1;          ///< Hopper's instructions where there is such a program
+  int mask_all = 0;        ///< every tile is masked, not only those that the edge crosses
+  int hopper = 1;          ///< the program in Hopper's instructions, where there is one
   bool operator==(const Knobs&) const = default;
 };
 
@@ -34,10 +34,10 @@ struct KnobValue {
 
 struct Knob {
   std::string_view name;
-  std::string_view idea;              ///< one sentence: what it does, and what the default gains
+  std::string_view idea;              ///< one sentence: what it sets, and what each value does
   std::span<const KnobValue> values;  ///< the first is the default
   int Knobs::*member;
-  std::string_view macro;  ///< of kernels/device/knobs.cuh; "": the host alone uses it
+  std::string_view macro;  ///< in kernels/device/knobs.cuh; "": only the host uses the knob
 };
 
 // The catalog says which pass of which kernel has them
@@ -47,12 +47,11 @@ extern const Knob kStagesKnob, kWarpsKnob, kCopiesKnob, kSwizzleKnob, kRescaleKn
 /// Every knob.
 std::span<const Knob* const> all_knobs();
 
-/// The values of the switches, which check_switches() accepts.
+/// The values of switches that check_switches() has accepted.
 Knobs knobs_of(const std::map<std::string, std::string>& switches);
 
-/// The switches that the pass has; a value that is the default is left out, so that a run has one
-/// description. With a switch or value that the kernel does not have, or not in 16 bits, an error
-/// of the field "switches".
+/// The switches without those at their default, so that equal runs have equal descriptions. An
+/// error of the field "switches" if the kernel's pass does not have a switch or value, or in fp32.
 Result<std::map<std::string, std::string>> check_switches(
     const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
     DType dtype);

@@ -16,7 +16,7 @@ std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced) {
   const KernelInfo& kernel = kernel_of(run);
-  // Without a block mask too, a kernel that takes one visits lists of tiles
+  // A kernel that takes a block mask visits lists of tiles even without one
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
                         .knobs = knobs_of(run.asked.switches)};

@@ -68,7 +68,7 @@ Result<Answer> answer_knobs(const GivenOptions& given) {
 }  // namespace
 
 CommandSpec knobs_command() {
-  return answering({"knobs", "List a kernel's switches, which --knob changes.", "KERNEL", {}, {}},
+  return answering({"knobs", "Lists a kernel's switches, which --knob changes.", "KERNEL", {}, {}},
                    answer_knobs);
 }
 
