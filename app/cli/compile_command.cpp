@@ -29,7 +29,7 @@ std::string_view origin_name(KernelOrigin origin) {
   return origin == KernelOrigin::compiler ? "compiled now" : "read from the cache";
 }
 
-/// A launch's kernel, and how long it took to have it.
+/// A launch's kernel, and the time that it took to obtain it.
 struct ReadyLaunch {
   const kernels::BlockProgram& block;
   std::string name;
@@ -51,7 +51,7 @@ Index blocks_on_an_sm(const kernels::BlockProgram& block, const kernels::KernelR
                          gpu.max_blocks_per_sm * gpu.sm_count, gpu);
 }
 
-/// What only machine code shows is left out where there is only PTX.
+/// Without machine code, its registers, spills and residency are left out.
 ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
   const kernels::CompiledKernel& kernel = *launch.obtained.kernel;
   const kernels::KernelResources& used = kernel.resources;
@@ -114,7 +114,7 @@ struct WrittenCode {
   std::string ptx, cubin, sass;
 };
 
-/// Adds the code of a kernel; SASS where there is a disassembler.
+/// Adds the code of a kernel, with its SASS if there is a disassembler.
 std::optional<Error> add_code(const kernels::CompiledKernel& kernel,
                               const std::optional<Disassembler>& disassembler, WrittenCode& code) {
   code.ptx += kernel.ptx;
@@ -126,7 +126,7 @@ std::optional<Error> add_code(const kernels::CompiledKernel& kernel,
   return std::nullopt;
 }
 
-/// What --sass needs; nothing without it.
+/// The disassembler for --sass; nothing without this option.
 Result<std::optional<Disassembler>> disassembler_for(const GivenOptions& given) {
   if (!given.has("sass")) return std::optional<Disassembler>();
   auto found = find_disassembler();
@@ -134,7 +134,8 @@ Result<std::optional<Disassembler>> disassembler_for(const GivenOptions& given) 
   return std::optional(std::move(found).value());
 }
 
-/// The architecture to compile for; an option that writes machine code needs one that has some.
+/// The architecture to compile for; an error if an option writes machine code and there is only
+/// PTX.
 Result<std::string> architecture_for(const GivenOptions& given, const GpuDescription& gpu) {
   auto architecture = kernels::target_architecture(gpu.compute_capability);
   if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;

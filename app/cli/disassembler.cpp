@@ -31,7 +31,7 @@ std::vector<fs::path> program_folders() {
   std::string_view rest = path != nullptr ? path : "";
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
-    if (!folder.empty()) folders.emplace_back(folder);  // an empty one is the current folder
+    if (!folder.empty()) folders.emplace_back(folder);  // an empty entry means the current one
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   const char* const home = std::getenv("CUDA_HOME");
@@ -50,8 +50,8 @@ std::optional<fs::path> find_program(std::string_view name) {
   return std::nullopt;
 }
 
-/// Runs the program, without a shell, with its output and errors in these files. Its exit status,
-/// or -1 when it does not start or a signal ends it.
+/// Runs the program, without a shell, with its output and errors in these files. Returns its exit
+/// status, or -1 if it does not start or a signal ends it.
 int run_program(const std::vector<std::string>& words, int output, int errors) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -83,7 +83,7 @@ Result<Disassembler> find_disassembler() {
   if (const auto program = find_program("nvdisasm")) return Disassembler{*program, "--print-code"};
   if (const auto program = find_program("cuobjdump")) return Disassembler{*program, "--dump-sass"};
   return unavailable(
-      "SASS is printed by nvdisasm or cuobjdump of the CUDA toolkit, and neither is on PATH or in "
+      "--sass needs nvdisasm or cuobjdump of the CUDA toolkit, and neither is on PATH or in "
       "CUDA_HOME/bin; install the toolkit, or set CUDA_HOME to its folder");
 }
 
@@ -108,7 +108,7 @@ Result<std::string> disassemble(const Disassembler& disassembler, const std::str
   const std::string log = text_of(errors.name());
   const std::string_view reason = std::string_view(log).substr(0, log.find('\n'));
   return failed(fmt::format(
-      "{} does not print the machine code: {}", printable(program),
+      "{} could not disassemble the kernel: {}", printable(program),
       reason.empty() ? fmt::format("exit status {}", status) : one_line(std::string(reason))));
 }
 

@@ -1,4 +1,4 @@
-/// Machine code as text (SASS), by a disassembler of the CUDA toolkit.
+/// Machine code as text (SASS), printed by a disassembler of the CUDA toolkit.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,11 @@ struct Disassembler {
   std::string option;  ///< before the file's name: print code only
 };
 
-/// nvdisasm, else cuobjdump: on PATH, else in CUDA_HOME/bin. unavailable, with the remedy, where
-/// there is neither.
+/// nvdisasm, else cuobjdump; each on PATH, else in CUDA_HOME/bin. unavailable, with the remedy, if
+/// neither is found.
 Result<Disassembler> find_disassembler();
 
-/// The text of a cubin. failed, with the disassembler's reason, when it gives none.
+/// The SASS of a cubin. failed, with the disassembler's message, if it prints none.
 Result<std::string> disassemble(const Disassembler& disassembler, const std::string& cubin);
 
 }  // namespace attnscope::cli

@@ -1,5 +1,4 @@
-/// Results of commands: documents, lines of CSV and whole tensors, and the files or standard output
-/// that they go to.
+/// Results of commands: documents, lines of CSV and tensors, written to files or standard output.
 #pragma once
 
 #include <filesystem>
@@ -96,7 +95,7 @@ std::optional<Error> write_tensor_files(
 /// their first occurrence; a missing key is an empty cell. Arrays are left out.
 class CsvTable {
  public:
-  /// True when the row brought columns that the lines before it lack.
+  /// True if the row has columns that the rows before it lack.
   bool add(const ordered_json& row);
   /// The columns' names and all rows.
   std::string text() const;

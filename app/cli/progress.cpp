@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 /// Shows a line until it is destroyed.
 class ProgressLine {
  public:
-  /// Shows `part` behind the text, once it has taken `after`.
+  /// Shows the text, and `part` after it once `after` has passed.
   ProgressLine(std::string text, const std::string& part, milliseconds after) {
     print(after > milliseconds() ? text : with_part(text, part));
     clock_ = std::jthread([text = std::move(text), part, after](const std::stop_token& stop) {
@@ -47,7 +47,7 @@ class ProgressLine {
     std::fflush(stderr);
   }
 
-  /// Shows the whole line once it has taken `after`, then appends the seconds.
+  /// Shows the whole line once `after` has passed, then appends the seconds.
   static void show_time(const std::stop_token& stop, const std::string& line, milliseconds after) {
     std::mutex mutex;
     std::condition_variable_any stopped;
@@ -77,7 +77,7 @@ std::optional<ProgressLine>& shown() {
   return line;
 }
 
-/// The line without its part.
+/// The line of show_progress(), without a part.
 std::string& whole_line() {
   static std::string line;
   return line;

@@ -14,8 +14,8 @@ namespace attnscope::cli {
 void show_progress(std::string_view line);
 void clear_progress();
 
-/// Gpu::compile(), shown behind the line as "compiling 2 of 3" once it has taken 100 ms: kernels
-/// that were compiled before show nothing.
+/// Calls Gpu::compile(); "compiling 2 of 3" appears after the progress line once this has taken
+/// 100 ms, so that cached kernels show nothing.
 std::optional<Error> compile_with_progress(Gpu& gpu, const ResolvedRun& run, kernels::RunUse use);
 
 }  // namespace attnscope::cli

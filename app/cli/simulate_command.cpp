@@ -18,8 +18,8 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The model does not depend on the kernels: replaces --tiling kernel by the kernel's tiles on the
-/// modelled GPU.
+/// Replaces --tiling kernel by the kernel's tiles on the modelled GPU, since the model does not
+/// depend on the kernels.
 Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.tiling_rule != TilingRule::kernel) return spec;
   RunSpec asked{.problem = spec.problem, .algorithm = spec.algorithm, .pass = spec.pass};

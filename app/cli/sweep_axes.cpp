@@ -22,7 +22,7 @@ bool takes_next(const std::string& piece, const std::string& next) {
   return is_drawn && !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Before the name of a kernel's switch: "knob.stages".
+/// The prefix of a kernel's switch: "knob.stages".
 constexpr std::string_view kKnob = "knob.";
 
 /// Splits at the commas between values.

@@ -28,8 +28,7 @@ inline constexpr std::size_t kMaxSweepPoints = 100'000;
 Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
                                           const CommandSpec& swept);
 
-/// The option that gives a key of a point its value: "--seq-len=512"; "--knob=stages=1" for
-/// knob.stages.
+/// The option that sets a key of a point: "--seq-len=512", or "--knob=stages=1" for knob.stages.
 std::string option_text(const std::string& key, const std::string& value);
 
 /// Every combination, the last axis fastest; invalid_request beyond kMaxSweepPoints.

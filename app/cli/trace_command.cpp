@@ -56,7 +56,7 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
   constexpr Index kMostRows = 1'000'000'000;
   if (auto error = read_whole(given, "rows", 0, kMostRows, row_step)) return *error;
   ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
-  // The GPU is not yet known: with less shared memory it takes smaller tiles and a larger trace
+  // The GPU is not known yet; one with less shared memory takes smaller tiles and a larger trace
   const auto least = kernels::plan_trace(run, row_step, kernels::kMostSharedBytes);
   if (!least) return least.error();
 

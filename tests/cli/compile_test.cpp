@@ -92,7 +92,7 @@ TEST_F(CompileCommand, MakesPtxForAGpuThatIsNewerThanTheCompiler) {
   EXPECT_THAT(refused.err, HasSubstr("--cubin needs machine code"));
 }
 
-/// --sass with programs in the place of the CUDA toolkit's.
+/// --sass with scripts in place of the CUDA toolkit's programs.
 class Disassembly : public CompileCommand {
  protected:
   /// A script with this name in a folder.
@@ -141,7 +141,7 @@ TEST_F(Disassembly, ThatIsMissingOrFailsIsOneLineAndLeavesNoFile) {
   };
   refused("neither is on PATH or in CUDA_HOME/bin; install the toolkit, or set CUDA_HOME");
   install("bin", "nvdisasm", "echo 'nvdisasm fatal: not a cubin' >&2; echo more >&2; exit 3\n");
-  refused("nvdisasm does not print the machine code: nvdisasm fatal: not a cubin");
+  refused("nvdisasm could not disassemble the kernel: nvdisasm fatal: not a cubin");
   install("bin", "nvdisasm", "exit 3\n");
   refused("exit status 3");
 }
