@@ -86,7 +86,7 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
   }
   for (const RunField& field : run_fields()) {
     if (!is_choice(field)) continue;
-    // No switch changes what a kernel loads, stores or adds: the model's schedule is theirs too
+    // No switch changes what a kernel loads, stores or adds, so the model's schedule still applies
     const bool kernels_alone = field.target == FieldTarget::kernel && field.key != "switches" &&
                                !is_default(field, recorded.asked);
     if (!kernels_alone && field.print(modelled.asked) == field.print(recorded.asked)) continue;

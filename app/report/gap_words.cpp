@@ -60,8 +60,8 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
   const Index spilled = run.measurement->spilled_bytes;
   if (spilled > 0 && (line.level == Level::requested || line.level == Level::paper)) {
     return GapWords{"not comparable: spills",
-                    fmt::format("Each thread spills {} bytes of registers to memory, which are "
-                                "counted with the tensors.",
+                    fmt::format("each thread spills {} bytes of registers to local memory, and the "
+                                "counters include that traffic",
                                 spilled)};
   }
   const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);

@@ -1,4 +1,4 @@
-/// What a comparison says where a ratio would mislead.
+/// The words of a comparison where a ratio would mislead.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct GapWords {
   std::string reason;  ///< "launch latency; 4 of 132 SMs"
 };
 
-/// The words for requested bytes of a kernel that spills, a time of mostly launch latency, or DRAM
-/// bytes below kSmallDramBytes; nothing for other lines.
+/// The words for requested bytes of a kernel that spills, for a time that is mostly launch latency,
+/// and for DRAM bytes below kSmallDramBytes; nothing for other lines.
 std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run);

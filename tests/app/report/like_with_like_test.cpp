@@ -74,7 +74,7 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   other.run.asked.switches["stages"] = "3";
   expect_alone(compare(model, gpu, other, h200_device()), "another setting of Switches");
   SimulationReport same = model;
-  same.run.asked.switches = other.run.asked.switches;  // it moves no bytes
+  same.run.asked.switches = other.run.asked.switches;  // no switch changes bytes
   EXPECT_EQ(compare(same, gpu, other, h200_device()).stands_alone, "");
   other = row;
   other.unidentified = "settings that this version does not know";

@@ -1,4 +1,4 @@
-/// What is said where a ratio would mislead: of small numbers, or of a kernel that spills.
+/// The words in place of a ratio that would mislead: for small numbers, or a kernel that spills.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
