@@ -1,4 +1,4 @@
-/// A panel: one function, one file in app/panels/, one line in app/panels/make_panels.cpp.
+/// A panel: one drawing function, one file in app/panels/, one line in app/panels/make_panels.cpp.
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
 /// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
@@ -47,9 +47,9 @@ struct PanelContext : draw::Canvas {
 struct Panel {
   /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
   std::string_view name;
-  std::string_view title;  ///< its heading while there is no run
+  std::string_view title;  ///< the heading when there is no run
   Slot slot;
-  /// Draws one frame of a snapshot with a run. Called inside an ImGui child window that covers
+  /// Draws one frame of a snapshot that has a run. Called inside an ImGui child window that covers
   /// `context.rect` and clips to it, with the cursor at its upper left corner: ImGui widgets and
   /// the window's draw list both work.
   std::function<void(const Snapshot& snapshot, ViewState& view, const PanelContext& context)>
