@@ -13,7 +13,7 @@
 
 namespace attnscope {
 
-/// A block's memory with d padded to the kernels' multiple.
+/// A block's on-chip memory with d padded as in the kernels.
 struct PaddedOnChip {
   Index d = 0;  ///< padded_head_dim() of the problem's
   Index sram_bytes_per_block = 0;

@@ -13,7 +13,7 @@ struct Cost {
   Index per_result, per_source = 0;
   Index exponentials_per_result = 0;
   Work work = Work::score_function;
-  std::optional<Work> on_output = {};  ///< on rows of O or of a gradient, where it has another
+  std::optional<Work> on_output = {};  ///< its purpose on rows of O or a gradient, if different
 };
 constexpr Cost kCosts[] = {
     {OpKind::row_dot, 0, 2, 0, Work::row_dot},

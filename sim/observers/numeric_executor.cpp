@@ -175,7 +175,7 @@ void NumericExecutor::set_hidden(const Tile& tile, double value) {
   }
 }
 
-/// f(values(r, c), query, key) for every element of a tile of the scores.
+/// The values of a tile of the scores with f(value, query, key) in place of every element.
 template <typename F>
 RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const {
   const Index row_begin = grid_->row_begin(tile.i);
@@ -188,7 +188,7 @@ RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const
   return values;
 }
 
-/// What a step of the score function leaves in its destination.
+/// The values that a step of the score function writes to its destination.
 RowMatrix NumericExecutor::score_step_result(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   const double cap = problem_.score.soft_cap.value_or(0.0);

@@ -71,7 +71,7 @@ class MarkedCounts {
   std::vector<Counts> marks_;
 };
 
-/// A counting observer with sums for each launch; `Counts` as in MarkedCounts.
+/// A counting observer that keeps the sums of each launch; `Counts` as in MarkedCounts.
 template <typename Counts>
 class LaunchCounter : public CountingObserver {
  public:

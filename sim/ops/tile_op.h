@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, kTensorCount> enum_names(Tensor) {
       "D, dQ_accum, dK_heads, dV_heads, P_drop, T, O_split, LSE_split, Z");
 }
 
+/// Every tensor, in the order of the enumeration.
 inline constexpr auto kTensors = [] {
   std::array<Tensor, kTensorCount> tensors{};
   for (int t = 0; t < kTensorCount; ++t) tensors[static_cast<std::size_t>(t)] = Tensor(t);

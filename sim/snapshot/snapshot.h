@@ -19,9 +19,8 @@
 
 namespace attnscope {
 
-// Why the softmax is online: the naive, the safe and the online softmax of one query row of a run,
-// each with every operation rounded (reference/row_softmax.h), and the intermediate states of the
-// online one.
+// Why the softmax is online: the naive, safe and online softmax of one query row of a run, with
+// every operation rounded (reference/row_softmax.h), and the intermediate states of the online one.
 
 /// The online softmax, in fp32 as kernels compute it, after the keys of one column tile.
 struct OnlineStep {
