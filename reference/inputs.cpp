@@ -68,7 +68,7 @@ HeadTensor generate(const AttentionProblem& problem, InputTensor tensor, const I
   return result;
 }
 
-/// The four tensors of query head h, each filled by `fill(member, head of that tensor, values)`.
+/// The four tensors of query head h; `fill(member, head of that tensor, values)` fills each.
 template <typename Fill>
 AttentionInputs one_head_inputs(const AttentionProblem& problem, Index h, Fill fill) {
   AttentionInputs inputs;

@@ -33,7 +33,7 @@ std::string shortened(std::string_view text, std::size_t most) {
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
   };
 
-  // Three quarters from the beginning, which names the place, the rest from the end
+  // Keep three quarters from the beginning, which names the place, and the rest from the end
   std::size_t begin = (most - kEllipsis.size()) / 4 * 3;
   std::size_t end = text.size() - (most - kEllipsis.size()) / 4;
   for (int step = 0; step < 3 && begin > 0 && is_inside_character(begin); ++step) --begin;
@@ -67,8 +67,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
-  constexpr std::size_t kLongestName =
-      200;  // a longer text is not a misspelling, and slow to compare
+  // A longer text is not a misspelling, and comparing it is slow
+  constexpr std::size_t kLongestName = 200;
   if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string> nearest;
   std::size_t smallest = 0;
@@ -107,19 +107,19 @@ std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 80;
   if (text.size() <= kMaxLength) return one_line(text);
   std::size_t length = kMaxLength;
-  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
-    --length;  // UTF-8
+  // Cut at the beginning of a UTF-8 character
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) --length;
   return one_line(text.substr(0, length)) + "...";
 }
 
 namespace {
 
-/// The largest unit that leaves at least 1 before the point.
 struct Unit {
   double bytes;
   const char* name;
 };
 
+/// The largest unit in which the value is at least 1.
 Unit unit_for(Index bytes) {
   if (bytes >= Index{1} << 30) return {0x1p30, "GiB"};
   if (bytes >= Index{1} << 20) return {0x1p20, "MiB"};
@@ -127,7 +127,7 @@ Unit unit_for(Index bytes) {
   return {1.0, "B"};
 }
 
-/// Four digits, or all of those before the point.
+/// Four significant digits, or all digits before the decimal point.
 std::string number_in(const Unit& unit, Index bytes) {
   const double value = static_cast<double>(bytes) / unit.bytes;
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);

@@ -1,5 +1,5 @@
-/// Text for messages: on one line, whatever a file or a user put into it; names that are close to a
-/// mistyped one; sizes with their unit.
+/// Text for messages: one line, whatever a file or a user put into it; the name nearest to a
+/// mistyped one; sizes with their units.
 #pragma once
 
 #include <optional>
@@ -38,19 +38,19 @@ std::string alternatives(std::span<const std::string_view> names);
 /// characters is cut off.
 std::string printable(std::string_view text);
 
-/// "512 B", "227 KiB", "98.05 KiB", "60 MiB": four digits.
+/// "512 B", "227 KiB", "98.05 KiB", "60 MiB": four significant digits.
 std::string capacity_text(Index bytes);
 /// "98.05 of 256 KiB": what is used, in the unit of the capacity.
 std::string used_capacity_text(Index used_bytes, Index capacity_bytes);
 
-/// A value in a power of 1000, and that power's prefix: "p" to "E".
+/// A value scaled by a power of 1000, and the SI prefix of that power: "p" to "E".
 struct Prefixed {
   double value;
   std::string_view prefix;
 };
 
-/// The power that leaves one to three digits before the point; `most` is the least value that
-/// rounds to 1000. Values below 1 stay as they are, or get a prefix if `small`.
+/// Scales the value so that one to three digits stand before the decimal point. `most`: the least
+/// value that is printed as 1000. Values below 1 are scaled only if `small`.
 Prefixed with_si_prefix(double value, double most, bool small = false);
 
 }  // namespace attnscope

@@ -57,7 +57,7 @@ inline Error invalid_field(ErrorCode code, std::string_view field, std::string m
   return {Error::Kind::invalid_request, std::move(message), code, std::string(field)};
 }
 
-// The same with a message that fmt formats.
+// The same with a message formatted by fmt.
 template <typename... Args>
 Error invalid_request(fmt::format_string<Args...> format, Args&&... args) {
   return invalid_request(fmt::format(format, std::forward<Args>(args)...));
@@ -114,8 +114,9 @@ class Result {
 
 }  // namespace attnscope
 
-/// Gives a variable, often declared here, the value of a Result, or returns the Result's error from
-/// the calling function: ATTNSCOPE_TRY(const auto gpu, load_gpu(name));
+/// Assigns the value of a Result to a variable, which may be declared here, or returns the Result's
+/// error from the calling function: ATTNSCOPE_TRY(const auto gpu, load_gpu(name)); It expands to
+/// several statements: an if needs braces around it.
 #define ATTNSCOPE_TRY(declaration, ...) \
   ATTNSCOPE_TRY_AT_(declaration, ATTNSCOPE_RESULT_AT_(__LINE__), __VA_ARGS__)
 #define ATTNSCOPE_RESULT_AT_(line) ATTNSCOPE_RESULT_(line)

@@ -51,8 +51,8 @@ struct FieldAccess {
 
 /// The algorithms to which a field applies.
 struct FieldScope {
-  bool (*holds)(const Algorithm&) = nullptr;  ///< null: for all
-  std::string_view algorithms = {};           ///< "split_kv, which cuts the keys into parts"
+  bool (*holds)(const Algorithm&) = nullptr;  ///< null: the field applies to all
+  std::string_view algorithms = {};  ///< in words: "split_kv, which cuts the keys into parts"
 
   bool has(const Algorithm& algorithm) const { return holds == nullptr || holds(algorithm); }
 };
@@ -73,7 +73,7 @@ struct RunField {
   /// Written to files even with its default value; in a nested object such as "problem/dropout"
   /// only when one of the object's fields differs from its default.
   bool always_stored = false;
-  bool repeatable = false;                  ///< its option: several values are a list
+  bool repeatable = false;                  ///< its option may be given several times, for a list
   Index min = 0, max = 0;                   ///< of `whole`
   std::span<const FieldValue> values = {};  ///< of `name` and `flag`
   FieldAccess access = {};

@@ -59,14 +59,14 @@ class DocumentBuilder {
   /// The byte at which the syntax is wrong, counted from 0.
   std::size_t failure_offset() const { return failure_offset_; }
 
-  // The events; false ends the parsing
+  // The parser's events; returning false ends the parsing
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
   bool number_integer(std::int64_t value) { return add(value); }
   bool number_unsigned(std::uint64_t value) { return add(value); }
   bool number_float(double value, const std::string& /*text*/) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(json::binary_t& /*value*/) { return false; }  // no part of a text
+  bool binary(json::binary_t& /*value*/) { return false; }  // not in JSON text
   bool start_object(std::size_t /*size*/) { return open(json::object()); }
   bool start_array(std::size_t /*size*/) { return open(json::array()); }
   bool key(std::string& name) {
@@ -84,7 +84,7 @@ class DocumentBuilder {
   }
 
  private:
-  /// Stores the value as the document, an element or a member, and returns its place.
+  /// Stores the value as the document, an element or a member, and returns a reference to it.
   json& store(json value) {
     json* const parent = open_.empty() ? nullptr : open_.back();
     if (parent != nullptr && parent->is_array()) {
@@ -114,8 +114,8 @@ class DocumentBuilder {
   }
 
   json& document_;
-  std::vector<json*> open_;  ///< objects and lists that have not ended, each inside the one before
-  json* member_ = nullptr;   ///< of the innermost object: its last key's value
+  std::vector<json*> open_;  ///< objects and lists that have not ended, outermost first
+  json* member_ = nullptr;   ///< the value of the innermost object's last key
   Failure failure_ = Failure::none;
   std::size_t failure_offset_ = 0;
 };
