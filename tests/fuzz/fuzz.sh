@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs the libFuzzer program of one target, JOBS processes for so many seconds:
+# Runs the libFuzzer program of one target in JOBS processes for SECONDS seconds:
 #   tests/fuzz/fuzz.sh build/fuzz TARGET SECONDS JOBS
-# Prints how many inputs ran and the coverage of one process. The processes share the inputs that
-# they find in build/fuzz/inputs/TARGET/. Exit status 1 when there is a finding: its input is
+# Prints how many inputs ran and the largest coverage of a process. The processes share the inputs
+# that they find, in build/fuzz/inputs/TARGET/. Exit status 1 if there is a finding: its input is
 # build/fuzz/finding-TARGET-*, and the end of its process's log is printed.
-# Unless its list of rare features is kept short, libFuzzer searches it for a third of the time.
+# The list of rare features is kept short: libFuzzer would spend a third of its time searching it.
 set -euo pipefail
 build=$(realpath "$1")
 target=$2
@@ -24,7 +24,7 @@ status=0
   "$build/inputs/$target" "$seeds" > all.log 2>&1 || status=1
 
 inputs=$(awk '/^stat::number_of_executed_units/ {sum += $2} END {print sum + 0}' fuzz-*.log)
-# Nothing is covered when a seed is a finding
+# There is no coverage if a seed is a finding
 coverage=$({ grep -hoE 'cov: [0-9]+ ft: [0-9]+' fuzz-*.log || true; } | sort -k 4 -n | tail -1)
 printf '%-10s %9d inputs in %d processes, %s\n' "$target" "$inputs" "$jobs" "$coverage"
 if ((status != 0)); then

@@ -42,8 +42,8 @@ class Random {
   }
 
  private:
-  /// SplitMix64 (Steele, Lea, Flood 2014): unlike std::mt19937_64, seeded in no time. Each mutation
-  /// has its own seed.
+  /// SplitMix64 (Steele, Lea, Flood 2014): each mutation has its own seed, and seeding this
+  /// generator costs nothing, unlike std::mt19937_64.
   std::uint64_t next() {
     std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
     z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -70,8 +70,8 @@ const FuzzTarget& fuzz_target(std::string_view name);
 /// The inputs in the target's folder of seeds, sorted by file name.
 std::vector<std::string> seeds_of(const FuzzTarget& target);
 
-/// The input with a piece at its limits: 10 MB of one byte, or 10^6 nested lists or objects; or a
-/// half of that, a quarter, down to 2^-9, since most of a run's time would go into the longest.
+/// The input with a large piece inserted: 10 MB of one byte, or 10^6 nested lists or objects,
+/// halved up to nine times, since the longest would take most of a run's time.
 std::string enlarged(std::string_view input, Random& random);
 
 /// Changes a few bytes, or inserts a dictionary word, a repeated piece or a number.

@@ -23,9 +23,10 @@ std::string_view text_of(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-/// Defaults, which the environment's ASAN_OPTIONS override: recording the stack of each allocation,
-/// and keeping 256 MB of freed memory, more than a cache holds, would take up to a third of the
-/// time. To see where a finding's memory was allocated, run its file with malloc_context_size=30.
+/// Defaults, which ASAN_OPTIONS of the environment overrides: recording the stack of each
+/// allocation and keeping 256 MB of freed memory, more than a cache holds, would take up to a third
+/// of the time. To see where a finding's memory was allocated, run its file with
+/// malloc_context_size=30.
 extern "C" const char* __asan_default_options() {
   return "malloc_context_size=0:quarantine_size_mb=16";
 }

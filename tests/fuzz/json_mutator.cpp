@@ -154,8 +154,8 @@ void change(json& document, Random& random) {
   }
 }
 
-/// The document of the text: null where it is nested too deep to be copied, discarded where it is
-/// not JSON.
+/// The document of the text: null if it is nested too deep to be copied, discarded if it is not
+/// JSON.
 json parsed(std::string_view text) {
   const bool shallow = std::ranges::count(text, '[') + std::ranges::count(text, '{') < 10'000;
   return shallow ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
@@ -172,7 +172,7 @@ std::string mutate_json(std::string_view input, Random& random) {
     for (std::size_t level = 0; level < depth; ++level) text += nested;
     return text;
   }
-  // libFuzzer varies the last output again, several times in a row: do not parse it each time
+  // libFuzzer often mutates the last output again: do not parse it again
   static std::string last_output;
   static json last_document;
   json document = input == last_output ? std::move(last_document) : parsed(input);

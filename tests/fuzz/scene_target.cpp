@@ -9,7 +9,7 @@
 namespace attnscope::fuzz {
 
 void run_scene(std::string_view input) {
-  // A written scene names its files absolutely, so those of the input are absolute as well
+  // A written scene has absolute paths, so the input's paths must become absolute as well
   static const std::string name = (std::filesystem::current_path() / "input.json").string();
   const auto first = app::parse_scene(input, name);
   if (!first) return require_good_message(first.error());
