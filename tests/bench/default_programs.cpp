@@ -1,11 +1,10 @@
-/// Compiles the kernels of every default tiling, without a GPU, and prints which spill registers,
-/// as a Markdown table, and which took longest:
+/// Compiles the kernels of every default tiling, without a GPU, and prints those that spill
+/// registers, as a Markdown table, and those that took longest:
 ///   attnscope_default_programs [--all] [--threads=N] [COMPUTE_CAPABILITY ...]
 /// bf16 and fp32, every width of a tile, a causal mask with each score feature and with all,
-/// flash1's O in both precisions. Bytes are of one thread, stored and loaded back. --all prints
-/// every kernel with the hash of its machine code, so that two commits' outputs show which kernels
-/// a change touches. The seconds are those that a core computes, whatever else runs on it. Exit
-/// status 1 when a kernel is not compiled.
+/// flash1's O in both precisions. Bytes are per thread, stored and loaded back. --all prints every
+/// kernel with the hash of its machine code, so that the outputs of two commits show which kernels
+/// a change affects. Seconds are CPU time. Exit status 1 if a kernel cannot be compiled.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,8 +30,7 @@ namespace {
 
 constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
 
-/// A problem for every combination of features that changes a kernel's registers: each alone, and
-/// all together.
+/// A problem with no score feature, with each alone, and with all together.
 std::vector<AttentionProblem> problems() {
   AttentionProblem plain;
   plain.mask = Mask::causal();
@@ -46,7 +44,7 @@ std::vector<AttentionProblem> problems() {
   return {plain, windowed, capped, biased, dropped, all};
 }
 
-/// Shared memory of a block on a GPU of this compute capability.
+/// Shared memory that a block can have on a GPU of this compute capability.
 Index shared_bytes_of(std::string_view compute_capability) {
   if (compute_capability == "8.0" || compute_capability == "8.7") return Index{163} * 1024;
   const bool small = compute_capability.starts_with("8.") || compute_capability.starts_with("12.");
@@ -99,7 +97,7 @@ struct Options {
   std::vector<std::string_view> capabilities;
 };
 
-/// The longest of some times, and the kernel that it is of.
+/// The longest of several times, and its kernel.
 struct Slowest {
   double time_s = 0;
   std::string_view expression;
@@ -108,21 +106,21 @@ struct Slowest {
   }
 };
 
-/// What the calling thread has computed so far: others that share its core do not count.
+/// CPU time of the calling thread.
 double core_time_s() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Compiles programs into a cache folder of its own, and reads them from there as another process
+/// Compiles programs into a temporary cache folder, and reads them from there as another process
 /// would.
 class Compilation {
  public:
   Compilation(std::string_view compute_capability, const Options& options)
       : capability_(compute_capability), options_(options) {}
 
-  /// Prints the table's lines; gives the number of programs that are not compiled.
+  /// Prints the table's lines; returns the number of programs that could not be compiled.
   int run(const std::map<std::string, KernelProgram>& programs) {
     std::vector<const KernelProgram*> waiting;
     for (const auto& [expression, program] : programs) waiting.push_back(&program);
@@ -179,7 +177,7 @@ class Compilation {
   Slowest compiled_, read_;
 };
 
-/// Compiles for a GPU; gives the number of programs that are not compiled.
+/// Compiles for a GPU; returns the number of programs that could not be compiled.
 int compile_for(std::string_view compute_capability, const Options& options) {
   const auto architecture = target_architecture(compute_capability);
   if (!architecture) {

@@ -117,7 +117,7 @@ class Ours:
     """One of AttnScope's kernels on given tensors."""
 
     def __init__(self, library, kernel, q, k, v, causal, dO=None, **fields):
-        """`fields`: of Problem, instead of these."""
+        """`fields`: further fields of Problem, which replace those set here."""
         self.library = library
         b, h, n, d = q.shape
         mask = {"mask_left": -1, "mask_right": 0 if causal else -1}

@@ -1,5 +1,5 @@
-/// attnscope-cli compile with a cache folder or an NVRTC that is of no use: kernels are compiled
-/// again without a word, or one line says what is missing.
+/// attnscope-cli compile with an unusable cache folder or NVRTC: kernels are compiled again without
+/// a message, or one line says what is missing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
   const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
   for (const char* name : names) scratch_.write(name, "no library");
   refused("NVRTC 13 or 12, which could not be loaded");
-  // A library that has none of its functions stands for an old one
+  // A library without NVRTC's functions, like one that is too old
   for (const char* name : names) fs::remove(scratch_.path() / name);
   fs::copy_file(ATTNSCOPE_FAULT_LIBRARY_FILE, scratch_.path() / names[0]);
   refused("too old: kernels need version 12 or newer");

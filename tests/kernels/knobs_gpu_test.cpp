@@ -1,4 +1,4 @@
-/// Every value of every switch computes what the reference computes, by the tolerance rule.
+/// With every value of every switch, kernels agree with the reference by the tolerance rule.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -52,7 +52,7 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
                                        problem_of(96, {add_window, add_soft_cap})};
   int computed = 0;
   for (const AttentionProblem& problem : problems) {
-    // 16 rows for each of up to eight warps
+    // Each of up to eight warps needs 16 rows
     const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(Tiling{128, 64});
     const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
     if (supports(*kernel, pass, problem, asked, Carry::problem, false, knobs)) continue;

@@ -67,7 +67,7 @@ TEST(NeededPrograms, TakeTheTilingsOfTheGpu) {
   const auto on_ada = needed(backward, RunUse::run, kAda, "8.9");
   EXPECT_THAT(on_ada, Contains(HasSubstr("flash2_backward<Bf16, 128, 32, 64")));
   EXPECT_THAT(on_ada, Not(Contains(HasSubstr("hopper"))));
-  // A requested tiling is the backward pass's alone
+  // A requested tiling is for the backward pass only
   const auto asked = kernel_run("flash2", problem, PassKind::backward, Tiling{32, 32});
   EXPECT_THAT(needed(asked, RunUse::run, kAda, "8.9"),
               AllOf(Contains(HasSubstr("flash2_backward<Bf16, 128, 32, 32")),

@@ -27,8 +27,8 @@ class EchoGpu final : public Gpu {
  public:
   EchoGpu() : Gpu({.name = "Echo"}) {}
 
-  /// Two kernels. One at the seed 13 waits until it is cancelled, each at the seed 17 takes a
-  /// while, and at the seed 19 the compiler refuses the source.
+  /// Two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each takes 250
+  /// ms, and with seed 19 the compiler rejects the source.
   std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse /*use*/,
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;

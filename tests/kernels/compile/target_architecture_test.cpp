@@ -1,5 +1,5 @@
-/// Which code is made for a GPU by a compiler that may be older than it, and which driver runs
-/// that.
+/// Which code a compiler, which may be older than the GPU, generates for it, and which driver runs
+/// that code.
 #include "kernels/compile/target_architecture.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-/// Kernels that several threads load at once: each once, and none waits for another's.
+/// Several threads that load kernels at once: each kernel is loaded once, and no thread waits for
+/// another thread's kernel.
 #include "kernels/host/once_per_key.h"
 
 #include <gtest/gtest.h>
