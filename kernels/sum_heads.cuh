@@ -1,4 +1,4 @@
-/// dK and dV of a KV head as sums over its query heads. The twin of the launch "sum_heads" of
+/// dK and dV of a KV head as sums over its query heads. It follows the launch "sum_heads" of
 /// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Bound by memory.
 #pragma once
 

@@ -1,5 +1,5 @@
-/// Which tiles of the other axis a thread block visits: row tile i the column tiles j, or column
-/// tile j the row tiles i, ascending. The twin of the simulator's TileRange.
+/// The tiles of the other axis that a thread block visits, ascending: the column tiles j of row
+/// tile i, or the row tiles i of column tile j. The counterpart of the simulator's TileRange.
 #pragma once
 
 #include "kernels/forward_parameters.h"

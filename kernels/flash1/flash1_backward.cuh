@@ -1,5 +1,5 @@
 /// FlashAttention-1, backward, on the tensor cores (arXiv 2205.14135, Algorithm 4).
-/// The twin of sim/schedule/flash1_backward.cpp.
+/// It follows the schedule sim/schedule/flash1_backward.cpp.
 ///
 /// Changed from standard: P and dS exist only as tiles on the chip, P recomputed from m and l. A
 /// thread block owns one head. The outer loop takes the column tiles; dKj and dVj never leave the

@@ -1,5 +1,5 @@
 /// FlashAttention-1, forward, on the tensor cores (arXiv 2205.14135, Algorithm 1).
-/// The twin of sim/schedule/flash1_forward.cpp.
+/// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
 /// Changed from standard: S and P exist only as tiles on the chip. A thread block owns one head.
 /// The outer loop takes the column tiles Kj, Vj, each loaded once; the inner loop passes over the

@@ -1,5 +1,5 @@
 /// FlashAttention-1, forward, in fp32 on the CUDA cores (arXiv 2205.14135, Algorithm 1).
-/// The twin of sim/schedule/flash1_forward.cpp.
+/// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
 /// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
 /// tile; Oi goes straight between HBM and registers. The form to read first.

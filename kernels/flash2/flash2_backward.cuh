@@ -1,5 +1,5 @@
 /// FlashAttention-2, backward, on the tensor cores (arXiv 2307.08691, Algorithm 2).
-/// The twin of sim/schedule/flash2_backward.cpp, launch "backward".
+/// It follows the schedule sim/schedule/flash2_backward.cpp, launch "backward".
 ///
 /// A thread block owns column tile j of one head and sweeps the row tiles i that see it, ascending.
 /// dKj and dVj never leave the chip. Every row tile's dQ is a sum over the blocks of all column

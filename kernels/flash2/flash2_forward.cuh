@@ -1,5 +1,5 @@
 /// FlashAttention-2, forward, on the tensor cores (arXiv 2307.08691, Algorithm 1).
-/// The twin of sim/schedule/flash2_forward.cpp.
+/// It follows the schedule sim/schedule/flash2_forward.cpp.
 ///
 /// Changed from flash1: the loops are swapped. A thread block owns row tile i of one head and
 /// sweeps the column tiles j, ascending; O, m and l never leave the chip, and the blocks of one

@@ -1,8 +1,8 @@
-/// Split-KV decoding, the launch "combine": O and LSE of every row from those of its splits. The
-/// twin of the launch of that name in sim/schedule/split_kv.cpp.
+/// Split-KV decoding, the launch "combine": O and LSE of every row from those of its splits. It
+/// follows the launch of that name in sim/schedule/split_kv.cpp.
 ///
-/// A thread block owns a row: a thread takes one split's LSE first, then four columns of O of every
-/// so manieth split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
+/// A thread block owns a row: each thread first takes one split's LSE, then four columns of O of
+/// every n-th split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
 /// launch what a score is to a softmax. With few rows nothing but latency counts: the blocks start
 /// while "partial" still runs, and all parts of a row are on their way at once.
 #pragma once

@@ -1,5 +1,5 @@
 /// Split-KV decoding, the launch "partial": FlashAttention-2's sweep over a part of the keys.
-/// The twin of sim/schedule/split_kv.cpp.
+/// It follows the schedule sim/schedule/split_kv.cpp.
 ///
 /// Changed from flash2: with one query or a few, row tiles alone give few thread blocks. The column
 /// tiles are cut into splits of equal length, and a block owns row tile i and split s of one query

@@ -1,10 +1,10 @@
 /// The softmax of standard attention: P = softmax(mask(S)), row by row, one launch between two
-/// cuBLAS products. The twin of the launch "softmax" in sim/schedule/standard_forward.cpp.
+/// cuBLAS products. It follows the launch "softmax" of sim/schedule/standard_forward.cpp.
 ///
-/// The lowest rung: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel is as good as an
-/// unfused softmax gets: S is read once and P written once, 16 bytes a thread, the row stays in
-/// registers in between. S holds softmax_scale Q K^T already (the product's alpha), so that fp16
-/// scores overflow no earlier than the scaled ones.
+/// The first step of the ladder: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel is as
+/// good as an unfused softmax gets: S is read once and P written once, 16 bytes a thread, the row
+/// stays in registers in between. S holds softmax_scale Q K^T already (the product's alpha), so
+/// that fp16 scores overflow no earlier than the scaled ones.
 ///
 /// All of S is read and all of P is written under a mask too: the product that follows reads the
 /// zeros. With dropout, P and what is left of it are both written: the product reads the latter,

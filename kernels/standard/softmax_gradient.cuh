@@ -1,5 +1,5 @@
 /// The softmax's gradient of standard attention: dS = P * (dP - rowsum(P * dP)), row by row, one
-/// launch between cuBLAS products. The twin of the launch "dS" in
+/// launch between cuBLAS products. It follows the launch "dS" of
 /// sim/schedule/standard_backward.cpp.
 ///
 /// P and dP are whole [B, H, N, N_kv] tensors in HBM: both are read once and dS is written once, in
