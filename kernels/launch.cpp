@@ -1,7 +1,5 @@
 #include "kernels/launch.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -23,35 +21,35 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
                                   DType dtype) {
   const Index element_bytes = size_bytes(dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data_dev);
-  if (address == 0) return invalid_request(fmt::format("{} is a null pointer", name));
+  if (address == 0) return invalid_request("{} is a null pointer", name);
   const bool whole_pieces = d * element_bytes % kAlignmentBytes == 0;
   const Index alignment_bytes = whole_pieces ? kAlignmentBytes : element_bytes;
   if (address % static_cast<std::uintptr_t>(alignment_bytes) != 0) {
-    return invalid_request(fmt::format(
-        "{} is not aligned; its address must be a multiple of {} bytes", name, alignment_bytes));
+    return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
+                           alignment_bytes);
   }
   for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
     if (stride * element_bytes % alignment_bytes == 0) continue;
     return invalid_request(
-        fmt::format("{} has a stride of {} elements; strides must be multiples "
-                    "of {} elements",
-                    name, stride, alignment_bytes / element_bytes));
+        "{} has a stride of {} elements; strides must be multiples "
+        "of {} elements",
+        name, stride, alignment_bytes / element_bytes);
   }
   constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // the limit of cuBLAS
   if (tensor.stride_row > kMaxRowStride) {
-    return invalid_request(fmt::format("{} has rows {} elements apart; at most {} is possible",
-                                       name, tensor.stride_row, kMaxRowStride));
+    return invalid_request("{} has rows {} elements apart; at most {} is possible", name,
+                           tensor.stride_row, kMaxRowStride);
   }
   if (tensor.stride_row >= d) return std::nullopt;
-  return invalid_request(fmt::format("{} has rows {} elements apart; its rows hold {} elements",
-                                     name, tensor.stride_row, d));
+  return invalid_request("{} has rows {} elements apart; its rows hold {} elements", name,
+                         tensor.stride_row, d);
 }
 
 std::optional<Error> check_address(std::string_view name, const void* address,
                                    std::size_t alignment_bytes) {
   if (reinterpret_cast<std::uintptr_t>(address) % alignment_bytes == 0) return std::nullopt;
-  return invalid_request(fmt::format(
-      "{} is not aligned; its address must be a multiple of {} bytes", name, alignment_bytes));
+  return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
+                         alignment_bytes);
 }
 
 std::optional<Error> check_workspace(const KernelInfo& kernel, const void* workspace_dev,
@@ -60,8 +58,8 @@ std::optional<Error> check_workspace(const KernelInfo& kernel, const void* works
     return check_address("the workspace", workspace_dev,
                          needed_bytes == 0 ? 1 : kWorkspaceAlignment);
   }
-  return invalid_request(fmt::format("the workspace has {} bytes; kernel {} needs {}", bytes,
-                                     kernel.name, needed_bytes));
+  return invalid_request("the workspace has {} bytes; kernel {} needs {}", bytes, kernel.name,
+                         needed_bytes);
 }
 
 std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArguments& arguments) {
@@ -71,8 +69,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
   if (auto error = check_tensor("V", arguments.V, problem.d, problem.dtype)) return error;
   if (auto error = check_tensor("O", arguments.O, problem.d, problem.dtype)) return error;
   if (kernel.always_writes_lse && arguments.LSE_dev == nullptr) {
-    return invalid_request(
-        fmt::format("LSE is a null pointer; kernel {} always writes it", kernel.name));
+    return invalid_request("LSE is a null pointer; kernel {} always writes it", kernel.name);
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
@@ -93,10 +90,10 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
   const bool reads_forward_workspace = !kernel.forward_state.empty();
   if (reads_forward_workspace && arguments.forward_workspace_dev == nullptr) {
-    return invalid_request(fmt::format(
+    return invalid_request(
         "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
         "there",
-        kernel.name, kernel.forward_state));
+        kernel.name, kernel.forward_state);
   }
   if (reads_forward_workspace) {
     if (auto error = check_address("the forward pass's workspace", arguments.forward_workspace_dev,
@@ -114,7 +111,7 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
   try {
     return launches();
   } catch (const GpuTooSmall& error) {
-    return unavailable(fmt::format("kernel {}: {}", kernel.name, error.what()));
+    return unavailable("kernel {}: {}", kernel.name, error.what());
   } catch (const NotCompiled& failure) {
     return failure.error;
   } catch (const CudaError& error) {

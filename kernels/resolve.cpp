@@ -54,15 +54,13 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
                            unknown_name_message("kernel", spec.kernel, names));
     }
     if (named->algorithm == spec.algorithm) return named;
-    return invalid_field(ErrorCode::contradiction, "kernel",
-                         fmt::format("kernel {} computes {}; {} is {}", named->name,
-                                     named->algorithm, field_name("algorithm"), spec.algorithm));
+    return invalid_field(ErrorCode::contradiction, "kernel", "kernel {} computes {}; {} is {}",
+                         named->name, named->algorithm, field_name("algorithm"), spec.algorithm);
   }
   const auto found = std::ranges::find(catalog(), spec.algorithm, &KernelInfo::algorithm);
   if (found != catalog().end()) return &*found;
-  return invalid_field(ErrorCode::not_applicable, "algorithm",
-                       fmt::format("{} has no kernel; these have: {}", spec.algorithm,
-                                   fmt::join(kernel_algorithms(), ", ")));
+  return invalid_field(ErrorCode::not_applicable, "algorithm", "{} has no kernel; these have: {}",
+                       spec.algorithm, fmt::join(kernel_algorithms(), ", "));
 }
 
 std::vector<const Knob*> available_knobs(const RunSpec& spec) {
@@ -99,10 +97,9 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   for (const RunField& field : run_fields()) {
     if (field.target != FieldTarget::model || !changes_schedule(field, spec)) continue;
     const std::string value = field.print(spec);
-    Error error = invalid_field(
-        ErrorCode::not_applicable, field.key,
-        fmt::format("{} is {}; kernel {} has no such choice: leave {} at its default",
-                    field_name(field.key), value, kernel.name, field_name(field.key)));
+    Error error = invalid_field(ErrorCode::not_applicable, field.key,
+                                "{} is {}; kernel {} has no such choice: leave {} at its default",
+                                field_name(field.key), value, kernel.name, field_name(field.key));
     error.value = value;
     return error;
   }
@@ -117,9 +114,9 @@ std::optional<Error> check_program(const ResolvedRun& run) {
   if (run.asked.deterministic || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "switches",
-      fmt::format("on a Hopper GPU this backward pass runs a program that has no switch {}; add "
-                  "instructions=mma to run the other program",
-                  run.asked.switches.begin()->first));
+      "on a Hopper GPU this backward pass runs a program that has no switch {}; add "
+      "instructions=mma to run the other program",
+      run.asked.switches.begin()->first);
 }
 
 /// The switches without those that only the other pass has.
@@ -152,9 +149,9 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   if (!kernel) return kernel.error();
   if (spec.pass == PassKind::both) {
     return invalid_field(ErrorCode::not_applicable, "pass",
-                         fmt::format("a kernel runs one pass at a time; {} must be forward or "
-                                     "backward",
-                                     field_name("pass")));
+                         "a kernel runs one pass at a time; {} must be forward or "
+                         "backward",
+                         field_name("pass"));
   }
   ResolvedRun run{.asked = spec, .problem = spec.problem};
   run.asked.kernel = kernel.value()->name;

@@ -19,10 +19,9 @@ std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionPro
   if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
-      fmt::format(
-          "the problem has {}; kernel {} decodes: it takes windows, key lengths, soft-capping and "
-          "ALiBi, no dropout, which belongs to training, and no packed sequences",
-          extras_text(problem), kernel.name));
+      "the problem has {}; kernel {} decodes: it takes windows, key lengths, soft-capping and "
+      "ALiBi, no dropout, which belongs to training, and no packed sequences",
+      extras_text(problem), kernel.name);
 }
 
 /// The first field of a score function, of key lengths, of packed sequences or of a block mask that
@@ -50,13 +49,12 @@ std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProbl
   if (extras.empty()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, field_of_extras(problem, !takes_extras),
-      fmt::format(
-          "the problem has {}; kernel {} takes {}", extras, kernel.name,
-          takes_extras
-              ? "none"
-              : "plain softmax attention over whole sequences; standard, and flash1, flash2 and "
-                "block_sparse2 in fp16 and bf16, take score functions, key lengths and packed "
-                "sequences"));
+      "the problem has {}; kernel {} takes {}", extras, kernel.name,
+      takes_extras
+          ? "none"
+          : "plain softmax attention over whole sequences; standard, and flash1, flash2 and "
+            "block_sparse2 in fp16 and bf16, take score functions, key lengths and packed "
+            "sequences");
 }
 
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
@@ -65,9 +63,9 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
   if (kernel.takes_scores(problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "mask",
-      fmt::format("{} is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, "
-                  "and flash1, flash2, block_sparse2 and split_kv in fp16 and bf16, take any",
-                  field_name("mask"), to_string(problem.mask), kernel.name));
+      "{} is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, "
+      "and flash1, flash2, block_sparse2 and split_kv in fp16 and bf16, take any",
+      field_name("mask"), to_string(problem.mask), kernel.name);
 }
 
 /// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
@@ -88,8 +86,8 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
   if (tiles <= kMostListedTiles) return std::nullopt;
   return invalid_field(
       ErrorCode::too_many, "cu_seqlens_q",
-      fmt::format("the packed sequences have about {} tiles of {}x{}; kernel {} lists at most {}",
-                  tiles, smallest.Br, smallest.Bc, kernel.name, kMostListedTiles));
+      "the packed sequences have about {} tiles of {}x{}; kernel {} lists at most {}", tiles,
+      smallest.Br, smallest.Bc, kernel.name, kMostListedTiles);
 }
 
 /// A block mask decides the tiling.
@@ -102,19 +100,19 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
     if (tiles <= kMostListedTiles) return std::nullopt;
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        fmt::format("{} x {} is {} x {} without a block mask; kernel {} lists at most {} tiles of "
-                    "16x16",
-                    field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv,
-                    kernel.name, kMostListedTiles));
+        "{} x {} is {} x {} without a block mask; kernel {} lists at most {} tiles of "
+        "16x16",
+        field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv, kernel.name,
+        kMostListedTiles);
   }
   if (!tiling) return std::nullopt;
   const Tiling& of_mask = problem.block_mask->tiling();
   if (of_mask == *tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "Br",
-      fmt::format("the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the "
-                  "mask's tiles",
-                  of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
+      "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the "
+      "mask's tiles",
+      of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name);
 }
 
 /// Checks the precision of what is kept in HBM between passes.
@@ -122,15 +120,15 @@ std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry 
   if (carry == Carry::problem) return std::nullopt;
   if (pass == PassKind::backward) {
     return invalid_field(ErrorCode::not_applicable, "carry",
-                         fmt::format("{} is {}; the backward pass of kernel {} takes only problem",
-                                     field_name("carry"), to_string(carry), kernel.name));
+                         "{} is {}; the backward pass of kernel {} takes only problem",
+                         field_name("carry"), to_string(carry), kernel.name);
   }
   if (!kernel.honours_carry) {
     return invalid_field(
         ErrorCode::not_applicable, "carry",
-        fmt::format("{} is {}; kernel {} carries nothing through HBM between passes and takes only "
-                    "problem",
-                    field_name("carry"), to_string(carry), kernel.name));
+        "{} is {}; kernel {} carries nothing through HBM between passes and takes only "
+        "problem",
+        field_name("carry"), to_string(carry), kernel.name);
   }
   return std::nullopt;
 }
@@ -141,11 +139,10 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
   constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
   const Index rows = problem.batch * problem.heads * sequence_length;
   if (rows <= kMaxBlocks) return std::nullopt;
-  return invalid_field(
-      ErrorCode::too_many, "seq_len",
-      fmt::format("{} x {} x {} is {}; kernel {} takes at most {} rows in one launch",
-                  field_name("batch"), field_name("heads"), field_name("seq_len"), rows,
-                  kernel.name, kMaxBlocks));
+  return invalid_field(ErrorCode::too_many, "seq_len",
+                       "{} x {} x {} is {}; kernel {} takes at most {} rows in one launch",
+                       field_name("batch"), field_name("heads"), field_name("seq_len"), rows,
+                       kernel.name, kMaxBlocks);
 }
 
 /// " with softcap 30", if the problem has such a feature.
@@ -164,20 +161,19 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
     if (default_tilings(kernel, pass, problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
-        fmt::format("tiling {}x{} cannot be asked of kernel {}: cuBLAS chooses the tiles of its "
-                    "products; leave {} and {} out",
-                    tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc")));
+        "tiling {}x{} cannot be asked of kernel {}: cuBLAS chooses the tiles of its "
+        "products; leave {} and {} out",
+        tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc"));
   }
   const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes, knobs);
   if (shape.limit.empty()) return std::nullopt;
   const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
-      fmt::format("kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default "
-                  "is {}x{}",
-                  kernel.name, to_string(pass), tiling.Br, tiling.Bc, to_string(problem.dtype),
-                  field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br,
-                  own->Bc));
+      "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default "
+      "is {}x{}",
+      kernel.name, to_string(pass), tiling.Br, tiling.Bc, to_string(problem.dtype),
+      field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br, own->Bc);
 }
 
 /// Checks that the kernel has the pass, and takes the precision and head dimension.
@@ -185,8 +181,8 @@ std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
                                 const AttentionProblem& problem) {
   const bool backward = pass == PassKind::backward;
   if (backward && !kernel.has_backward()) {
-    return invalid_field(ErrorCode::not_applicable, "pass",
-                         fmt::format("kernel {} has no backward pass", kernel.name));
+    return invalid_field(ErrorCode::not_applicable, "pass", "kernel {} has no backward pass",
+                         kernel.name);
   }
   if (!takes_pass(kernel, pass, problem.dtype)) {
     return invalid_field(
@@ -198,10 +194,9 @@ std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
                                kernel.name));
   }
   if (problem.d <= kMaxKernelHeadDim) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, "head_dim",
-      fmt::format("{} is {}; {}kernel {} takes 1 to {}", field_name("head_dim"), problem.d,
-                  backward ? "the backward pass of " : "", kernel.name, kMaxKernelHeadDim));
+  return invalid_field(ErrorCode::not_applicable, "head_dim", "{} is {}; {}kernel {} takes 1 to {}",
+                       field_name("head_dim"), problem.d, backward ? "the backward pass of " : "",
+                       kernel.name, kMaxKernelHeadDim);
 }
 
 std::optional<Error> check_deterministic(const KernelInfo& kernel,
@@ -210,17 +205,17 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
   if (order == DqOrder::any) {
     return invalid_field(
         ErrorCode::not_applicable, "deterministic",
-        fmt::format("the backward pass of kernel {} adds up dQ in an arbitrary order; standard, "
-                    "flash1 and flash2 have a deterministic one",
-                    kernel.name));
+        "the backward pass of kernel {} adds up dQ in an arbitrary order; standard, "
+        "flash1 and flash2 have a deterministic one",
+        kernel.name);
   }
   // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
   if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",
-      fmt::format("a deterministic dQ of kernel {} takes plain softmax attention over whole "
-                  "sequences with mask none, causal or causal:top-left; that of standard takes all",
-                  kernel.name));
+      "a deterministic dQ of kernel {} takes plain softmax attention over whole sequences with "
+      "mask none, causal or causal:top-left; that of standard takes all",
+      kernel.name);
 }
 
 }  // namespace
@@ -260,9 +255,8 @@ std::optional<Error> check_compute_capability(std::string_view gpu_name,
   int major = 0;
   std::from_chars(capability.data(), capability.data() + capability.size(), major);
   if (major >= kLeastComputeMajor) return std::nullopt;
-  return unavailable(
-      fmt::format("{} has compute capability {}; the kernels need a GPU with {}.0 or newer",
-                  gpu_name, capability, kLeastComputeMajor));
+  return unavailable("{} has compute capability {}; the kernels need a GPU with {}.0 or newer",
+                     gpu_name, capability, kLeastComputeMajor);
 }
 
 }  // namespace attnscope::kernels

@@ -141,10 +141,10 @@ Result<std::string> architecture_for(const GivenOptions& given, const GpuDescrip
   if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;
   for (const std::string_view option : {"cubin", "sass"}) {
     if (!given.has(option)) continue;
-    return unavailable(fmt::format(
+    return unavailable(
         "--{} needs machine code, and this NVRTC makes only PTX for compute capability {}; leave "
         "it out, or install a newer CUDA toolkit",
-        option, gpu.compute_capability));
+        option, gpu.compute_capability);
   }
   return architecture;
 }

@@ -107,9 +107,9 @@ Result<std::string> disassemble(const Disassembler& disassembler, const std::str
   if (status == 0 && !text.empty()) return text;
   const std::string log = text_of(errors.name());
   const std::string_view reason = std::string_view(log).substr(0, log.find('\n'));
-  return failed(fmt::format(
+  return failed(
       "{} could not disassemble the kernel: {}", printable(program),
-      reason.empty() ? fmt::format("exit status {}", status) : one_line(std::string(reason))));
+      reason.empty() ? fmt::format("exit status {}", status) : one_line(std::string(reason)));
 }
 
 }  // namespace attnscope::cli

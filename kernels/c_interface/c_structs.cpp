@@ -15,8 +15,8 @@ namespace {
 template <typename Enum>
 std::optional<Error> read_enum(int32_t value, Enum last, const char* name, Enum& to) {
   if (value < 0 || value > static_cast<int32_t>(last)) {
-    return invalid_request(fmt::format("{} is {}; it must lie between 0 and {}", name, value,
-                                       static_cast<int32_t>(last)));
+    return invalid_request("{} is {}; it must lie between 0 and {}", name, value,
+                           static_cast<int32_t>(last));
   }
   to = static_cast<Enum>(value);
   return std::nullopt;
@@ -45,9 +45,9 @@ std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionPr
   for (const Index extent : {tiling.Br, tiling.Bc, Tr, Tc}) {
     if (extent >= 1 && extent <= kMaxSequenceLength) continue;
     return invalid_request(
-        fmt::format("the block mask has {} x {} tiles of {} x {}; each number must lie between 1 "
-                    "and {}",
-                    Tr, Tc, tiling.Br, tiling.Bc, kMaxSequenceLength));
+        "the block mask has {} x {} tiles of {} x {}; each number must lie between 1 "
+        "and {}",
+        Tr, Tc, tiling.Br, tiling.Bc, kMaxSequenceLength);
   }
   std::vector<Index> row_offsets{0};
   std::vector<std::int32_t> columns;
@@ -75,8 +75,8 @@ std::optional<Error> read_extras(const attnscope_problem& known, AttentionProble
   read_array(known.key_lengths, problem.batch, problem.key_lengths);
   const bool packed = known.cu_seqlens_q != nullptr || known.cu_seqlens_k != nullptr;
   if (packed && (known.sequences < 1 || known.sequences > kMaxSequenceLength)) {
-    return invalid_request(fmt::format("sequences is {}; packed sequences must be between 1 and {}",
-                                       known.sequences, kMaxSequenceLength));
+    return invalid_request("sequences is {}; packed sequences must be between 1 and {}",
+                           known.sequences, kMaxSequenceLength);
   }
   read_array(known.cu_seqlens_q, known.sequences + 1, problem.cu_seqlens_q);
   read_array(known.cu_seqlens_k, known.sequences + 1, problem.cu_seqlens_k);
@@ -121,8 +121,7 @@ Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem
     for (const KernelInfo& other : catalog()) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
     }
-    return invalid_request(
-        fmt::format("no kernel is called \"{}\"; there are {}", known.name, names));
+    return invalid_request("no kernel is called \"{}\"; there are {}", known.name, names);
   }
 
   ResolvedRun run{.problem = std::move(what).value(), .tiling = {0, 0}};

@@ -2,8 +2,6 @@
 /// libattnscope_kernels.so.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -27,10 +25,10 @@ inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_
 /// Nothing when the caller's struct has at least the fields of the first library.
 template <typename Struct>
 std::optional<Error> check_output_struct(const Struct* given, const char* name) {
-  if (given == nullptr) return invalid_request(fmt::format("{} is NULL", name));
+  if (given == nullptr) return invalid_request("{} is NULL", name);
   if (given->struct_size >= kFirstBytes<Struct>) return std::nullopt;
-  return invalid_request(fmt::format("{}.struct_size is {}; it must be sizeof the struct, {}", name,
-                                     given->struct_size, sizeof(Struct)));
+  return invalid_request("{}.struct_size is {}; it must be sizeof the struct, {}", name,
+                         given->struct_size, sizeof(Struct));
 }
 
 /// Copies a caller's struct into `known`, which is all zeros: fields that a shorter struct lacks
@@ -46,9 +44,9 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
                                  [](unsigned char byte) { return byte != 0; });
   if (!extra) return std::nullopt;
   return invalid_request(
-      fmt::format("{} uses fields that this library does not know; it has {} "
-                  "bytes of them, {} are known",
-                  name, given->struct_size, sizeof(Struct)));
+      "{} uses fields that this library does not know; it has {} "
+      "bytes of them, {} are known",
+      name, given->struct_size, sizeof(Struct));
 }
 
 /// Fills a caller's struct up to its size, keeping its struct_size; fields that only the caller

@@ -95,8 +95,8 @@ int tenths_of(std::string_view architecture) {
 std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_view architecture) {
   const std::vector<int> known = known_architectures(nvrtc);
   if (std::ranges::find(known, tenths_of(architecture)) != known.end()) return std::nullopt;
-  return unavailable(fmt::format("NVRTC {} does not compile for {}", to_string(version_of(nvrtc)),
-                                 one_line(std::string(architecture))));
+  return unavailable("NVRTC {} does not compile for {}", to_string(version_of(nvrtc)),
+                     one_line(std::string(architecture)));
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
     status = nvrtc.set_flow_callback(compiled.get(), ends_when_cancelled,
                                      const_cast<std::atomic<bool>*>(cancel));
   }
-  if (status != 0) return failed(fmt::format("NVRTC: {}", nvrtc.error_string(status)));
+  if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
 
   const std::vector<std::string> options = compiler_options(program);
   const auto begin = std::chrono::steady_clock::now();
@@ -150,12 +150,12 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   if (cancel != nullptr && cancel->load()) return cancelled();
   const std::string log = compiled.log();
   if (status != 0) {
-    return failed(fmt::format("{} is not compiled for {}: {}", program.expression,
-                              program.architecture, first_error_in(log)));
+    return failed("{} is not compiled for {}: {}", program.expression, program.architecture,
+                  first_error_in(log));
   }
   const char* entry = nullptr;
   status = nvrtc.lowered_name(compiled.get(), program.expression.c_str(), &entry);
-  if (status != 0) return failed(fmt::format("NVRTC: {}", nvrtc.error_string(status)));
+  if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
   return CompiledKernel{.cubin = compiled.text(nvrtc.cubin_size, nvrtc.cubin),
                         .ptx = compiled.text(nvrtc.ptx_size, nvrtc.ptx),
                         .entry = entry,

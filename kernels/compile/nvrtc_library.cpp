@@ -57,9 +57,9 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
   }
   if (library == nullptr) {
     return unavailable(
-        fmt::format("kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
-                    "install the CUDA toolkit, or add the library's folder to LD_LIBRARY_PATH",
-                    reason));
+        "kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
+        "install the CUDA toolkit, or add the library's folder to LD_LIBRARY_PATH",
+        reason);
   }
   NvrtcLibrary nvrtc;
   const bool complete =

@@ -36,8 +36,8 @@ Result<std::string> target_architecture(std::string_view compute_capability,
   constexpr int kFirstWithOwnInstructions = 90;
   const auto gpu = number_of(compute_capability);
   if (!gpu) {
-    return invalid_request(fmt::format("'{}' is not a compute capability; use one such as 9.0",
-                                       one_line(std::string(compute_capability))));
+    return invalid_request("'{}' is not a compute capability; use one such as 9.0",
+                           one_line(std::string(compute_capability)));
   }
   if (std::ranges::find(known, *gpu) != known.end()) {
     return fmt::format("sm_{}{}", *gpu, *gpu >= kFirstWithOwnInstructions ? "a" : "");
@@ -48,9 +48,9 @@ Result<std::string> target_architecture(std::string_view compute_capability,
   }
   if (newest > 0) return fmt::format("{}{}", kPtxPrefix, newest);
   return unavailable(
-      fmt::format("NVRTC {} does not compile for compute capability {}; install a CUDA toolkit "
-                  "that supports this GPU",
-                  to_string(nvrtc), compute_capability));
+      "NVRTC {} does not compile for compute capability {}; install a CUDA toolkit "
+      "that supports this GPU",
+      to_string(nvrtc), compute_capability);
 }
 
 Result<std::string> target_architecture(std::string_view compute_capability) {
@@ -70,11 +70,11 @@ std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& d
   if (runs) return std::nullopt;
   const std::string needed =
       is_ptx(architecture) ? to_string(driver) + " or older" : fmt::format("{}.x", driver.major);
-  return unavailable(fmt::format(
+  return unavailable(
       "NVRTC {} compiles {} that this NVIDIA driver, for CUDA {}, does not run; update the driver, "
       "or install NVRTC {} (libnvrtc.so.{})",
       to_string(nvrtc), is_ptx(architecture) ? "PTX" : "machine code", to_string(driver), needed,
-      driver.major));
+      driver.major);
 }
 
 }  // namespace attnscope::kernels

@@ -56,9 +56,9 @@ Result<CuptiLibrary> open_cupti() {
   }
   if (handle == nullptr) {
     return unavailable(
-        fmt::format("no hardware counters: CUPTI (libcupti.so.{}) is not found; install the CUDA "
-                    "toolkit, or set {} to the folder that holds it",
-                    CUDA_VERSION / 1000, kFolderVariable));
+        "no hardware counters: CUPTI (libcupti.so.{}) is not found; install the CUDA "
+        "toolkit, or set {} to the folder that holds it",
+        CUDA_VERSION / 1000, kFolderVariable);
   }
 
   // Find every function
@@ -95,8 +95,8 @@ Result<CuptiLibrary> open_cupti() {
   ATTNSCOPE_FIND(RangeProfilerCounterDataGetRangeInfo);
 #undef ATTNSCOPE_FIND
   if (missing != nullptr) {
-    return unavailable(fmt::format(
-        "no hardware counters: this CUPTI lacks {}; CUDA 12.6 update 2 or newer has it", missing));
+    return unavailable(
+        "no hardware counters: this CUPTI lacks {}; CUDA 12.6 update 2 or newer has it", missing);
   }
   preload_companions(reinterpret_cast<void*>(cupti.RangeProfilerEnable));
   return cupti;
@@ -133,8 +133,8 @@ Error cupti_error(const CuptiLibrary& cupti, CUptiResult code, const char* funct
   }
   const char* name = nullptr;
   cupti.GetResultString(code, &name);
-  return failed(fmt::format("hardware counters: {} returned {} ({})", function,
-                            name == nullptr ? "an unknown error" : name, static_cast<int>(code)));
+  return failed("hardware counters: {} returned {} ({})", function,
+                name == nullptr ? "an unknown error" : name, static_cast<int>(code));
 }
 
 }  // namespace attnscope::kernels

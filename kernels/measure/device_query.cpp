@@ -29,9 +29,9 @@ std::optional<Error> find_device(int device) {
   if (cudaDriverGetVersion(&driver_version) == cudaSuccess && driver_version < CUDART_VERSION) {
     const int needed = CUDART_VERSION / 1000;
     if (driver_version / 1000 < needed) {
-      return unavailable(fmt::format(
+      return unavailable(
           "the NVIDIA driver supports CUDA {}, this build needs {}.0; update the driver",
-          cuda_version_text(driver_version), needed));
+          cuda_version_text(driver_version), needed);
     }
   }
   int count = 0;
@@ -40,13 +40,12 @@ std::optional<Error> find_device(int device) {
     return unavailable("no GPU: the NVIDIA driver finds none (is CUDA_VISIBLE_DEVICES set?)");
   }
   if (error != cudaSuccess) {
-    return unavailable(fmt::format("the NVIDIA driver does not start: {} ({})",
-                                   cudaGetErrorString(error), cudaGetErrorName(error)));
+    return unavailable("the NVIDIA driver does not start: {} ({})", cudaGetErrorString(error),
+                       cudaGetErrorName(error));
   }
   if (device < 0 || device >= count) {
-    return invalid_request(fmt::format("GPU {} does not exist; there {} (0 to {})", device,
-                                       count == 1 ? "is 1" : fmt::format("are {}", count),
-                                       count - 1));
+    return invalid_request("GPU {} does not exist; there {} (0 to {})", device,
+                           count == 1 ? "is 1" : fmt::format("are {}", count), count - 1);
   }
   return std::nullopt;
 }

@@ -45,16 +45,15 @@ std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t wor
   std::size_t total_bytes = 0;
   ATTNSCOPE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
   if (needed_bytes <= free_bytes) return std::nullopt;
-  return failed(fmt::format("out of memory: needs {} ({} of workspace), {} of {} free",
-                            gigabytes(needed_bytes), gigabytes(workspace_bytes),
-                            gigabytes(free_bytes), gigabytes(total_bytes)));
+  return failed("out of memory: needs {} ({} of workspace), {} of {} free", gigabytes(needed_bytes),
+                gigabytes(workspace_bytes), gigabytes(free_bytes), gigabytes(total_bytes));
 }
 
 Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
                       std::size_t workspace_bytes) {
   if (error.code() != cudaErrorMemoryAllocation) throw error;
-  return failed(fmt::format("out of memory: needs {} ({} of workspace) in one piece each",
-                            gigabytes(needed_bytes), gigabytes(workspace_bytes)));
+  return failed("out of memory: needs {} ({} of workspace) in one piece each",
+                gigabytes(needed_bytes), gigabytes(workspace_bytes));
 }
 
 Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {

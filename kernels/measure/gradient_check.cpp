@@ -1,7 +1,5 @@
 #include "kernels/measure/gradient_check.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -266,9 +264,9 @@ Result<GradientError> error_of(const char* name, const AttentionProblem& problem
                                const AttentionInputs& inputs, const Gathered& gradient,
                                bool& is_within) {
   const ErrorReport report = compare(gradient.kernel, gradient.reference);
-  if (report.has_nan) return failed(fmt::format("the kernel's {} holds NaN", name));
+  if (report.has_nan) return failed("the kernel's {} holds NaN", name);
   if (!std::isfinite(report.max_abs_error)) {
-    return failed(fmt::format("the kernel's {} holds an infinity", name));
+    return failed("the kernel's {} holds an infinity", name);
   }
   const Tolerance tolerance =
       gradient_tolerance(problem, inputs, gradient.yardstick, gradient.reference);

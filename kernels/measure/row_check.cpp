@@ -1,7 +1,5 @@
 #include "kernels/measure/row_check.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -217,7 +215,7 @@ Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<C
   const ErrorReport O_errors = compare(O.kernel, O.reference);
   const ErrorReport LSE_errors = compare(LSE.kernel, LSE.reference);
   if (O_errors.has_nan || LSE_errors.has_nan) {
-    return failed(fmt::format("the kernel's {} holds NaN", O_errors.has_nan ? "O" : "LSE"));
+    return failed("the kernel's {} holds NaN", O_errors.has_nan ? "O" : "LSE");
   }
   if (!std::isfinite(O_errors.max_abs_error) || !std::isfinite(LSE_errors.max_abs_error)) {
     return failed("the kernel's output holds an infinity where the reference has none");

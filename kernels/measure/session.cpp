@@ -1,7 +1,5 @@
 #include "kernels/measure/session.h"
 
-#include <fmt/core.h>
-
 #include <exception>
 
 #include "kernels/host/cuda_check.h"
@@ -45,8 +43,8 @@ std::optional<Error> Session::run(const std::function<std::optional<Error>()>& w
 
 std::optional<Error> Session::guarded(const std::function<std::optional<Error>()>& work) {
   if (lost_) {
-    return failed(fmt::format("the GPU's context was lost ({}); start the program again to use it",
-                              lost_because_));
+    return failed("the GPU's context was lost ({}); start the program again to use it",
+                  lost_because_);
   }
   std::optional<Error> error;
   try {

@@ -1,7 +1,5 @@
 #include "kernels/measure/trace_pass.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "kernels/measure/backward_tensors.h"
@@ -56,8 +54,8 @@ Result<RawTrace> TraceMemory::fetch() const {
   if (trace.blocks.empty()) return failed("the traced launch recorded no thread block");
   for (const TraceBlock& block : trace.blocks) {
     if (block.event_count <= plan_.events_per_block) continue;
-    return failed(fmt::format("a thread block recorded {} steps; there is room for {}",
-                              block.event_count, plan_.events_per_block));
+    return failed("a thread block recorded {} steps; there is room for {}", block.event_count,
+                  plan_.events_per_block);
   }
   return trace;
 }

@@ -27,8 +27,7 @@ std::uint64_t hash_from_json(const JsonObject& object, std::string_view key) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
   const bool is_hash = error == std::errc{} && end == text.data() + text.size() && hash != 0;
   if (is_hash) return hash;
-  throw JsonFieldError(
-      fmt::format("{}: expected 16 hexadecimal digits, not all 0", object.path_of(key)));
+  throw JsonFieldError("{}: expected 16 hexadecimal digits, not all 0", object.path_of(key));
 }
 
 /// Whether the field is the path of a tensor. A row has no paths, but the hash of all tensors.
@@ -130,12 +129,11 @@ const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const T
                                                   std::filesystem::exists(pattern.path, ignored));
   if (has_begun) tiles_left_ = is_too_large ? 0 : tiles_left_ - steps;
   if (is_too_large) {
-    mask = failed(fmt::format(
-        "a block mask that exceeds the limit of {} tiles for all block masks in a recording",
-        kMostTiles));
+    mask =
+        failed("a block mask that exceeds the limit of {} tiles for all block masks in a recording",
+               kMostTiles);
   } else {
-    mask = failed(
-        fmt::format("a block mask that cannot be drawn ({})", words(made.error(), Reader::file)));
+    mask = failed("a block mask that cannot be drawn ({})", words(made.error(), Reader::file));
   }
   return mask;
 }
@@ -143,8 +141,8 @@ const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const T
 Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& row) {
   const auto tiling = spec.tiling();
   if (!tiling) {
-    throw JsonFieldError(fmt::format("{}: the row has no tiling that the mask could be drawn over",
-                                     row.path_of("block_mask")));
+    throw JsonFieldError("{}: the row has no tiling that the mask could be drawn over",
+                         row.path_of("block_mask"));
   }
   const bool is_file = spec.block_mask->kind == BlockPattern::Kind::file;
   const bool has_hash = row.has(kMaskHash);
@@ -152,8 +150,7 @@ Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonOb
   if (is_file && !has_hash) return failed("a block mask file, but without a hash of its contents");
   const Result<SharedBlockMask>& mask = drawn(spec, *tiling);
   if (mask && has_hash && mask.value()->hash() != hash) {
-    return failed(
-        fmt::format("a block mask that differs from the one now in {}", mask.value()->text()));
+    return failed("a block mask that differs from the one now in {}", mask.value()->text());
   }
   return mask;
 }

@@ -80,9 +80,8 @@ namespace {
 std::optional<Error> check_header(const Recording& recording, const Recording& header,
                                   const std::filesystem::path& path) {
   const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {
-    return invalid_request(
-        fmt::format("{} was recorded with {} {}, this is {}; choose another file", path.string(),
-                    what, theirs, ours));
+    return invalid_request("{} was recorded with {} {}, this is {}; choose another file",
+                           path.string(), what, theirs, ours);
   };
   if (recording.device.name != header.device.name) {
     return refuse("the GPU", recording.device.name, header.device.name);
@@ -94,9 +93,9 @@ std::optional<Error> check_header(const Recording& recording, const Recording& h
   if (recording.protocol != header.protocol) {
     const Protocol& protocol = recording.protocol;
     return invalid_request(
-        fmt::format("{} was recorded with another protocol ({} cache, {} repeats after {} "
-                    "warm-ups); choose another file",
-                    path.string(), to_string(protocol.cache), protocol.repeats, protocol.warm_ups));
+        "{} was recorded with another protocol ({} cache, {} repeats after {} "
+        "warm-ups); choose another file",
+        path.string(), to_string(protocol.cache), protocol.repeats, protocol.warm_ups);
   }
   return std::nullopt;
 }

@@ -51,8 +51,8 @@ Counters counters_from_json(const JsonObject& object) {
   for (const auto& item : object.value().items()) {
     const double value = real_number(object, item.key());
     if (!(value >= 0) || std::isinf(value)) {
-      throw JsonFieldError(fmt::format("{}: {} is not a count; it must be at least 0",
-                                       object.path_of(item.key()), value));
+      throw JsonFieldError("{}: {} is not a count; it must be at least 0",
+                           object.path_of(item.key()), value);
     }
     counters[item.key()] = value;
   }
@@ -63,8 +63,7 @@ Counters counters_from_json(const JsonObject& object) {
 double error_from_json(const JsonObject& object, std::string_view key) {
   const double value = real_number(object, key);
   if (!(value < 0)) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is not an error; it must be at least 0", object.path_of(key), value));
+  throw JsonFieldError("{}: {} is not an error; it must be at least 0", object.path_of(key), value);
 }
 
 double error_or(const JsonObject& object, std::string_view key, double fallback) {
@@ -76,8 +75,8 @@ Index count_or(const JsonObject& object, std::string_view key, Index fallback, I
                Index most = std::numeric_limits<Index>::max()) {
   const Index value = object.integer_or(key, fallback);
   if (!object.has(key) || (value >= least && value <= most)) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is out of range; use {} to {}", object.path_of(key), value, least, most));
+  throw JsonFieldError("{}: {} is out of range; use {} to {}", object.path_of(key), value, least,
+                       most);
 }
 
 int int_or(const JsonObject& object, std::string_view key, int fallback, int least = 0) {
@@ -89,15 +88,14 @@ std::optional<double> positive_or_none(const JsonObject& object, std::string_vie
   if (!object.has(key)) return std::nullopt;
   const double value = object.number(key);
   if (value > 0) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is out of range; it must be above 0", object.path_of(key), value));
+  throw JsonFieldError("{}: {} is out of range; it must be above 0", object.path_of(key), value);
 }
 
 double seconds_from_json(const JsonObject& time, std::string_view key) {
   const double value = time.number(key);
   if (value > 0) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is not a time of a pass; it must be above 0", time.path_of(key), value));
+  throw JsonFieldError("{}: {} is not a time of a pass; it must be above 0", time.path_of(key),
+                       value);
 }
 
 void set_if_known(json& object, const char* key, const std::optional<double>& value) {
@@ -154,16 +152,16 @@ Protocol protocol_from_json(const JsonObject& object) {
   const std::string cache = object.string_or("cache", "cold");
   const auto state = parse_name<CacheState>(cache);
   if (!state) {
-    throw JsonFieldError(fmt::format("{}: \"{}\" is not a cache state; use cold or warm",
-                                     object.path_of("cache"), cache));
+    throw JsonFieldError("{}: \"{}\" is not a cache state; use cold or warm",
+                         object.path_of("cache"), cache);
   }
   protocol.cache = *state;
   protocol.counters = object.has("counters") ? object.boolean("counters") : true;
   protocol.checked_rows = int_or(object, "checked_rows", 0);
   protocol.time_budget_s = object.has("time_budget_s") ? object.number("time_budget_s") : 0.0;
   if (!(protocol.time_budget_s >= 0)) {
-    throw JsonFieldError(fmt::format("{}: {} is not a time; it must be at least 0",
-                                     object.path_of("time_budget_s"), protocol.time_budget_s));
+    throw JsonFieldError("{}: {} is not a time; it must be at least 0",
+                         object.path_of("time_budget_s"), protocol.time_budget_s);
   }
   return protocol;
 }
@@ -246,8 +244,7 @@ Measurement measurement_from_json(const JsonObject& row) {
                       seconds_from_json(time, "max_s"), int_or(time, "n", 1, 1)};
   if (!(measurement.time.min_s <= measurement.time.median_s &&
         measurement.time.median_s <= measurement.time.max_s)) {
-    throw JsonFieldError(
-        fmt::format("{}: min_s, median_s and max_s are not in ascending order", time.path()));
+    throw JsonFieldError("{}: min_s, median_s and max_s are not in ascending order", time.path());
   }
   if (row.has("counters")) measurement.counters = counters_from_json(row.object("counters"));
   if (row.has("launches")) {

@@ -1,7 +1,6 @@
 #include "kernels/standard/cublas_library.h"
 
 #include <dlfcn.h>
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -23,12 +22,12 @@ Result<std::shared_ptr<CublasHandle>> make_handle(const CublasLibrary& cublas, v
   cublasHandle_t made = nullptr;
   cublasStatus_t status = cublas.create(&made);
   if (status != CUBLAS_STATUS_SUCCESS) {
-    return unavailable(fmt::format("cuBLAS does not start: {}", cublas.status_string(status)));
+    return unavailable("cuBLAS does not start: {}", cublas.status_string(status));
   }
   auto handle = std::make_shared<CublasHandle>(cublas, made);
   status = cublas.set_stream(made, static_cast<cudaStream_t>(stream));
   if (status != CUBLAS_STATUS_SUCCESS) {
-    return failed(fmt::format("cublasSetStream failed: {}", cublas.status_string(status)));
+    return failed("cublasSetStream failed: {}", cublas.status_string(status));
   }
   return handle;
 }
@@ -47,9 +46,9 @@ Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
   }
   if (library == nullptr) {
     return unavailable(
-        fmt::format("kernel standard needs cuBLAS 13 or 12, which could not be "
-                    "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
-                    reason));
+        "kernel standard needs cuBLAS 13 or 12, which could not be "
+        "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
+        reason);
   }
 
   CublasLibrary cublas;

@@ -1,7 +1,5 @@
 #include "kernels/standard/head_products.h"
 
-#include <fmt/core.h>
-
 #include <cstddef>
 
 #include "kernels/standard/batched_product.h"
@@ -52,8 +50,7 @@ std::optional<Error> multiply(CublasHandle& cublas, DType dtype, const Operand& 
       const_cast<std::byte*>(address(result)), type, static_cast<int>(result.stride_row),
       result.stride_product, static_cast<int>(count), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   if (status == CUBLAS_STATUS_SUCCESS) return std::nullopt;
-  return failed(
-      fmt::format("cuBLAS failed in a matrix product: {}", cublas.library.status_string(status)));
+  return failed("cuBLAS failed in a matrix product: {}", cublas.library.status_string(status));
 }
 
 Operand query_operand(const TensorView& tensor, const ProductBatch& batch,

@@ -1,7 +1,5 @@
 #include "kernels/trace/kernel_trace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -98,7 +96,7 @@ std::vector<TracedStep> steps_of(const TraceBlock& block, std::span<const TraceE
 std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& records,
                                  std::size_t index) {
   const auto refuse = [&](const char* what) {
-    return failed(fmt::format("the trace's thread block {} {}", index, what));
+    return failed("the trace's thread block {} {}", index, what);
   };
   if (block.event_count > records.events_per_block) return refuse("has more steps than room");
   if (block.end_cycles < block.begin_cycles || block.end_ns < block.begin_ns) {

@@ -53,7 +53,7 @@ float value_of(const json& value, std::string_view where) {
   if (value.is_null()) return NAN;
   if (value == "-inf") return -INFINITY;
   if (value.is_number()) return value.get<float>();
-  throw JsonFieldError(fmt::format("{}: {} is not a number", where, printable(json_dump(value))));
+  throw JsonFieldError("{}: {} is not a number", where, printable(json_dump(value)));
 }
 
 /// Lists of m, l and alpha.
@@ -100,8 +100,8 @@ json header_json(const KernelTrace& trace) {
 Index index_at(const json& list, std::size_t n, Index end, std::string_view where) {
   const json& value = list.at(n);
   if (value.is_number_integer() && value >= 0 && value < end) return value.get<Index>();
-  throw JsonFieldError(fmt::format("{}: {} is not a whole number from 0 to {}", where,
-                                   printable(json_dump(value)), end - 1));
+  throw JsonFieldError("{}: {} is not a whole number from 0 to {}", where,
+                       printable(json_dump(value)), end - 1);
 }
 
 TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
@@ -117,10 +117,10 @@ TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
                     .end_ps = index_at(value, 5, kEndPs, where),
                     .steps = {}};
   if (block.end_ps < block.begin_ps) {
-    throw JsonFieldError(fmt::format("{}: the block ends before it begins", where));
+    throw JsonFieldError("{}: the block ends before it begins", where);
   }
   if (!numbers.is_array() || numbers.size() % kStepNumbers != 0) {
-    throw JsonFieldError(fmt::format("{}: its steps are cut off", where));
+    throw JsonFieldError("{}: its steps are cut off", where);
   }
   Index begin_ps = block.begin_ps;
   for (std::size_t n = 0; n < numbers.size(); n += kStepNumbers) {
@@ -138,7 +138,7 @@ TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
 std::vector<kernels::TraceRow> states_from(const json& m, const json& l, const json& alpha,
                                            std::string_view where) {
   if (!m.is_array() || l.size() != m.size() || alpha.size() != m.size()) {
-    throw JsonFieldError(fmt::format("{}: m, l and alpha are no lists of one length", where));
+    throw JsonFieldError("{}: m, l and alpha are no lists of one length", where);
   }
   std::vector<kernels::TraceRow> states;
   states.reserve(m.size());
@@ -151,7 +151,7 @@ std::vector<kernels::TraceRow> states_from(const json& m, const json& l, const j
 
 TracedRow row_from(const json& value, const AttentionProblem& problem, std::string_view where) {
   if (value.size() != kRowFields && value.size() != kRowFields + 1) {
-    throw JsonFieldError(fmt::format("{}: a row has six fields, or seven with parts", where));
+    throw JsonFieldError("{}: a row has six fields, or seven with parts", where);
   }
   TracedRow row{.batch = index_at(value, 0, problem.batch, where),
                 .head = index_at(value, 1, problem.heads, where),
@@ -161,7 +161,7 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   for (const json& part : value.at(kRowFields)) {
     row.parts.push_back(states_from(part.at(0), part.at(1), part.at(2), where));
     if (row.parts.back().size() != row.states.size()) {
-      throw JsonFieldError(fmt::format("{}: a part has not as many tiles as the row", where));
+      throw JsonFieldError("{}: a part has not as many tiles as the row", where);
     }
   }
   return row;
@@ -170,8 +170,7 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
 double positive(const JsonObject& object, std::string_view key) {
   const double value = object.number(key);
   if (value > 0) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is out of range; it must be above 0", object.path_of(key), value));
+  throw JsonFieldError("{}: {} is out of range; it must be above 0", object.path_of(key), value);
 }
 
 /// Maps the file's number of each step to this program's, which may have more steps.
@@ -184,8 +183,8 @@ std::vector<int> step_numbers(const JsonObject& object) {
       ++step;
     }
     if (step == kernels::kTraceStepCount) {
-      throw JsonFieldError(fmt::format("{}: \"{}\" is not a step", object.path_of("steps"),
-                                       printable(json_dump(name))));
+      throw JsonFieldError("{}: \"{}\" is not a step", object.path_of("steps"),
+                           printable(json_dump(name)));
     }
     numbers.push_back(step);
   }
@@ -207,8 +206,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   trace.header = recording_from_json(header, name);
   trace.run = kernel_run_from_json(object);
   if (trace.run.asked.block_mask) {
-    throw JsonFieldError(
-        fmt::format("{}: a trace has no block mask", object.path_of("block_mask")));
+    throw JsonFieldError("{}: a trace has no block mask", object.path_of("block_mask"));
   }
   trace.unidentified = unidentified_part(document, kTraceMembers);
   trace.launch = object.string("launch");
@@ -217,8 +215,8 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   trace.sm_clock_mhz = positive(object, "sm_clock_mhz");
   if (object.has("timer_step_ns")) trace.timer_step_ns = object.integer("timer_step_ns");
   if (trace.timer_step_ns && *trace.timer_step_ns < 0) {
-    throw JsonFieldError(fmt::format("{}: {} is out of range; it must be at least 0",
-                                     object.path_of("timer_step_ns"), *trace.timer_step_ns));
+    throw JsonFieldError("{}: {} is out of range; it must be at least 0",
+                         object.path_of("timer_step_ns"), *trace.timer_step_ns);
   }
   const std::vector<int> steps = step_numbers(object);
   const auto place = [&](const char* key, const auto& read) {
@@ -242,8 +240,7 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
   } catch (const JsonFieldError& error) {
     return invalid_request(error.what());
   } catch (const json::exception&) {
-    return invalid_request(
-        fmt::format("{}: blocks and rows are not lists as this program writes them", name));
+    return invalid_request("{}: blocks and rows are not lists as this program writes them", name);
   }
 }
 

@@ -1,7 +1,5 @@
 #include "kernels/trace/trace_plan.h"
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "kernels/resolve.h"
@@ -53,11 +51,10 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index share
   const KernelPass& pass = kernel.pass(run.pass());
   const AttentionProblem& problem = run.problem;
   if (pass.launch.empty()) {
-    return invalid_field(
-        ErrorCode::not_applicable, "algorithm",
-        fmt::format("kernel {} has no trace: its products are cuBLAS's; flash1, flash2, "
-                    "block_sparse2 and split_kv have one",
-                    kernel.name));
+    return invalid_field(ErrorCode::not_applicable, "algorithm",
+                         "kernel {} has no trace: its products are cuBLAS's; flash1, flash2, "
+                         "block_sparse2 and split_kv have one",
+                         kernel.name);
   }
   const Tiling chosen = tiling_on_gpu(run, shared_bytes_per_block);
 
@@ -81,10 +78,9 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index share
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        fmt::format(
-            "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
-            "heads, a shorter sequence or fewer rows",
-            plan.bytes() >> 20, kMaxTraceBytes >> 20));
+        "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
+        "heads, a shorter sequence or fewer rows",
+        plan.bytes() >> 20, kMaxTraceBytes >> 20);
   }
   return plan;
 }
