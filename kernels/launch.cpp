@@ -31,9 +31,8 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
   for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
     if (stride * element_bytes % alignment_bytes == 0) continue;
     return invalid_request(
-        "{} has a stride of {} elements; strides must be multiples "
-        "of {} elements",
-        name, stride, alignment_bytes / element_bytes);
+        "{} has a stride of {} elements; strides must be multiples of {} elements", name, stride,
+        alignment_bytes / element_bytes);
   }
   constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // the limit of cuBLAS
   if (tensor.stride_row > kMaxRowStride) {

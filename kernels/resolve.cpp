@@ -149,8 +149,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   if (!kernel) return kernel.error();
   if (spec.pass == PassKind::both) {
     return invalid_field(ErrorCode::not_applicable, "pass",
-                         "a kernel runs one pass at a time; {} must be forward or "
-                         "backward",
+                         "a kernel runs one pass at a time; {} must be forward or backward",
                          field_name("pass"));
   }
   ResolvedRun run{.asked = spec, .problem = spec.problem};

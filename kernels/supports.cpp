@@ -100,8 +100,7 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
     if (tiles <= kMostListedTiles) return std::nullopt;
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        "{} x {} is {} x {} without a block mask; kernel {} lists at most {} tiles of "
-        "16x16",
+        "{} x {} is {} x {} without a block mask; kernel {} lists at most {} tiles of 16x16",
         field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv, kernel.name,
         kMostListedTiles);
   }
@@ -110,8 +109,7 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
   if (of_mask == *tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "Br",
-      "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the "
-      "mask's tiles",
+      "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
       of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name);
 }
 
@@ -126,8 +124,7 @@ std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry 
   if (!kernel.honours_carry) {
     return invalid_field(
         ErrorCode::not_applicable, "carry",
-        "{} is {}; kernel {} carries nothing through HBM between passes and takes only "
-        "problem",
+        "{} is {}; kernel {} carries nothing through HBM between passes and takes only problem",
         field_name("carry"), to_string(carry), kernel.name);
   }
   return std::nullopt;
@@ -170,8 +167,7 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
   const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
-      "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default "
-      "is {}x{}",
+      "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default is {}x{}",
       kernel.name, to_string(pass), tiling.Br, tiling.Bc, to_string(problem.dtype),
       field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br, own->Bc);
 }

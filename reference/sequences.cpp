@@ -145,8 +145,7 @@ std::optional<Error> validate_packing(const AttentionProblem& problem) {
   if (problem.batch != 1) {
     return invalid_field(
         ErrorCode::contradiction, "batch",
-        "{} is {} with packed sequences; it must be 1, as they are packed into one "
-        "entry",
+        "{} is {} with packed sequences; it must be 1, as they are packed into one entry",
         field_name("batch"), problem.batch);
   }
   if (problem.has_key_lengths()) {

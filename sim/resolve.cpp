@@ -83,8 +83,7 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (M.tiling() == run.tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "block_mask",
-      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be "
-      "the same",
+      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be the same",
       M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 

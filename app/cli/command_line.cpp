@@ -72,10 +72,8 @@ Error unexpected(const CommandSpec& command, std::span<const CommandSpec> comman
   for (const CommandSpec& other : commands) {
     const auto is_named = [&](const OptionSpec& option) { return option.name == name; };
     if (std::any_of(other.options.begin(), other.options.end(), is_named)) {
-      return invalid_request(
-          "--{} is an option of {}, not of {}; see attnscope-cli {} "
-          "--help",
-          name, other.name, command.name, command.name);
+      return invalid_request("--{} is an option of {}, not of {}; see attnscope-cli {} --help",
+                             name, other.name, command.name, command.name);
     }
   }
   std::vector<std::string> known;
@@ -139,10 +137,8 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     }
     for (const std::string& value : values) {
       if (!is_option_of(command, value)) continue;
-      return invalid_request(
-          "--{} needs a value, and {} is an option; see "
-          "attnscope-cli {} --help",
-          spec.name, value, command.name);
+      return invalid_request("--{} needs a value, and {} is an option; see attnscope-cli {} --help",
+                             spec.name, value, command.name);
     }
     given.add(spec.name, values);
   }

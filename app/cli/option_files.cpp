@@ -145,9 +145,8 @@ std::optional<Error> check_masks_stay(const GivenOptions& given,
       const bool is_file = mask && mask->kind == BlockPattern::Kind::file;
       if (!is_file || identity_of(mask->path) != identity) continue;
       return invalid_request(
-          "--{} would replace '{}', which a row of the recording reads; give another "
-          "file",
-          option, printable(*output));
+          "--{} would replace '{}', which a row of the recording reads; give another file", option,
+          printable(*output));
     }
   }
   return std::nullopt;

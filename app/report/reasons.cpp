@@ -102,8 +102,7 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
       model.run.problem.N <= model.run.tiling.Br && model.run.problem.N_kv <= model.run.tiling.Bc;
   if (one_tile && *line.gap_percent > 0) {
     return fmt::format(
-        "the operands fit one tile, so no panel is read twice: {} are the library's "
-        "own reads",
+        "the operands fit one tile, so no panel is read twice: {} are the library's own reads",
         bytes_text(*line.recorded - *line.modelled));
   }
   std::string reason = what;
@@ -244,8 +243,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   }
   if (difference <= l2_bytes) {
     return fmt::format(
-        "{} more than the pass stores: lines of earlier work or of the profiler "
-        "left L2 meanwhile",
+        "{} more than the pass stores: lines of earlier work or of the profiler left L2 meanwhile",
         bytes_text(difference));
   }
   return "lines left L2 before they were full, or other work wrote as well";

@@ -45,9 +45,8 @@ std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionPr
   for (const Index extent : {tiling.Br, tiling.Bc, Tr, Tc}) {
     if (extent >= 1 && extent <= kMaxSequenceLength) continue;
     return invalid_request(
-        "the block mask has {} x {} tiles of {} x {}; each number must lie between 1 "
-        "and {}",
-        Tr, Tc, tiling.Br, tiling.Bc, kMaxSequenceLength);
+        "the block mask has {} x {} tiles of {} x {}; each number must lie between 1 and {}", Tr,
+        Tc, tiling.Br, tiling.Bc, kMaxSequenceLength);
   }
   std::vector<Index> row_offsets{0};
   std::vector<std::int32_t> columns;

@@ -44,9 +44,8 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
                                  [](unsigned char byte) { return byte != 0; });
   if (!extra) return std::nullopt;
   return invalid_request(
-      "{} uses fields that this library does not know; it has {} "
-      "bytes of them, {} are known",
-      name, given->struct_size, sizeof(Struct));
+      "{} uses fields that this library does not know; it has {} bytes of them, {} are known", name,
+      given->struct_size, sizeof(Struct));
 }
 
 /// Fills a caller's struct up to its size, keeping its struct_size; fields that only the caller

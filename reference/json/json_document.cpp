@@ -217,8 +217,7 @@ std::string bytes_of(std::string_view utf8_text) {
 std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes) {
   if (size_bytes <= kMaxFileBytes) return std::nullopt;
   return failed(
-      "cannot write {}: it would have {} bytes, and at most {} are read; "
-      "choose another file",
+      "cannot write {}: it would have {} bytes, and at most {} are read; choose another file",
       path.string(), size_bytes, kMaxFileBytes);
 }
 

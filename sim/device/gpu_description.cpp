@@ -114,8 +114,7 @@ GpuDescription read_description(const JsonObject& root) {
 
   if (gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block > gpu.shared_bytes_per_sm) {
     throw JsonFieldError(
-        "{}: shared_bytes_per_block and reserved_shared_bytes_per_block exceed "
-        "shared_bytes_per_sm",
+        "{}: shared_bytes_per_block and reserved_shared_bytes_per_block exceed shared_bytes_per_sm",
         root.path());
   }
   return gpu;
