@@ -188,8 +188,8 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   }
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
-    if (field.scope.has(*algorithm) || field.key == "pass")
-      continue;  // a pass that the algorithm lacks is rejected
+    // A pass that the algorithm lacks is rejected, not replaced
+    if (field.scope.has(*algorithm) || field.key == "pass") continue;
     field.parse(field.print(RunSpec{}), after);
   }
   return after;

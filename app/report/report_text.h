@@ -1,5 +1,5 @@
-/// Text of reports: numbers with their units, four digits each; aligned columns; what problems,
-/// runs and launches are called.
+/// Text of reports: numbers of four digits with their units; aligned columns; the names of
+/// problems, runs and launches.
 #pragma once
 
 #include <string>
@@ -37,8 +37,7 @@ std::string run_words(const ResolvedRun& run);
 /// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
 std::string run_title(const ResolvedRun& run);
 
-/// States whose choice it is that the run rounds O (dQ) between passes over j; empty if it does
-/// not.
+/// If the run rounds O (dQ) between passes over j, a note that says why; else empty.
 std::string_view rounding_note(const ResolvedRun& run);
 
 // The names of launches for readers. Files, JSON and profiler ranges keep the internal name.
