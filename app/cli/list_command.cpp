@@ -180,7 +180,7 @@ Result<Answer> answer_list(const GivenOptions& given) {
   for (const Listing& listing : listings()) names.push_back(listing.name);
   const auto wanted = given.text(kOperand);
   if (!wanted) {
-    return invalid_request("list needs to know what; known: {}", fmt::join(names, ", "));
+    return invalid_request("list needs the name of a list; known: {}", fmt::join(names, ", "));
   }
   const auto listing = std::ranges::find(listings(), *wanted, &Listing::name);
   if (listing == listings().end()) {

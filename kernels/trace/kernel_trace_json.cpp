@@ -138,7 +138,7 @@ TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
 std::vector<kernels::TraceRow> states_from(const json& m, const json& l, const json& alpha,
                                            std::string_view where) {
   if (!m.is_array() || l.size() != m.size() || alpha.size() != m.size()) {
-    throw JsonFieldError("{}: m, l and alpha are no lists of one length", where);
+    throw JsonFieldError("{}: m, l and alpha must be lists of the same length", where);
   }
   std::vector<kernels::TraceRow> states;
   states.reserve(m.size());
@@ -161,7 +161,7 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   for (const json& part : value.at(kRowFields)) {
     row.parts.push_back(states_from(part.at(0), part.at(1), part.at(2), where));
     if (row.parts.back().size() != row.states.size()) {
-      throw JsonFieldError("{}: a part has not as many tiles as the row", where);
+      throw JsonFieldError("{}: a part must have as many tiles as the row", where);
     }
   }
   return row;

@@ -181,7 +181,7 @@ TEST(KernelTrace, ItsFileGivesTheWarpsBack) {
   cut.rows[0].parts[1].pop_back();
   const auto refused = parse_kernel_trace(kernel_trace_text(cut), "x.json");
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: a part has not as many tiles"));
+  EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: a part must have as many tiles"));
 }
 
 TEST(KernelTrace, ContradictingRecordsAreRefused) {
