@@ -81,16 +81,4 @@ inline constexpr bool kIsSame = false;
 template <typename A>
 inline constexpr bool kIsSame<A, A> = true;
 
-/// A or B.
-template <bool kFirst, typename A, typename B>
-struct Selected {
-  using Type = A;
-};
-template <typename A, typename B>
-struct Selected<false, A, B> {
-  using Type = B;
-};
-template <bool kFirst, typename A, typename B>
-using Select = typename Selected<kFirst, A, B>::Type;
-
 }  // namespace attnscope::kernels::device
