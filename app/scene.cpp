@@ -256,7 +256,7 @@ struct OwnTensor {
   std::string_view field;  ///< of the run: its file
   bool of_keys = false;
 };
-constexpr OwnTensor kTensors[] = {{"q"}, {"k", true}, {"v", true}, {"do"}};
+constexpr OwnTensor kOwnTensors[] = {{"q"}, {"k", true}, {"v", true}, {"do"}};
 
 Error wrong_file(const OwnTensor& tensor, std::string message) {
   return invalid_field(ErrorCode::contradiction, tensor.field, std::move(message));
@@ -281,7 +281,7 @@ Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
   RunSpec& choice = base.view.choice;
   choice.files = files;
   choice = from_folder(std::move(choice), std::filesystem::current_path());
-  for (const OwnTensor& tensor : kTensors) {
+  for (const OwnTensor& tensor : kOwnTensors) {
     ATTNSCOPE_TRY(const auto shape, shape_of(choice, tensor));
     if (shape || tensor.field == "do") continue;
     return invalid_request("{} is missing; a scene of your own needs {}, {} and {}",
@@ -310,7 +310,7 @@ RunSpec with_sizes_of_files(const RunSpec& choice) {
 
 std::optional<Error> check_files(const RunSpec& choice) {
   const AttentionProblem& p = choice.problem;
-  for (const OwnTensor& tensor : kTensors) {
+  for (const OwnTensor& tensor : kOwnTensors) {
     ATTNSCOPE_TRY(const auto shape, shape_of(choice, tensor));
     const std::vector<Index> wanted = {p.batch, tensor.of_keys ? p.kv_heads : p.heads,
                                        tensor.of_keys ? p.N_kv : p.N, p.d};

@@ -135,9 +135,10 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
                        score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps})});
 }
 
-bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling) {
-  return problem.dtype != DType::fp32 && problem.d == kHopperHeadDim && tiling == kHopperTiling &&
-         !score_features(problem).any();
+bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
+                         const Knobs& knobs) {
+  return knobs == Knobs{} && problem.dtype != DType::fp32 && problem.d == kHopperHeadDim &&
+         tiling == kHopperTiling && !score_features(problem).any();
 }
 
 }  // namespace attnscope::kernels

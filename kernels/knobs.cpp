@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/catalog.h"
+#include "reference/check.h"
 #include "reference/message_text.h"
 
 namespace attnscope::kernels {
@@ -109,7 +110,10 @@ Knobs knobs_of(const std::map<std::string, std::string>& switches) {
   Knobs knobs;
   for (const Knob* const knob : kKnobs) {
     const auto given = switches.find(std::string(knob->name));
-    if (given != switches.end()) knobs.*knob->member = value_of(*knob, given->second)->value;
+    if (given == switches.end()) continue;
+    const KnobValue* const value = value_of(*knob, given->second);
+    ATTNSCOPE_CHECK(value != nullptr, ==, true);
+    knobs.*knob->member = value->value;
   }
   return knobs;
 }

@@ -111,7 +111,9 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked.switches);
   if (run.pass() == PassKind::forward || knobs == Knobs{} || knobs.hopper == 0) return std::nullopt;
-  if (run.asked.deterministic || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
+  const bool other_dq =
+      run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
+  if (other_dq || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "switches",
       "on a Hopper GPU this backward pass runs a program that has no switch {}; add "

@@ -1,5 +1,7 @@
 #include "kernels/run_programs.h"
 
+#include <algorithm>
+
 #include "kernels/resolve.h"
 #include "kernels/sum_heads.h"
 
@@ -21,6 +23,12 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
                         .traced = traced,
                         .knobs = knobs_of(run.asked.switches)};
   return kernel.programs(run, target, kind);
+}
+
+std::string_view instructions_of(std::span<const LaunchProgram> programs) {
+  const auto multiplies = std::ranges::find_if(
+      programs, [](const LaunchProgram& launch) { return !launch.block.instructions.empty(); });
+  return multiplies == programs.end() ? "cuBLAS" : multiplies->block.instructions;
 }
 
 }  // namespace attnscope::kernels

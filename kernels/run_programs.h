@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compile/block_program.h"
@@ -32,5 +34,9 @@ std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced = false);
+
+/// The instructions of the programs' matrix products: "mma.sync", or "cuBLAS" where no program has
+/// any.
+std::string_view instructions_of(std::span<const LaunchProgram> programs);
 
 }  // namespace attnscope::kernels

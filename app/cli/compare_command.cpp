@@ -69,7 +69,7 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
       rows.back().update(line_json(line));
       if (!comparison.stands_alone.empty()) rows.back()["no_gap"] = comparison.stands_alone;
     }
-    text += fmt::format("{}\n{}\n", run_title(comparison.run.run),
+    text += fmt::format("{}\n{}\n", run_title(comparison.run),
                         comparison_table(comparison, "recorded"));
   }
   const ordered_json document = {{"schema", "attnscope.comparison/1"},

@@ -57,6 +57,7 @@ ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
   const kernels::KernelResources& used = kernel.resources;
   ordered_json row = {{"launch", launch.name},
                       {"expression", launch.block.program.expression},
+                      {"instructions", launch.block.instructions},
                       {"threads", launch.block.threads},
                       {"shared_bytes", launch.block.shared_bytes + used.static_shared_bytes}};
   if (!kernel.cubin.empty()) {
@@ -79,9 +80,12 @@ std::string launch_text(const ordered_json& launch) {
   const auto number = [&](const char* key) {
     return fmt::format("{}", launch[key].get<std::int64_t>());
   };
-  Lines lines = {{"launch", launch["launch"]},
-                 {"threads of a block", number("threads")},
-                 {"shared memory of a block", number("shared_bytes") + " bytes"}};
+  Lines lines = {{"launch", launch["launch"]}};
+  if (launch["instructions"] != "") {
+    lines.push_back({"matrix products", launch["instructions"]});
+  }
+  lines.insert(lines.end(), {{"threads of a block", number("threads")},
+                             {"shared memory of a block", number("shared_bytes") + " bytes"}});
   if (launch.contains("registers")) {
     const bool fits = launch["resident_blocks"] != 0;
     lines.push_back({"registers of a thread", number("registers")});

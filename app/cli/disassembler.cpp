@@ -52,7 +52,7 @@ std::optional<fs::path> find_program(std::string_view name) {
 
 /// Runs the program, without a shell, with its output and errors in these files. Returns its exit
 /// status, or -1 if it does not start or a signal ends it.
-int run_program(const std::vector<std::string>& words, int output, int errors) {
+int run_and_wait(const std::vector<std::string>& words, int output, int errors) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -101,8 +101,8 @@ Result<std::string> disassemble(const Disassembler& disassembler, const std::str
     return cannot_write(code.name(), reason);
   }
   const std::string program = disassembler.program.string();
-  const int status = run_program({program, disassembler.option, code.name().string()},
-                                 output.descriptor(), errors.descriptor());
+  const int status = run_and_wait({program, disassembler.option, code.name().string()},
+                                  output.descriptor(), errors.descriptor());
   std::string text = text_of(output.name());
   if (status == 0 && !text.empty()) return text;
   const std::string log = text_of(errors.name());

@@ -164,7 +164,7 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
     lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
   }
   const std::string text =
-      fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row.run),
+      fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
                   one_line(recording.device.name), one_line(recording.device.driver),
                   to_string(recording.protocol.cache), table_text(lines));
   const auto note = rounding_note(row.run);

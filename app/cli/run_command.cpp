@@ -15,6 +15,7 @@
 #include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
+#include "kernels/run_programs.h"
 #include "reference/message_text.h"
 #include "reference/naive_attention.h"
 #include "reference/tolerance.h"
@@ -131,11 +132,18 @@ ordered_json accuracy_document(const PassOutcome& outcome) {
   return accuracy;
 }
 
+/// The instructions of the kernel's matrix products on this GPU.
+std::string instructions_of(const ResolvedRun& run, const DeviceInfo& device) {
+  const kernels::ProgramTarget target{device.compute_capability, kernels::kMostSharedBytes};
+  return std::string(kernels::instructions_of(kernels::programs_of(run, target)));
+}
+
 ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
                           const Result<SimulationReport>& bound) {
   ordered_json document = {{"schema", "attnscope.run/1"}};
   document.update(run_identity(outcome.run));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
+  document["instructions"] = instructions_of(outcome.run, device);
   document["time"] = {{"measured_s", outcome.time_s}};
   if (bound) document["time"].update(time_bound_json(bound.value()));
   document["accuracy"] = accuracy_document(outcome);
@@ -153,10 +161,10 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   const std::string bound_text = bound
                                      ? seconds_text(bound.value().bound_s)
                                      : "unavailable: " + words(bound.error(), Reader::command_line);
-  const std::string text =
-      fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
-                  run_title(outcome.run), one_line(device.name), to_string(outcome.run.pass()),
-                  seconds_text(outcome.time_s), bound_text, table_text(lines));
+  const std::string text = fmt::format(
+      "{}, {}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
+      run_title(outcome.run), instructions_of(outcome.run, device), one_line(device.name),
+      to_string(outcome.run.pass()), seconds_text(outcome.time_s), bound_text, table_text(lines));
   const auto note = rounding_note(outcome.run);
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }

@@ -51,7 +51,7 @@ std::string format_bytes(double bytes, bool unit) {
 }
 
 std::string format_value(double value) {
-  if (std::isnan(value)) return "poisoned";
+  if (std::isnan(value)) return "undefined";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0.0) return "0";
   const double size = std::abs(value);

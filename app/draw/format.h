@@ -20,7 +20,7 @@ std::string format_bytes(std::integral auto bytes, bool unit = true) {
 }
 
 /// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
-/// "poisoned".
+/// "undefined".
 std::string format_value(double value);
 
 /// An error: two digits, "1.1e-16"; 0 is "0".

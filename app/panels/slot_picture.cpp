@@ -16,7 +16,7 @@ constexpr float kCellPixels = 3.5f;
 constexpr Index kMostRows = 24;
 constexpr Index kMostCols = 64;
 
-void draw_poisoned(const draw::Canvas& canvas, const Rect& box, ImU32 color) {
+void draw_undefined(const draw::Canvas& canvas, const Rect& box, ImU32 color) {
   draw::fill(canvas, box, mix(canvas.theme.inset, color, 0.06f));
   draw::dots(canvas, box, with_alpha(color, 0.55f), canvas.px(5.0f));
   draw::outline(canvas, box, with_alpha(color, 0.6f));
@@ -98,7 +98,7 @@ constexpr Label kLabels[] = {
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Extent& extent) {
   const ImU32 color = color_of(canvas.theme, slot.tensor);
-  if (!slot.valid) return draw_poisoned(canvas, box, color);
+  if (!slot.valid) return draw_undefined(canvas, box, color);
 
   // A ragged tile leaves a part of its slot invalid
   const auto share = [](Index used, Index all) {
@@ -107,7 +107,7 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   const float width = box.width() * share(extent.col_end - extent.col_begin, slot.capacity.cols);
   const float height = box.height() * share(extent.row_end - extent.row_begin, slot.capacity.rows);
   if (width < box.width() - 0.5f || height < box.height() - 0.5f) {
-    draw_poisoned(canvas, box, color);
+    draw_undefined(canvas, box, color);
   }
   const Rect part{box.min, {box.min.x + width, box.min.y + height}};
   draw::fill(canvas, part, mix(canvas.theme.inset, color, 0.85f));

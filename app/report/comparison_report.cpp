@@ -87,17 +87,17 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
       "| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {
-      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run.run),
+      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run),
                           one_line(comparison.unavailable));
       continue;
     }
     const ComparisonLine* time = comparison.find(Level::time, "time");
     if (!comparison.stands_alone.empty()) {
-      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run.run),
+      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run),
                           one_line(comparison.stands_alone), seconds_text(*time->recorded));
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run.run),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
                         gap_cell(comparison, Level::requested, "read"),
                         gap_cell(comparison, Level::requested, "written"),
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
@@ -126,7 +126,7 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
     const double flash_s = flash.run.measurement->time.median_s;
     const auto& measured = standard->run.measurement;
     table += fmt::format(
-        "| {} | {} | {} | {} |\n", run_title(flash.run.run), seconds_text(flash_s),
+        "| {} | {} | {} | {} |\n", run_title(flash.run), seconds_text(flash_s),
         measured ? seconds_text(measured->time.median_s) : one_line(standard->unavailable),
         measured ? fmt::format("{:.3g} x", measured->time.median_s / flash_s) : "-");
   }
@@ -139,7 +139,7 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
 
 /// Writes one run; if the model differs from it, only the recording, under the name of its GPU.
 void write_run(const Comparison& comparison, std::string& text) {
-  text += fmt::format("### {}\n\n", run_title(comparison.run.run));
+  text += fmt::format("### {}\n\n", run_title(comparison.run));
   if (!comparison.unavailable.empty()) {
     text += fmt::format("unavailable: {}\n\n", one_line(comparison.unavailable));
     return;

@@ -57,12 +57,17 @@ Index thread_blocks_of_main_launch(const SimulationReport& model) {
 std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run) {
-  const Index spilled = run.measurement->spilled_bytes;
-  if (spilled > 0 && (line.level == Level::requested || line.level == Level::paper)) {
+  const std::optional<Index> spilled = run.measurement->spilled_bytes;
+  const bool counts_spills = line.level == Level::requested || line.level == Level::paper;
+  if (counts_spills && !spilled) {
+    return GapWords{"not comparable: spills unknown",
+                    "the driver compiled the kernels from PTX; whether they spill is not known"};
+  }
+  if (counts_spills && *spilled > 0) {
     return GapWords{"not comparable: spills",
                     fmt::format("each thread spills {} bytes of registers to local memory, and the "
                                 "counters include that traffic",
-                                spilled)};
+                                *spilled)};
   }
   const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
   const double latency_s =

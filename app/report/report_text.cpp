@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
 #include "reference/message_text.h"
 #include "sim/accuracy.h"
@@ -103,6 +104,11 @@ std::string run_title(const ResolvedRun& run) {
   }
   if (run.tiling.Br > 0) title += fmt::format(", tiles {}x{}", run.tiling.Br, run.tiling.Bc);
   return one_line(title);
+}
+
+std::string run_title(const RecordingRow& row) {
+  const bool named = row.measurement && !row.measurement->instructions.empty();
+  return run_title(row.run) + (named ? ", " + one_line(row.measurement->instructions) : "");
 }
 
 namespace {

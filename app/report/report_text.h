@@ -10,6 +10,8 @@
 
 namespace attnscope {
 
+struct RecordingRow;  // kernels/recording/recording.h
+
 /// "17.31 GB": traffic, tensors and HBM, in powers of 1000 (on-chip memory and L2: capacity_text).
 std::string bytes_text(double bytes);
 inline std::string bytes_text(Index bytes) {
@@ -36,6 +38,8 @@ std::string problem_words(const AttentionProblem& problem);
 std::string run_words(const ResolvedRun& run);
 /// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
 std::string run_title(const ResolvedRun& run);
+/// The same with the instructions of the kernel's products, where they were recorded.
+std::string run_title(const RecordingRow& row);
 
 /// If the run rounds O (dQ) between passes over j, a note that says why; else empty.
 std::string_view rounding_note(const ResolvedRun& run);

@@ -21,10 +21,14 @@ struct LaunchKind {
   Knobs knobs = {};
 };
 
+/// The instructions of a program's matrix products, as results name them.
+inline constexpr std::string_view kCudaCores = "fma", kTensorCores = "mma.sync", kHopper = "wgmma";
+
 struct BlockProgram {
   KernelProgram program;  ///< its architecture is chosen later
   int threads = 0;
-  Index shared_bytes = 0;  ///< dynamic
+  Index shared_bytes = 0;              ///< dynamic
+  std::string_view instructions = {};  ///< of its matrix products; "": it has none
   /// Its blocks may start while the launch before it on the stream still runs, where the GPU
   /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;

@@ -32,7 +32,7 @@ std::optional<CudaVersion> driver_version() {
       get_version(&version) != 0) {
     return std::nullopt;
   }
-  return CudaVersion{version / 1000, version % 1000 / 10};
+  return cuda_version(version);
 }
 
 std::string build_of(const NvrtcLibrary& nvrtc) {

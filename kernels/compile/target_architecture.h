@@ -17,6 +17,11 @@ struct CudaVersion {
   auto operator<=>(const CudaVersion&) const = default;
 };
 
+/// Of the number in which CUDA's libraries report one: 13000 for 13.0.
+constexpr CudaVersion cuda_version(int number) {
+  return {number / 1000, number % 1000 / 10};
+}
+
 /// "13.0".
 std::string to_string(const CudaVersion& version);
 

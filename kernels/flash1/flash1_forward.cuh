@@ -153,8 +153,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int thread = thread_index();
   const int lane = thread % 32;
   // Where registers are scarce in the loop, what follows from the lane is recomputed
-  constexpr bool kShort = d > 64 || kFeatures.any();
-  const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
+  constexpr bool kScarceRegisters = d > 64 || kFeatures.any();
+  const auto lane_again = [&] { return kScarceRegisters ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;

@@ -33,7 +33,9 @@ BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tilin
                                     const LaunchKind& kind) {
   const Index width = padded_head_dim(problem.d);
   const BlockShape shape = flash1_forward_shape(problem, tiling, carry, shared_bytes_per_block);
-  BlockProgram launch{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
+  BlockProgram launch{.threads = shape.threads,
+                      .shared_bytes = shape.shared_bytes,
+                      .instructions = problem.dtype == DType::fp32 ? kCudaCores : kTensorCores};
   KernelProgram& program = launch.program;
   if (problem.dtype == DType::fp32) {
     program.sources = {"kernels/flash1/flash1_forward_fp32.cuh"};
@@ -63,12 +65,6 @@ BlockProgram flash1_zero_dq_program() {
   return rows_program("attnscope::kernels::flash1_zero_dq");
 }
 
-bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               std::string_view compute_capability, const Knobs& knobs) {
-  return compute_capability == kHopperComputeCapability && has_hopper_backward(problem, tiling) &&
-         knobs == Knobs{};
-}
-
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      bool on_hopper, const LaunchKind& kind) {
   BlockProgram launch;
@@ -77,6 +73,7 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
     program.sources = {"kernels/flash1/flash1_backward_hopper.cuh"};
     program.expression = instance_of("flash1_backward_hopper", element_type(problem.dtype),
                                      problem.d, tiling.Br, tiling.Bc, trace_policy(kind.traced));
+    launch.instructions = kHopper;
     launch.threads = kFlash1HopperThreads;
     launch.shared_bytes = flash1_backward_hopper_shared_bytes(problem.d, tiling);
     return launch;
@@ -90,6 +87,7 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
       instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br, tiling.Bc,
                   shape.threads / 32, columns_policy(problem.d, width), trace_policy(kind.traced),
                   features_argument(score_features(problem)));
+  launch.instructions = kTensorCores;
   launch.threads = shape.threads;
   launch.shared_bytes = shape.shared_bytes;
   return launch;
@@ -99,8 +97,8 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::backward) {
-    const bool on_hopper =
-        flash1_backward_on_hopper(problem, run.tiling, target.compute_capability, kind.knobs);
+    const bool on_hopper = target.compute_capability == kHopperComputeCapability &&
+                           has_hopper_backward(problem, run.tiling, kind.knobs);
     return with_sum_heads(
         {{"initialise", flash1_zero_dq_program()},
          {"backward", flash1_backward_program(problem, run.tiling, on_hopper, kind)}},

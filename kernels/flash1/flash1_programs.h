@@ -23,11 +23,6 @@ BlockProgram flash1_lse_program();
 
 /// "initialise" of the backward pass: dQ = 0.
 BlockProgram flash1_zero_dq_program();
-/// Whether "backward" runs in Hopper's own instructions on a GPU of this compute capability, "9.0",
-/// with no switch set, where bulk copies can address every tensor (runs_on_hopper() of
-/// host/hopper.h).
-bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               std::string_view compute_capability, const Knobs& knobs = {});
 /// "backward", of a problem in 16 bits.
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      bool on_hopper, const LaunchKind& kind = {});

@@ -23,7 +23,7 @@ void start_backward(const BackwardArguments& arguments, const Flash1BackwardPara
                     const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const bool on_hopper =
-      has_hopper_backward(problem, tiling) && arguments.knobs == Knobs{} &&
+      has_hopper_backward(problem, tiling, arguments.knobs) &&
       runs_on_hopper(parameters.shared, problem.dtype, problem.batch, problem.d, tiling);
   const BlockProgram block = flash1_backward_program(
       problem, tiling, on_hopper, {.traced = arguments.trace != nullptr, .knobs = arguments.knobs});

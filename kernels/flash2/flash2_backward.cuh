@@ -205,8 +205,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
   // Registers are scarce: with score features the loop's end is recomputed in each step
   const auto has = [&](int n) {
-    constexpr bool kAnew = kFeatures.any() && kVisits == Visits::all;
-    return kAnew ? n < scores.past_last_tile() : visited.has(n);
+    constexpr bool kRecomputed = kFeatures.any() && kVisits == Visits::all;
+    return kRecomputed ? n < scores.past_last_tile() : visited.has(n);
   };
   Flash2RowTiles<T, kThreads, kColumns, kVisits, Br, Bc, d> row_tiles(parameters, visited,
                                                                       head_index, base, Q, dO);

@@ -26,7 +26,8 @@ BlockProgram fp32_program(const std::string& file, std::string_view kernel,
                       .expression = instance_of(kernel, width, tiling.Br, tiling.Bc,
                                                 trace_policy(kind.traced))},
           .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes};
+          .shared_bytes = shape.shared_bytes,
+          .instructions = kCudaCores};
 }
 
 /// Of a launch that goes through the rows of a tensor.
@@ -57,7 +58,8 @@ BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tilin
                           trace_policy(kind.traced), features_argument(score_features(problem))),
                       .options = knob_options(kind.knobs)},
           .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes};
+          .shared_bytes = shape.shared_bytes,
+          .instructions = kTensorCores};
 }
 
 BlockProgram flash2_preprocess_program(const AttentionProblem& problem) {
@@ -85,12 +87,8 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
                           trace_policy(kind.traced), features_argument(score_features(problem))),
                       .options = knob_options(kind.knobs)},
           .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes};
-}
-
-bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                               bool deterministic, const Knobs& knobs) {
-  return has_hopper_backward(problem, tiling) && !deterministic && knobs == Knobs{};
+          .shared_bytes = shape.shared_bytes,
+          .instructions = kTensorCores};
 }
 
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
@@ -100,7 +98,8 @@ BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, con
                           "flash2_backward_hopper", element_type(problem.dtype), problem.d,
                           tiling.Br, tiling.Bc, visits_of(kind), trace_policy(kind.traced))},
           .threads = kFlash2HopperThreads,
-          .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling)};
+          .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling),
+          .instructions = kHopper};
 }
 
 BlockProgram flash2_convert_dq_program(const AttentionProblem& problem) {
@@ -113,9 +112,9 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
   if (run.pass() == PassKind::forward) {
     return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
   }
-  const bool on_hopper =
-      target.compute_capability == kHopperComputeCapability &&
-      has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic, kind.knobs);
+  const bool on_hopper = target.compute_capability == kHopperComputeCapability &&
+                         !run.asked.deterministic &&
+                         has_hopper_backward(problem, run.tiling, kind.knobs);
   return with_sum_heads(
       {{"preprocess", flash2_preprocess_program(problem)},
        {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)

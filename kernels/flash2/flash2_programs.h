@@ -20,11 +20,8 @@ int preprocess_lanes(const AttentionProblem& problem);
 BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      const LaunchKind& kind = {});
 
-/// Whether "backward" exists in Hopper's own instructions for this: plain softmax attention, in 16
-/// bits, in one head dimension and tiling, dQ added up in an arbitrary order, and no switch set.
-bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                               bool deterministic, const Knobs& knobs = {});
-/// The same launch in them; parameters: Flash2HopperParameters.
+/// The same launch in Hopper's instructions, where has_hopper_backward(); parameters:
+/// Flash2HopperParameters.
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                                             const LaunchKind& kind = {});
 

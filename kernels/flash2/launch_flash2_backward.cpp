@@ -46,7 +46,7 @@ void start_flash2_backward(const BackwardArguments& arguments, const BackwardPar
     }
   });
   named_launch(arguments, "backward", [&] {
-    if (has_flash2_hopper_program(problem, tiling, arguments.deterministic, arguments.knobs) &&
+    if (!arguments.deterministic && has_hopper_backward(problem, tiling, arguments.knobs) &&
         runs_on_hopper(parameters, problem.dtype, problem.batch, problem.d, tiling)) {
       start_traceable(arguments, flash2_backward_hopper_program(problem, tiling, kind),
                       column_blocks,

@@ -36,7 +36,7 @@ Result<std::string> architecture_here(std::string_view compute_capability) {
   if (cudaDriverGetVersion(&version) != cudaSuccess) {
     return unavailable("the NVIDIA driver does not report its version");
   }
-  const CudaVersion driver{version / 1000, version % 1000 / 10};
+  const CudaVersion driver = cuda_version(version);
   if (auto error = check_driver(version_of(nvrtc().value()), driver, architecture.value())) {
     return *error;
   }

@@ -1,5 +1,6 @@
 #include "kernels/measure/gpu.h"
 
+#include "kernels/compile/target_architecture.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/needed_programs.h"
@@ -63,8 +64,8 @@ class SessionGpu final : public Gpu {
  private:
   RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
                        const Protocol& protocol);
-  /// Per thread, over the pass's kernels, which have run.
-  Index spilled_bytes(const ResolvedRun& run);
+  /// The instructions and spilled bytes of the pass's kernels, which have run.
+  void describe_programs(const ResolvedRun& run, Measurement& measurement);
 
   std::unique_ptr<kernels::Session> session_;
 };
@@ -128,23 +129,30 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
     if (!measured) return measured.error();
     row.run.tiling = kernels::tiling_on_gpu(run, session_->target().shared_bytes_per_block);
     row.measurement = std::move(measured).value();
-    row.measurement->spilled_bytes = spilled_bytes(row.run);
+    describe_programs(row.run, *row.measurement);
     return std::nullopt;
   });
   return row;
 }
 
-Index SessionGpu::spilled_bytes(const ResolvedRun& run) {
+void SessionGpu::describe_programs(const ResolvedRun& run, Measurement& measurement) {
   const kernels::ProgramTarget& target = session_->target();
   const auto architecture = kernels::architecture_here(target.compute_capability);
-  Index bytes = 0;
-  for (kernels::LaunchProgram& launch : kernels::programs_of(run, target)) {
-    if (!architecture) break;
+  std::vector<kernels::LaunchProgram> programs = kernels::programs_of(run, target);
+  measurement.instructions = kernels::instructions_of(programs);
+  for (kernels::LaunchProgram& launch : programs) {
+    if (!architecture || kernels::is_ptx(architecture.value())) {
+      measurement.spilled_bytes.reset();
+      continue;
+    }
     launch.block.program.architecture = architecture.value();
     const auto kernel = session_->resources().kernels.compiler().obtain(launch.block.program);
-    if (kernel) bytes += kernel.value().kernel->resources.spill_stores;
+    if (!kernel) {
+      measurement.spilled_bytes.reset();
+    } else if (measurement.spilled_bytes) {
+      *measurement.spilled_bytes += kernel.value().kernel->resources.spill_stores;
+    }
   }
-  return bytes;
 }
 
 RecordingRow SessionGpu::record(const ResolvedRun& run, const Protocol& protocol) {

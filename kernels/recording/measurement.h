@@ -119,9 +119,10 @@ struct Measurement {
   std::map<std::string, std::string, std::less<>> unavailable_counters;
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass
-  /// Bytes per thread that the pass's kernels spill to local memory. The counters include this
-  /// traffic.
-  Index spilled_bytes = 0;
+  /// Bytes per thread that the pass's kernels spill to local memory; the counters include this
+  /// traffic. Nothing where the driver compiled the kernels from PTX.
+  std::optional<Index> spilled_bytes = 0;
+  std::string instructions = {};  ///< of the matrix products: "mma.sync"; "" in older recordings
 
   /// The counter's total, or nothing when it was not read.
   std::optional<double> counter(std::string_view name) const;

@@ -234,7 +234,9 @@ void add_measurement(json& row, const Measurement& measurement) {
   }
   if (measurement.accuracy) row["errors"] = accuracy_json(*measurement.accuracy);
   if (measurement.gradients) row["gradient_errors"] = gradients_json(*measurement.gradients);
-  if (measurement.spilled_bytes > 0) row["spilled_bytes"] = measurement.spilled_bytes;
+  if (!measurement.spilled_bytes) row["spilled_bytes"] = nullptr;
+  if (measurement.spilled_bytes > 0) row["spilled_bytes"] = *measurement.spilled_bytes;
+  if (!measurement.instructions.empty()) row["instructions"] = measurement.instructions;
 }
 
 Measurement measurement_from_json(const JsonObject& row) {
@@ -265,7 +267,12 @@ Measurement measurement_from_json(const JsonObject& row) {
   if (row.has("gradient_errors")) {
     measurement.gradients = gradients_from_json(row.object("gradient_errors"));
   }
-  measurement.spilled_bytes = count_or(row, "spilled_bytes", 0);
+  if (row.value().contains("spilled_bytes") && row.value().at("spilled_bytes").is_null()) {
+    measurement.spilled_bytes.reset();
+  } else {
+    measurement.spilled_bytes = count_or(row, "spilled_bytes", 0);
+  }
+  measurement.instructions = row.string_or("instructions", "");
   return measurement;
 }
 
@@ -281,9 +288,10 @@ json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
 }
 
 /// Members of a row besides its run.
-constexpr std::array<std::string_view, 9> kResults = {
-    "time",          "counters", "launches",   "unavailable_counters", "errors", "gradient_errors",
-    "spilled_bytes", "failed",   "unavailable"};
+constexpr std::array<std::string_view, 10> kResults = {
+    "time",   "counters",        "launches",      "unavailable_counters",
+    "errors", "gradient_errors", "spilled_bytes", "instructions",
+    "failed", "unavailable"};
 
 std::string schema_of(int version) {
   return fmt::format("{}/{}", kRecordingSchema, version);

@@ -13,7 +13,8 @@ BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Til
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const BlockShape shape = split_kv_shape(problem, tiling, Carry::problem);
-  BlockProgram block{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
+  BlockProgram block{
+      .threads = shape.threads, .shared_bytes = shape.shared_bytes, .instructions = kTensorCores};
   block.program.sources = {"kernels/split_kv/split_kv_partial.cuh"};
   block.program.options = knob_options(kind.knobs);
   block.program.expression = instance_of(

@@ -1,4 +1,4 @@
-/// "Run on GPU", on a GPU: the app runs the twin kernel of each shipped scene in the background,
+/// "Run on GPU", on a GPU: the app runs the kernel of each shipped scene in the background,
 /// checks it, and finds the run beside the model. Skips without a GPU; ATTNSCOPE_REQUIRE_GPU=1
 /// turns that into a failure.
 

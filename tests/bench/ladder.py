@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
-"""The ladder of kernels as a Markdown table, from a recording and the library's machine code.
+"""The kernels of a recording beside one another, as Markdown tables.
 
-    tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so \\
-        build/release/attnscope-cli
+    tests/bench/ladder.py assets/recordings/h200.json build/release/attnscope-cli
 
-One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
-shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
-recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
-standard, where there are heads for the whole GPU. Times, bytes and shares are recorded. Registers,
-the stack (spills live there), shared memory and the warps that fit on an SM (--gpu) are those of
-`attnscope-cli compile`; for kernels that the library holds, cuobjdump reads registers and stack
-from the machine code, and the rest follows. The lower bound of the time is the program's
-(`attnscope-cli compare`); the recorded time is given as a multiple of it, too.
+One line a kernel and pass, at the recorded problem that --shape names; then the kernels that have
+other shapes, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was recorded
+beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside standard,
+where there are heads for the whole GPU. Times, bytes and shares are recorded. Registers, the stack
+(spills live there), shared memory and the warps that fit on an SM (--gpu) are those of
+`attnscope-cli compile`. The lower bound of the time is the program's (`attnscope-cli compare`); the
+recorded time is given as a multiple of it, too.
 """
 
 import argparse
 import json
 import pathlib
-import re
-import shutil
 import subprocess
 
 READ = "l1tex__m_xbar2l1tex_read_bytes.sum"
@@ -36,17 +32,9 @@ IDEAS = {
     "split_kv": "the keys of few queries cut into splits, which a second launch merges by their LSE",
 }
 QUARTER = "uniform:0.25"  # exactly that where a row has a multiple of four tiles
-TOOLKIT = "/usr/local/cuda/bin"
 
 
-# Not the plain kernels: the traced ones, those with score functions; block_sparse2's visit
-# listed tiles
-OTHER_INSTANCES = re.compile(r"BlockTrace|Score(?:d|Functions)")
-LISTED = re.compile(r"Visits\)1")
-HOPPER_WARPS = 12
-
-
-def rung(row):
+def label(row):
     return row["kernel"] + (" in fp32" if row["problem"]["dtype"] == "fp32" else "")
 
 
@@ -65,57 +53,6 @@ def row_flops(row):
     return flops(row["problem"], row["pass"] == "backward") * share
 
 
-def resources(library):
-    """Registers and stack bytes of every kernel, by its demangled name; empty without cuobjdump."""
-    tool = shutil.which("cuobjdump") or shutil.which("cuobjdump", path=TOOLKIT)
-    if tool is None:
-        print(f"registers, stack and warps are unavailable: cuobjdump is neither on the PATH nor in "
-              f"{TOOLKIT}\n")
-        return {}
-    text = subprocess.run([tool, "--dump-resource-usage", library], capture_output=True,
-                          text=True, check=True).stdout
-    found = re.findall(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)", text)
-    names = subprocess.run(["c++filt"], input="\n".join(f[0] for f in found), capture_output=True,
-                           text=True, check=True).stdout.splitlines()
-    return {name: (int(reg), int(stack)) for name, (_, reg, stack) in zip(names, found)}
-
-
-def shared_bytes(row, is_hopper):
-    """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h."""
-    d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
-    if row["kernel"] == "split_kv":
-        stages = 3 if d > 128 else 4
-        return max(2 * Br * d + stages * 4 * Bc * d, 4 * 4 * Br * (d + 2))
-    if row["problem"]["dtype"] == "fp32":
-        tile_rows = 2 * (Br + Bc) if row["pass"] == "backward" else Br + 2 * Bc
-        return 4 * (tile_rows * d + Br * (Bc + 4))
-    if row["pass"] == "backward":
-        row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
-        if is_hopper:
-            statistics = 16
-        barriers = 10 * 8 if is_hopper else 0
-        return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br + barriers
-    if row["kernel"] == "flash1":
-        Q_bytes, O_bytes = 2 * Br * d, Br * d * (4 if row["carry"] == "fp32" else 2)
-        for stages_Q, stages_O in (2, 2), (2, 1), (1, 1):
-            total = 4 * Bc * d + stages_Q * Q_bytes + stages_O * O_bytes
-            if total <= 227 * 1024:
-                break
-        return total
-    return (Br + 4 * Bc) * d * 2
-
-
-def resident_warps(registers, shared, warps, gpu):
-    """Warps that are resident on an SM, of those that it has room for."""
-    most_warps = gpu["max_threads_per_sm"]["value"] // 32
-    reserved = gpu["reserved_shared_bytes_per_block"]["value"]
-    register_bytes = (registers + 7) // 8 * 8 * 4 * 32 * warps
-    blocks = min(gpu["shared_bytes_per_sm"]["value"] // (shared + reserved),
-                 gpu["register_bytes_per_sm"]["value"] // register_bytes,
-                 most_warps // warps, gpu["max_blocks_per_sm"]["value"])
-    return f"{blocks * warps} of {most_warps}"
-
-
 def lower_bounds(cli, recording):
     """The program's lower bound of every row's time, in the order of the rows."""
     text = subprocess.run([cli, "compare", "--recording", recording, "--json", "-"],
@@ -131,15 +68,10 @@ def read_rows(cli, path):
             for row, bound_s in zip(rows, lower_bounds(cli, path), strict=True)]
 
 
-BF16 = "attnscope::kernels::device::Bf16, "
-
-
-def without_casts(name):
-    return re.sub(r"\((?:int|unsigned int)\)", "", name)
-
-
 def compiled_resources(cli, row, gpu_file):
-    """The four columns for a kernel that the program compiles when it is launched; else nothing."""
+    """The last four columns: of the row's tile kernel; standard's products are cuBLAS's."""
+    if "tiling" not in row or row["kernel"] == "standard":
+        return ["-"] * 4
     problem, tiling = row["problem"], row["tiling"]
     words = [cli, "compile", "--json", "-", "--algorithm", row["algorithm"], "--pass", row["pass"],
              "--gpu", gpu_file, "--block-rows", tiling["Br"], "--block-cols", tiling["Bc"]]
@@ -149,52 +81,12 @@ def compiled_resources(cli, row, gpu_file):
         words += ["--block-mask", row["block_mask"]]
     answer = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if answer.returncode != 0:
-        if not answer.stderr.startswith("unavailable: the "):
-            raise SystemExit(answer.stderr)
-        return None
-    launch = json.loads(answer.stdout)["launches"][0]
+        raise SystemExit(answer.stderr)
+    launch = next(each for each in json.loads(answer.stdout)["launches"] if each["instructions"])
     most_warps = read_json(gpu_file)["max_threads_per_sm"]["value"] // 32
     return [str(launch["registers"]), str(launch["stack_bytes"]),
             f"{launch['shared_bytes'] / 1024:.0f} KiB",
             f"{launch['resident_warps']} of {most_warps}"]
-
-
-def kernel_resources(table, row, gpu):
-    """The same for the row's tile kernel in the library; standard's products are cuBLAS's."""
-    if row["kernel"] == "standard":
-        return ["-"] * 4
-    d, tiling = row["problem"]["head_dim"], row["tiling"]
-    in_fp32, forward = row["problem"]["dtype"] == "fp32", row["pass"] == "forward"
-    types = "" if in_fp32 else BF16
-    if row["kernel"] == "flash1" and forward and not in_fp32:
-        types += "float, " if row["carry"] == "fp32" else BF16
-    launch = "partial" if row["kernel"] == "split_kv" else row["pass"]
-    source = "flash2" if row["kernel"] == "block_sparse2" else row["kernel"]
-    sides = f"{tiling['Bc']}" if row["kernel"] == "split_kv" else f"{tiling['Br']}, {tiling['Bc']}"
-    instance = f"<{types}{d}, {sides}"
-    name = f"{source}_{launch}{'_fp32' if in_fp32 else ''}{instance}"
-    hopper_name = f"{source}_{launch}_hopper{instance}"
-    in_order = sorted(table.items(), key=lambda item: (  # Hopper's own, of just this d, padded
-        hopper_name not in without_casts(item[0]), "Columns)1" in item[0]))
-    for demangled, (registers, stack) in in_order:
-        plain = without_casts(demangled)
-        is_listed = LISTED.search(demangled) is not None
-        is_hopper = hopper_name in plain
-        if ((is_hopper or name in plain) and not OTHER_INSTANCES.search(plain)
-                and is_listed == (row["kernel"] == "block_sparse2")):
-            warps = re.search(re.escape(name) + r", (\d+)", plain)
-            if is_hopper:
-                warps = HOPPER_WARPS
-            elif in_fp32:
-                warps = 4 * tiling["Br"] // 32
-            elif row["kernel"] == "flash1" and forward or not warps:
-                warps = tiling["Br"] // 16
-            else:
-                warps = int(warps.group(1))
-            shared = shared_bytes(row, is_hopper)
-            return [str(registers), str(stack), f"{shared / 1024:.0f} KiB",
-                    resident_warps(registers, shared, warps, gpu)]
-    return ["-"] * 4
 
 
 def shape_text(problem):
@@ -205,7 +97,7 @@ def shape_text(problem):
 def line(row, resources_of, has_shape):
     counters, time_s, bound_s = row["counters"], row["time"]["median_s"], row["bound_s"]
     tiling = row.get("tiling")
-    return [rung(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[rung(row)],
+    return [label(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[label(row)],
             f"{tiling['Br']}x{tiling['Bc']}" if tiling else "-",
             f"{row_flops(row) / time_s * 1e-12:.3g}",
             f"{bound_s * 1e3:.3g}", f"{time_s / bound_s:.1f}",
@@ -215,7 +107,7 @@ def line(row, resources_of, has_shape):
 
 
 def show(rows, resources_of, has_shape):
-    header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "lower bound ms",
+    header = ["kernel", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "lower bound ms",
               "time / bound", "requested GB", "DRAM GB", "tensor cores busy", "registers",
               "stack bytes", "shared memory", "warps"]
     print("| " + " | ".join(header) + " |")
@@ -257,21 +149,16 @@ def read_json(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recording")
-    parser.add_argument("library")
     parser.add_argument("program", help="attnscope-cli, whose lower bounds of the time are shown")
     parser.add_argument("--shape", default="4096,128,none", help="N,d,mask of the rows")
     parser.add_argument("--gpu", default="assets/gpus/h200.json",
                         help="description of the GPU, for what an SM holds")
     options = parser.parse_args()
-    gpu = read_json(options.gpu)
     recording = read_json(options.recording)
     recorded = read_rows(options.program, options.recording)
     sweeps_path = pathlib.Path(options.recording.removesuffix(".json") + "-sweeps.json")
     sweeps = read_rows(options.program, sweeps_path) if sweeps_path.exists() else []
     N, d, mask = options.shape.split(",")
-    table = resources(options.library)
-    if recording["device"]["compute_capability"] != "9.0":
-        table = {name: found for name, found in table.items() if "_hopper<" not in name}
     measured = [row for row in recorded + sweeps
                 if "time" in row and row["carry"] == "problem" and not row.get("deterministic")]
     dense = [(row["pass"], row["problem"]) for row in measured if row["kernel"] == "flash2"]
@@ -281,22 +168,21 @@ def main():
                       and (row["pass"], row["problem"]) in dense)]
     rows = [row for row in measured if row in recorded
             and row["kernel"] not in ("block_sparse2", "split_kv")
-            and (rung(row) == "flash2 in fp32" or row["problem"]["dtype"] == "bf16")
+            and (label(row) == "flash2 in fp32" or row["problem"]["dtype"] == "bf16")
             and row["problem"]["batch"] * row["problem"]["seq_len"] == 16384
             and (row["problem"]["seq_len"], row["problem"]["head_dim"]) == (int(N), int(d))
             and row["problem"]["mask"] == mask]
-    rows.sort(key=lambda row: (row["pass"] != "forward", list(IDEAS).index(rung(row))))
+    rows.sort(key=lambda row: (row["pass"] != "forward", list(IDEAS).index(label(row))))
     if not rows:
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
 
     def resources_of(row):
-        compiled = compiled_resources(options.program, row, options.gpu) if "tiling" in row else None
-        return compiled or kernel_resources(table, row, gpu)
+        return compiled_resources(options.program, row, options.gpu)
 
     show(rows, resources_of, False)
-    print("\nRungs with shapes of their own, no mask but the list of tiles:\n")
+    print("\nKernels at other shapes, no mask but the list of tiles:\n")
     for name in ("block_sparse2", "split_kv"):
         if not any(row["kernel"] == name for row in own_shape):
             print(f"{name}: no row was recorded\n")

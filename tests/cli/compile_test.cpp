@@ -43,7 +43,6 @@ TEST_F(CompileCommand, PrintsWhatABlockTakesAndKeepsTheKernel) {
             first["resident_blocks"].get<int>() * first["threads"].get<int>());
   json again = launch(words);
   EXPECT_EQ(again["origin"], "read from the cache");
-  EXPECT_LT(again["obtain_s"], 0.05);
   EXPECT_GT(first["obtain_s"], again["obtain_s"]);
   for (const char* key : {"origin", "obtain_s"}) again[key] = first[key];
   EXPECT_EQ(again, first);

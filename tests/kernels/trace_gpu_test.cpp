@@ -16,7 +16,7 @@
 #include "tests/kernels/forward_run.h"
 #include "tests/kernels/online_states.h"
 #include "tests/kernels/traced_problems.h"
-#include "tests/kernels/traced_twin.h"
+#include "tests/kernels/traced_schedule.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
@@ -67,8 +67,8 @@ class TracedKernels : public ::testing::Test {
     return trace;
   }
 
-  static void expect_twin(std::string_view kernel, PassKind pass, const AttentionProblem& problem,
-                          Index splits = 1) {
+  static void expect_schedule(std::string_view kernel, PassKind pass,
+                              const AttentionProblem& problem, Index splits = 1) {
     SCOPED_TRACE(std::string(kernel) + " " + std::string(to_string(pass)) + ", " +
                  described(problem));
     const KernelTrace traced = trace(kernel, pass, problem, 0);
@@ -195,12 +195,12 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2"}) {
     for (const Index d : {16, 64, 128}) {
-      expect_twin(kernel, PassKind::forward, problem_of(d, 512, 512));
-      expect_twin(kernel, PassKind::forward, problem_of(d, 300, 409));
-      expect_twin(kernel, PassKind::forward, problem_of(d, 512, 512, Mask::causal()));
-      expect_twin(kernel, PassKind::forward, problem_of(d, 409, 300, Mask::causal()));
-      expect_twin(kernel, PassKind::forward,
-                  problem_of(d, 300, 409, Mask::causal(Mask::Alignment::top_left)));
+      expect_schedule(kernel, PassKind::forward, problem_of(d, 512, 512));
+      expect_schedule(kernel, PassKind::forward, problem_of(d, 300, 409));
+      expect_schedule(kernel, PassKind::forward, problem_of(d, 512, 512, Mask::causal()));
+      expect_schedule(kernel, PassKind::forward, problem_of(d, 409, 300, Mask::causal()));
+      expect_schedule(kernel, PassKind::forward,
+                      problem_of(d, 300, 409, Mask::causal(Mask::Alignment::top_left)));
     }
   }
 }
@@ -209,9 +209,9 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsBackward) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2"}) {
     for (const Index d : {16, 64, 128}) {
-      expect_twin(kernel, PassKind::backward, problem_of(d, 512, 512));
-      expect_twin(kernel, PassKind::backward, problem_of(d, 300, 409));
-      expect_twin(kernel, PassKind::backward, problem_of(d, 409, 300, Mask::causal()));
+      expect_schedule(kernel, PassKind::backward, problem_of(d, 512, 512));
+      expect_schedule(kernel, PassKind::backward, problem_of(d, 300, 409));
+      expect_schedule(kernel, PassKind::backward, problem_of(d, 409, 300, Mask::causal()));
     }
   }
 }
@@ -221,7 +221,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   for (const Index d : {16, 64, 128}) {
     for (const Index N : {1, 20}) {
       const AttentionProblem problem = problem_of(d, N, 5000);
-      expect_twin("split_kv", PassKind::forward, problem, splits_of(problem));
+      expect_schedule("split_kv", PassKind::forward, problem, splits_of(problem));
     }
   }
 }
@@ -232,9 +232,9 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsOnCudaCores) {
        {fp32_problem(512, 512), fp32_problem(300, 409), fp32_problem(512, 512, Mask::causal()),
         fp32_problem(409, 300, Mask::causal()),
         fp32_problem(300, 409, Mask::causal(Mask::Alignment::top_left))}) {
-    expect_twin("flash1", PassKind::forward, problem);
-    expect_twin("flash2", PassKind::forward, problem);
-    expect_twin("flash2", PassKind::backward, problem);
+    expect_schedule("flash1", PassKind::forward, problem);
+    expect_schedule("flash2", PassKind::forward, problem);
+    expect_schedule("flash2", PassKind::backward, problem);
   }
 }
 
@@ -242,7 +242,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsOnListedTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     for (const AttentionProblem& problem : sparse_problems(pass)) {
-      expect_twin("block_sparse2", pass, problem);
+      expect_schedule("block_sparse2", pass, problem);
     }
   }
 }
@@ -305,8 +305,8 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsWithScoreFunctions) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* kernel : {"flash1", "flash2", "block_sparse2"}) {
     for (const AttentionProblem& problem : scored_problems(kernel)) {
-      expect_twin(kernel, PassKind::forward, problem);
-      expect_twin(kernel, PassKind::backward, problem);
+      expect_schedule(kernel, PassKind::forward, problem);
+      expect_schedule(kernel, PassKind::backward, problem);
     }
   }
 }

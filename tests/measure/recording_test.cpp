@@ -45,6 +45,7 @@ RecordingRow measured_row(Index N) {
       GradientAccuracy{{1e-3, 2e-3, 3e-3}, {4e-3, 5e-3, 6e-3}, {7e-3, 8e-3, 9e-3}, 64, 32, true};
   measurement.accuracy = Accuracy{1e-3, 2e-3, 3e-6, 4e-3, 64, true};
   measurement.spilled_bytes = 24;
+  measurement.instructions = "mma.sync";
   row.measurement = measurement;
   return row;
 }

@@ -33,7 +33,7 @@ TEST(Format, ValuesHaveFourDigits) {
   EXPECT_EQ(format_value(1.1e-16), "1.10e-16");
   EXPECT_EQ(format_value(123456.0), "123456");
   EXPECT_EQ(format_value(-std::numeric_limits<double>::infinity()), "-inf");
-  EXPECT_EQ(format_value(std::numeric_limits<double>::quiet_NaN()), "poisoned");
+  EXPECT_EQ(format_value(std::numeric_limits<double>::quiet_NaN()), "undefined");
 }
 
 TEST(Format, ErrorsHaveTwoDigits) {

@@ -51,7 +51,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Checks that every line of a launch that is not a loop finds its place in the launch's twin.
+/// Checks that every line of a launch that is not a loop finds its place in the launch's kernel.
 void expect_markers(const kernels::KernelInfo& kernel, const Launch& launch, bool backward) {
   const auto source = source_of_launch(kernel, launch.name, backward);
   if (source.empty()) return;
@@ -63,7 +63,7 @@ void expect_markers(const kernels::KernelInfo& kernel, const Launch& launch, boo
   }
 }
 
-/// Checks that every line that the run executes finds its place in its launch's twin.
+/// Checks that every line that the run executes finds its place in its launch's kernel.
 void expect_markers(const kernels::KernelInfo& kernel, const SampleRequest& request) {
   const auto run = test::sample_run(request);
   std::set<std::pair<Index, int>> seen;

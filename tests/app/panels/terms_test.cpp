@@ -121,7 +121,7 @@ TEST(SoftmaxTerms, SayThatARowHasSeenNoKeyYet) {
   row.alpha = 1.0;
   row.beta = row.l_prev = row.row_sum = row.l = row.O_prev = row.PV = row.undivided = row.O = 0.0;
   for (const SoftmaxTerm& term : softmax_terms(row, SoftmaxForm::divided_often)) {
-    EXPECT_EQ(term.numbers.find("poisoned"), std::string::npos) << term.symbol;
+    EXPECT_EQ(term.numbers.find("undefined"), std::string::npos) << term.symbol;
     EXPECT_EQ(term.numbers.find("/ 0"), std::string::npos) << term.symbol;
     if (term.symbol == "beta") {
       EXPECT_EQ(term.numbers, "no key seen yet");

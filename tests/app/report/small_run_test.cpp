@@ -69,6 +69,10 @@ TEST(Spills, TakeThePlaceOfTheGapOfRequestedBytes) {
     EXPECT_EQ(line->in_place_of_gap, "not comparable: spills") << quantity;
     EXPECT_THAT(line->reason, HasSubstr("spills 24 bytes")) << quantity;
   }
+  row.measurement->spilled_bytes.reset();
+  const Comparison unknown = compare(model_of(row, gpu), gpu, row, h200_device());
+  EXPECT_EQ(unknown.find(Level::requested, "read")->in_place_of_gap,
+            "not comparable: spills unknown");
 }
 
 }  // namespace

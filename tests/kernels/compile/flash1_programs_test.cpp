@@ -171,12 +171,23 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
 
 TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
   const AttentionProblem problem = problem_of(128, "causal");
-  EXPECT_TRUE(flash1_backward_on_hopper(problem, {64, 128}, "9.0"));
-  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 128}, "8.0"));
-  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 128}, "10.0"));
-  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 64}, "9.0"));
-  EXPECT_FALSE(flash1_backward_on_hopper(problem_of(127, "causal"), {64, 128}, "9.0"));
-  EXPECT_FALSE(flash1_backward_on_hopper(problem_of(128, "window:9"), {64, 128}, "9.0"));
+  EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
+  EXPECT_FALSE(has_hopper_backward(problem, {64, 128}, {.swizzle = 0}));
+  EXPECT_FALSE(has_hopper_backward(problem_of(127, "causal"), {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(problem_of(128, "window:9"), {64, 128}));
+
+  ResolvedRun run{.problem = problem, .tiling = {64, 128}};
+  run.asked.kernel = "flash1";
+  run.asked.pass = PassKind::backward;
+  const auto is_hopper = [&](std::string_view compute_capability) {
+    const auto programs = programs_of(run, {std::string(compute_capability), kMostSharedBytes});
+    EXPECT_EQ(programs.at(1).launch, "backward");
+    return programs.at(1).block.program.expression.find("hopper") != std::string::npos;
+  };
+  EXPECT_TRUE(is_hopper("9.0"));
+  EXPECT_FALSE(is_hopper("8.0"));
+  EXPECT_FALSE(is_hopper("10.0"));
   EXPECT_EQ(arguments_of(flash1_backward_program(problem, {64, 128}, true)),
             "flash1_backward_hopper<Bf16, 128, 64, 128, NoTrace>");
 }
@@ -230,8 +241,7 @@ BlockProgram main_program(const Group& group, const AttentionProblem& problem,
   if (group.pass == PassKind::forward) {
     return flash1_forward_program(problem, tiling, group.carry, kMostSharedBytes);
   }
-  return flash1_backward_program(problem, tiling,
-                                 flash1_backward_on_hopper(problem, tiling, "9.0"));
+  return flash1_backward_program(problem, tiling, has_hopper_backward(problem, tiling));
 }
 
 class Flash1Instances : public testing::TestWithParam<Group> {};

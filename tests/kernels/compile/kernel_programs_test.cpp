@@ -55,14 +55,12 @@ TEST(Flash2BackwardProgram, HasWarpsThatHoldItsSums) {
 
 TEST(Flash2BackwardProgram, InHoppersInstructionsIsForPlainScoresAtOneSize) {
   AttentionProblem problem = problem_of(128, Mask::causal());
-  EXPECT_TRUE(has_flash2_hopper_program(problem, {64, 128}, false));
-  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 128}, true));
-  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 64}, false));
+  EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
   problem.dtype = DType::fp32;
-  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 128}, false));
-  EXPECT_FALSE(has_flash2_hopper_program(problem_of(120, Mask::none()), {64, 128}, false));
-  EXPECT_FALSE(
-      has_flash2_hopper_program(problem_of(128, *parse_mask("window:9")), {64, 128}, false));
+  EXPECT_FALSE(has_hopper_backward(problem, {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(problem_of(120, Mask::none()), {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(problem_of(128, *parse_mask("window:9")), {64, 128}));
 
   const CompiledKernel made =
       compiled(flash2_backward_hopper_program(problem_of(128, Mask::none()), {64, 128}));
@@ -156,8 +154,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   }
   EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
-  EXPECT_FALSE(
-      has_flash2_hopper_program(problem_of(128, Mask::none()), {64, 128}, false, {.hopper = 0}));
+  EXPECT_FALSE(has_hopper_backward(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
 }
 
 }  // namespace

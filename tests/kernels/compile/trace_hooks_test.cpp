@@ -88,8 +88,8 @@ CompiledKernel compiled_as_one_text(const BlockProgram& block, bool with_hooks) 
 }
 
 /// Whether the program compiles to the same machine code with its hooks and without. NVRTC 13.0
-/// does not always write the same code for one source (of 100 compilations of the fp32 backward
-/// kernel some three differ), so that a pair that differs is compiled again.
+/// does not always write the same code for one source (about three of 100 compilations of the fp32
+/// backward kernel differ), so a pair that differs is compiled again.
 bool hooks_are_free(const BlockProgram& block) {
   constexpr int kTries = 6;
   for (int i = 0; i < kTries; ++i) {

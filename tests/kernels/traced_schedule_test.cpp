@@ -1,5 +1,5 @@
 /// The comparison of a trace with its schedule, on traces that are written by hand.
-#include "tests/kernels/traced_twin.h"
+#include "tests/kernels/traced_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

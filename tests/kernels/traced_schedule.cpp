@@ -1,4 +1,4 @@
-#include "tests/kernels/traced_twin.h"
+#include "tests/kernels/traced_schedule.h"
 
 #include <fmt/format.h>
 
@@ -21,19 +21,19 @@ using kernels::TraceStep;
 namespace {
 
 /// What stands for an operation in the kernel's text: a step of its own, or a part of one.
-struct Twin {
+struct KernelStep {
   TraceStep step;
   bool whole;  ///< false: the step is another operation's, this one is folded into it
 };
 
-constexpr Twin whole(TraceStep step) {
+constexpr KernelStep whole(TraceStep step) {
   return {step, true};
 }
-constexpr Twin part_of(TraceStep step) {
+constexpr KernelStep part_of(TraceStep step) {
   return {step, false};
 }
 
-Twin load_twin(Tensor tensor) {
+KernelStep step_of_load(Tensor tensor) {
   switch (tensor) {
     case Tensor::Q:
       return whole(TraceStep::load_Qi);
@@ -55,7 +55,7 @@ Twin load_twin(Tensor tensor) {
   }
 }
 
-Twin store_twin(Tensor tensor) {
+KernelStep step_of_store(Tensor tensor) {
   switch (tensor) {
     case Tensor::O:
     case Tensor::O_split:
@@ -78,8 +78,8 @@ Twin store_twin(Tensor tensor) {
   }
 }
 
-/// The twin of an operation that computes.
-std::optional<Twin> compute_twin(const TileOp& op) {
+/// The step of an operation that computes.
+std::optional<KernelStep> step_of_compute(const TileOp& op) {
   const Tensor dest = op.dest_tiles[0].tensor;
   switch (op.kind) {
     case OpKind::scores:
@@ -130,12 +130,12 @@ std::optional<Twin> compute_twin(const TileOp& op) {
 }
 
 /// Nothing for what a kernel does by giving registers their first value.
-std::optional<Twin> twin_of(const TileOp& op) {
+std::optional<KernelStep> step_of(const TileOp& op) {
   switch (op.kind) {
     case OpKind::load:
-      return load_twin(op.dest_tiles[0].tensor);
+      return step_of_load(op.dest_tiles[0].tensor);
     case OpKind::store:
-      return store_twin(op.dest_tiles[0].tensor);
+      return step_of_store(op.dest_tiles[0].tensor);
     case OpKind::atomic_add:
       return whole(TraceStep::add_dQi);
     case OpKind::fill_zero:
@@ -144,9 +144,9 @@ std::optional<Twin> twin_of(const TileOp& op) {
     default:
       break;
   }
-  const auto twin = compute_twin(op);
-  ATTNSCOPE_CHECK(twin.has_value(), ==, true);  // a new kind of operation has no twin yet
-  return twin;
+  const auto step = step_of_compute(op);
+  ATTNSCOPE_CHECK(step.has_value(), ==, true);  // a new kind of operation has no step yet
+  return step;
 }
 
 struct Visit {
@@ -171,11 +171,11 @@ class TwinSteps final : public Observer {
         i_ = tile.i;
         j_ = tile.j;
       }
-      const auto twin = twin_of(op);
-      if (!twin || !twin->whole) continue;
+      const auto step = step_of(op);
+      if (!step || !step->whole) continue;
       const bool on_tile =
-          kernels::has_row_tile(twin->step) && kernels::has_column_tile(twin->step);
-      steps.push_back(on_tile ? visit(twin->step, i_, j_) : visit(twin->step, tile.i, tile.j));
+          kernels::has_row_tile(step->step) && kernels::has_column_tile(step->step);
+      steps.push_back(on_tile ? visit(step->step, i_, j_) : visit(step->step, tile.i, tile.j));
     }
   }
 
