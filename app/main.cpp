@@ -2,8 +2,6 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <exception>
-#include <new>
 
 #include "app/program.h"
 #include "app/report/interruption.h"
@@ -47,14 +45,7 @@ int run_program(int argc, char** argv) {
 }  // namespace attnscope::app
 
 int main(int argc, char** argv) {
-  using attnscope::app::report;
-  attnscope::hold_standard_streams();
   attnscope::end_on_signals();
-  try {
-    return attnscope::app::run_program(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return report(attnscope::failed("this machine has too little memory for the request"));
-  } catch (const std::exception& exception) {
-    return report(attnscope::failed("internal error: {}", exception.what()));
-  }
+  return attnscope::exit_status_of([&] { return attnscope::app::run_program(argc, argv); },
+                                   attnscope::app::report);
 }

@@ -13,6 +13,7 @@
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
 #include "reference/message_text.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 
@@ -27,6 +28,10 @@ constexpr int kSettlingFrames = 4;
 std::optional<Error> check_writable(const std::string& path, const Scene& scene) {
   if (check_can_write(path)) {
     return invalid_request("--out '{}': the file cannot be written", printable(path));
+  }
+  if (const auto shipped = shipped_as(path)) {
+    return invalid_request("--out would replace '{}', which is {}; give another file",
+                           printable(path), *shipped);
   }
   const FileIdentity picture = identity_of(path);
   const auto would_replace = [&](std::string_view reader) {

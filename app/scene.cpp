@@ -207,6 +207,11 @@ std::optional<Error> save_scene(const Scene& scene, const fs::path& path) {
     return invalid_request("the scene would replace '{}', which {} reads; choose another file",
                            printable(path.string()), field_name(field->key));
   }
+  const auto shipped = shipped_as(path);
+  if (shipped && *shipped != "a scene") {
+    return invalid_request("the scene would replace '{}', which is {}; choose another file",
+                           printable(path.string()), *shipped);
+  }
   return write_file(path, scene_text(scene));
 }
 

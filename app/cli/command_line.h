@@ -21,6 +21,7 @@ struct OptionFiles {
   enum class Use : std::uint8_t { none, read, written };
   Use use = Use::none;
   std::function<std::vector<std::filesystem::path>(const std::string& value)> named_by = {};
+  std::string_view may_replace = {};  ///< the shipped files that it may: "a recording"
 };
 
 /// One option of a command.

@@ -203,19 +203,20 @@ CommandSpec measure_command() {
   return answering(
       {.name = "measure",
        .summary = "Times the real kernel and reads its hardware counters.",
-       .options = joined(
-           {run_options(FieldTarget::kernel),
-            modelled_gpu_options(),
-            {{"out", "FILE", "add the measurement to a recording (JSON)", false, writes_file()},
-             {"resume", "", "skip runs that the recording already has"},
-             {"warm-ups", "COUNT", "passes before the timed ones [3]"},
-             {"repeats", "COUNT", "timed passes [20]"},
-             {"time-budget", "SECONDS",
-              "stop after this time, but after at least three timed passes [2]"},
-             {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
-             {"no-counters", "", "only time it: no hardware counters"},
-             {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
-             {"check", "", "compare every row with the reference"}}})},
+       .options =
+           joined({run_options(FieldTarget::kernel),
+                   modelled_gpu_options(),
+                   {{"out", "FILE", "add the measurement to a recording (JSON)", false,
+                     writes_file("a recording")},
+                    {"resume", "", "skip runs that the recording already has"},
+                    {"warm-ups", "COUNT", "passes before the timed ones [3]"},
+                    {"repeats", "COUNT", "timed passes [20]"},
+                    {"time-budget", "SECONDS",
+                     "stop after this time, but after at least three timed passes [2]"},
+                    {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
+                    {"no-counters", "", "only time it: no hardware counters"},
+                    {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
+                    {"check", "", "compare every row with the reference"}}})},
       answer_measure);
 }
 

@@ -29,6 +29,7 @@ struct NamedFile {
   fs::path path;
   bool is_stdout = false;
   FileIdentity identity;
+  std::string_view may_replace;  ///< as OptionFiles
 };
 
 std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
@@ -43,7 +44,8 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
         for (const fs::path& path : option.files.named_by(value)) {
           const bool is_stdout = use == OptionFiles::Use::written && is_standard_output(path);
           files.push_back({option.name, value, path, is_stdout,
-                           is_stdout ? FileIdentity{} : identity_of(path)});
+                           is_stdout ? FileIdentity{} : identity_of(path),
+                           option.files.may_replace});
         }
       }
     }
@@ -62,26 +64,14 @@ std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
                          printable(b.path.string()));
 }
 
-/// Nothing unless the output would replace a file of assets/FOLDER. Commands read those files
-/// without naming them: the GPU that is present or recorded, everything that `list` shows.
-std::optional<Error> check_shipped(const NamedFile& output, const char* folder, const char* what) {
-  if (output.is_stdout) return std::nullopt;
-  for (const std::string& name : list_assets(folder)) {
-    const auto shipped = find_asset(folder, name);
-    if (!shipped || identity_of(shipped.value()) != output.identity) continue;
-    return invalid_request("--{} would replace '{}', which is {}; give another file", output.option,
-                           printable(output.path.string()), what);
-  }
-  return std::nullopt;
-}
-
+/// Nothing unless the output would replace a shipped file. Commands read those files without naming
+/// them: the GPU that is present or recorded, everything that `list` shows.
 std::optional<Error> check_shipped(const NamedFile& output) {
-  if (auto error = check_shipped(output, "gpus", "the description of a GPU")) return error;
-  if (auto error = check_shipped(output, "scenes", "a scene")) return error;
-  const bool writes_recordings = output.option == "out" || output.option == "save";
-  if (writes_recordings) return std::nullopt;
-  if (auto error = check_shipped(output, "recordings", "a recording")) return error;
-  return check_shipped(output, "recordings/traces", "a recorded trace");
+  if (output.is_stdout) return std::nullopt;
+  const auto shipped = shipped_as(output.path);
+  if (!shipped || *shipped == output.may_replace) return std::nullopt;
+  return invalid_request("--{} would replace '{}', which is {}; give another file", output.option,
+                         printable(output.path.string()), *shipped);
 }
 
 }  // namespace
@@ -100,9 +90,9 @@ OptionFiles reads_recording() {
 OptionFiles reads_trace() {
   return reads_asset("recordings/traces");
 }
-OptionFiles writes_file() {
+OptionFiles writes_file(std::string_view may_replace) {
   return {OptionFiles::Use::written,
-          [](const std::string& value) { return std::vector<fs::path>{value}; }};
+          [](const std::string& value) { return std::vector<fs::path>{value}; }, may_replace};
 }
 OptionFiles writes_tensors() {
   return {OptionFiles::Use::written, [](const std::string& folder) {

@@ -18,8 +18,9 @@ OptionFiles files_of(const RunField& field);
 /// A recording or a trace that is read: a path, or the name of a shipped one.
 OptionFiles reads_recording();
 OptionFiles reads_trace();
-/// A file that is written; "-" is standard output.
-OptionFiles writes_file();
+/// A file that is written; "-" is standard output. It may replace a shipped file of one kind only,
+/// in the words of shipped_as().
+OptionFiles writes_file(std::string_view may_replace = {});
 /// A folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.
 OptionFiles writes_tensors();
 

@@ -70,7 +70,7 @@ std::optional<Error> check_folder(const GivenOptions& given, std::string_view op
   if (given_path->empty()) return refuse("the name is empty");
   if (*given_path == "-") return refuse("several files do not go to standard output");
   std::error_code error;
-  fs::path ancestor = fs::weakly_canonical(*given_path, error);
+  fs::path ancestor = fs::weakly_canonical(fs::absolute(*given_path, error), error);
   if (error) return refuse(error.message());
   if (fs::exists(ancestor, error) && !fs::is_directory(ancestor, error)) {
     return refuse("it is not a folder");

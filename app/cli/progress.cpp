@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -28,13 +29,17 @@ class ProgressLine {
   /// Shows the text, and `part` after it once `after` has passed.
   ProgressLine(std::string text, const std::string& part, milliseconds after) {
     print(after > milliseconds() ? text : with_part(text, part));
-    clock_ = std::jthread([text = std::move(text), part, after](const std::stop_token& stop) {
-      show_time(stop, with_part(text, part), after);
-    });
+    try {
+      clock_ = std::jthread([text = std::move(text), part, after](const std::stop_token& stop) {
+        show_time(stop, with_part(text, part), after);
+      });
+    } catch (const std::system_error&) {
+      // No thread to be had: the line does not count the seconds
+    }
   }
   ~ProgressLine() {
     clock_.request_stop();
-    clock_.join();
+    if (clock_.joinable()) clock_.join();
     print("");
   }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,14 +82,7 @@ int run_command(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_program(std::vector<std::string> arguments) {
-  hold_standard_streams();
-  try {
-    return run_command(std::move(arguments));
-  } catch (const std::bad_alloc&) {
-    return report(failed("this machine has too little memory for the request"));
-  } catch (const std::exception& exception) {
-    return report(failed("internal error: {}", exception.what()));
-  }
+  return exit_status_of([&] { return run_command(std::move(arguments)); }, report);
 }
 
 }  // namespace attnscope::cli

@@ -202,7 +202,7 @@ CommandSpec trace_command() {
             {"measured", "", "trace the real kernel on this machine's GPU, recorded inside it"},
             {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
             {"save", "FILE", "with --measured: keep the trace for --recording and for the app",
-             false, writes_file()},
+             false, writes_file("a recorded trace")},
             {"recording", "NAME|FILE", "the trace of a real run that was saved before", false,
              reads_trace()}},
            run_options(FieldTarget::model,

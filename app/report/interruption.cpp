@@ -9,9 +9,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -67,6 +70,17 @@ void print_without_waiting(std::string_view text) {
   ::_exit(1);
 }
 
+/// Opens the standard streams that the caller of the program closed, so that no file that is opened
+/// later takes their numbers and receives their text: reading and writing them fails.
+void hold_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest free number is this one; the wrong direction makes every use of it fail
+    const int opened = ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened != -1 && opened != descriptor) ::close(opened);
+  }
+}
+
 }  // namespace
 
 void end_on_signals() {
@@ -81,12 +95,16 @@ void end_on_signals() {
   }
   ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
   saved();  // exists before the thread does
-  std::thread([awaited] {
-    int signal = 0;
-    while (sigwait(&awaited, &signal) != 0) {
-    }
-    end_by(signal);
-  }).detach();
+  try {
+    std::thread([awaited] {
+      int signal = 0;
+      while (sigwait(&awaited, &signal) != 0) {
+      }
+      end_by(signal);
+    }).detach();
+  } catch (const std::system_error&) {  // no thread to be had: a signal ends the program silently
+    ::pthread_sigmask(SIG_UNBLOCK, &awaited, nullptr);
+  }
 }
 
 void save_before_signals(SavedResults results, const std::function<std::string()>& step) {
@@ -96,12 +114,16 @@ void save_before_signals(SavedResults results, const std::function<std::string()
   saved().said[results] = std::move(said);
 }
 
-void hold_standard_streams() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(descriptor, F_GETFD) != -1) continue;
-    // The lowest free number is this one; the wrong direction makes every use of it fail
-    const int opened = ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    if (opened != -1 && opened != descriptor) ::close(opened);
+int exit_status_of(const std::function<int()>& work, int (*report)(const Error& error)) {
+  hold_standard_streams();
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return report(failed("this machine has too little memory for the request"));
+  } catch (const std::system_error& error) {
+    return report(failed("the system refuses a thread or another resource: {}", error.what()));
+  } catch (const std::exception& exception) {
+    return report(failed("internal error: {}", exception.what()));
   }
 }
 

@@ -1,8 +1,10 @@
-/// Ctrl+C: the message that a program prints before a signal ends it.
+/// How both programs start and end, and the message that they print before a signal ends them.
 #pragma once
 
 #include <functional>
 #include <string>
+
+#include "reference/result.h"
 
 namespace attnscope {
 
@@ -20,11 +22,10 @@ enum class SavedResults { rows, recording };
 /// results: "12 of 50 points are in r.json". A signal waits for the step, half a second at most.
 void save_before_signals(SavedResults results, const std::function<std::string()>& step);
 
-// Standard input, output and error as both programs need them.
-
-/// Opens those that the caller of the program closed, so that no file that is opened later takes
-/// their numbers and receives their text: reading and writing them fails. Call it first in main().
-void hold_standard_streams();
+/// Runs a program's work and returns its exit status. Standard streams that the caller of the
+/// program closed are first opened on /dev/null, so that no file takes their numbers. What the work
+/// throws goes to `report`, which prints it and returns the status.
+int exit_status_of(const std::function<int()>& work, int (*report)(const Error& error));
 
 /// Writes the text to standard error, where that is possible: a closed one is no reason to end.
 void print_to_stderr(const std::string& text);

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "reference/files/file_writer.h"
+#include "reference/files/temporary_file.h"
 
 namespace attnscope::kernels {
 
@@ -152,7 +152,12 @@ std::optional<CompiledKernel> KernelCache::find(const std::string& key) const {
 void KernelCache::keep(const std::string& key, const CompiledKernel& kernel) const {
   if (folder_.empty()) return;
   create_folders(folder_);
-  if (!write_file(file_of(key), entry_bytes(key, kernel))) remove_oldest();
+  // Replaces the entry itself: if that is a link, what it names stays as it is
+  TemporaryFile file;
+  const fs::path entry = file_of(key);
+  const bool is_kept = file.create(entry) == 0 && file.write_at(0, entry_bytes(key, kernel)) == 0 &&
+                       file.replace(entry) == 0;
+  if (is_kept) remove_oldest();
 }
 
 void KernelCache::remove_oldest() const {
@@ -165,10 +170,14 @@ void KernelCache::remove_oldest() const {
   std::uintmax_t total = 0;
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() != kSuffix) continue;
     std::error_code gone;  // removed by another process
     const Entry entry{at->path(), at->file_size(gone), at->last_write_time(gone)};
     if (gone) continue;
+    const bool is_left_over =  // by a process that was killed
+        at->path().filename().string().starts_with(".attnscope-") &&
+        entry.used < fs::file_time_type::clock::now() - std::chrono::hours(1);
+    if (is_left_over) fs::remove(at->path(), gone);
+    if (at->path().extension() != kSuffix) continue;
     total += entry.bytes;
     entries.push_back(entry);
   }

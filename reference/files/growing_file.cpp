@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "reference/message_text.h"
+
 namespace attnscope {
 
 namespace fs = std::filesystem;
@@ -31,8 +33,14 @@ std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text
   std::error_code broken_path;
   const fs::path target = follow_links(path_, broken_path);
   if (broken_path) return cannot_write(path_, broken_path.value());
-  // A file that another program changed is replaced, and not taken for a copy
-  if (!stamp_.is_still(target)) shown_ = {};
+  if (!stamp_.is_still(target)) {
+    const bool was_written = shown_.file.is_open();
+    shown_ = {};
+    std::error_code unknown;
+    if (was_written && fs::exists(target, unknown)) {
+      return failed("cannot write {}: another program has changed it", one_line(path_.string()));
+    }
+  }
   const auto drop_spare = [&](int reason) {
     spare_ = {};
     return cannot_write(path_, reason);
@@ -67,6 +75,10 @@ std::optional<Error> GrowingFile::finish() {
   if (!shown_.file.is_open()) return std::nullopt;
   std::error_code broken_path;
   const fs::path target = follow_links(path_, broken_path);
+  if (!stamp_.is_still(target)) {
+    shown_ = {};
+    return failed("cannot write {}: another program has changed it", one_line(path_.string()));
+  }
   int reason = broken_path ? broken_path.value() : shown_.file.sync();
   if (reason == 0) reason = sync_folder_of(target);
   shown_ = {};

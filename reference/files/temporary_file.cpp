@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +46,16 @@ fs::path unique_name_beside(const fs::path& target) {
 
 constexpr int kMostNames = 100;
 
+/// Whether this user may rename another file to `target`, which is `old`: in a sticky folder, only
+/// the owner of the file or of the folder, or root.
+bool may_replace(const fs::path& target, const struct stat& old) {
+  struct stat folder {};
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (::stat(parent.c_str(), &folder) != 0 || (folder.st_mode & S_ISVTX) == 0) return true;
+  const uid_t user = ::geteuid();
+  return user == 0 || user == old.st_uid || user == folder.st_uid;
+}
+
 /// Gives the open file the owner, the group and the permissions of `old`, as far as this user may.
 /// Never widens access: if the owner cannot be kept, the set-user-ID bit is dropped; if the group
 /// cannot, its rights become those of others.
@@ -77,6 +88,8 @@ int TemporaryFile::create(const fs::path& target) {
   if (exists && S_ISDIR(old.st_mode)) return EISDIR;
   // Renaming would not ask whether the old file may be written
   if (exists && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) return errno;
+
+  if (exists && !may_replace(target, old)) return EPERM;
 
   const std::lock_guard lock(names_mutex());
   const mode_t mode = exists ? old.st_mode & 0777U : 0666U;
@@ -180,6 +193,11 @@ int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // a pipe whose owner does not want writers to wait
+      pollfd stream{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      ::poll(&stream, 1, -1);
+      continue;
+    }
     if (written <= 0) return written < 0 ? errno : ENOSPC;
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

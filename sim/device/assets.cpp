@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "reference/block_pattern.h"
+#include "reference/files/file_identity.h"
 
 namespace attnscope {
 
@@ -58,10 +59,31 @@ std::vector<std::string> list_assets(std::string_view folder) {
   if (!assets) return names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(assets.value() / folder, error)) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    std::error_code unknown;
+    const bool is_asset =
+        entry.path().extension() == ".json" && fs::is_regular_file(entry.path(), unknown);
+    if (is_asset) names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::optional<std::string_view> shipped_as(const fs::path& path) {
+  const Result<fs::path> assets = find_assets_dir();
+  if (!assets) return std::nullopt;
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"gpus", "the description of a GPU"},
+      {"scenes", "a scene"},
+      {"recordings", "a recording"},
+      {"recordings/peers", "a recording"},
+      {"recordings/traces", "a recorded trace"}};
+  const FileIdentity identity = identity_of(path);
+  for (const auto& [folder, kind] : kKinds) {
+    for (const std::string& name : list_assets(folder)) {
+      if (identity_of(assets.value() / folder / (name + ".json")) == identity) return kind;
+    }
+  }
+  return std::nullopt;
 }
 
 Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_path) {

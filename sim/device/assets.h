@@ -22,6 +22,9 @@ Result<std::filesystem::path> find_assets_dir();
 /// Names (stems) of the `.json` files of assets/FOLDER, sorted; empty when there are none.
 std::vector<std::string> list_assets(std::string_view folder);
 
+/// What AttnScope ships in the file that the path leads to: "a recording"; nothing for other files.
+std::optional<std::string_view> shipped_as(const std::filesystem::path& path);
+
 /// Whether the text is the path of a file, and not the name of a shipped one: it contains '/' or
 /// ends in ".json".
 bool names_json_path(std::string_view name_or_path);

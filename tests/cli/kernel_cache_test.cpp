@@ -105,6 +105,13 @@ TEST_F(KernelCacheOnDisk, HasAWholeEntryOrNoneAtEveryFault) {
   ::unsetenv("XDG_CACHE_HOME");
 }
 
+TEST_F(KernelCacheOnDisk, WrittenCodeIsOldOrNewAtEveryFault) {
+  ASSERT_EQ(origin(), "compiled now");
+  ::setenv("XDG_CACHE_HOME", scratch_.path().c_str(), 1);
+  expect_old_or_new(std::string(kCompile) + " --ptx k.ptx --cubin k.cubin", {"k.ptx", "k.cubin"});
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
   const auto refused = [&](std::string_view why) {
     const CliOutcome outcome = run_cli(kCompile, {{"XDG_CACHE_HOME", scratch_.path().string()},

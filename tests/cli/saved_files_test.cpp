@@ -174,6 +174,72 @@ TEST(SavedFiles, TwoSweepsIntoOneRecordingLoseNoRow) {
   EXPECT_EQ(lengths.size(), 200u);
 }
 
+TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
+  const ScratchFolder folder;
+  const auto sweep = [&](int first) {
+    std::string lengths;
+    for (int n = 0; n < 150; ++n) lengths += fmt::format("{}{}", n == 0 ? "" : ",", first + n);
+    return run_cli(
+        "sweep --json r.json --over seq-len=" + lengths + " -- simulate --algorithm flash2", {},
+        folder.path());
+  };
+  CliOutcome first;
+  std::thread other([&] { first = sweep(1000); });
+  const CliOutcome second = sweep(2000);
+  other.join();
+  // One after the other, both succeed; the document is the last one's
+  const json rows = json::parse(read_text(folder.path() / "r.json"));
+  EXPECT_EQ(rows.size(), 150u);
+  EXPECT_TRUE(first.status == 0 || second.status == 0);
+  for (const CliOutcome& outcome : {first, second}) {
+    if (outcome.status == 0) continue;
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("r.json: another program has changed it"));
+    EXPECT_THAT(outcome.out, HasSubstr("\"seq_len\""));  // what could not be saved is printed
+  }
+}
+
+TEST(SavedFiles, AShippedFileIsReplacedOnlyByItsKind) {
+  const ScratchFolder folder;
+  namespace fs = std::filesystem;
+  fs::create_directories(folder.path() / "recordings/traces");
+  fs::create_directories(folder.path() / "gpus");
+  fs::create_directories(folder.path() / "scenes");
+  folder.write("recordings/a.json", "kept");
+  folder.write("recordings/traces/t.json", "kept");
+  for (const std::string words : {"trace --algorithm flash2 --out recordings/a.json",
+                                  "trace --algorithm flash2 --out recordings/traces/t.json",
+                                  "simulate --algorithm flash2 --json recordings/a.json",
+                                  "compile --algorithm flash2 --ptx recordings/a.json"}) {
+    const CliOutcome refused =
+        run_cli(words, {{"ATTNSCOPE_ASSETS", folder.path().string()}}, folder.path());
+    EXPECT_EQ(refused.status, 2) << words;
+    EXPECT_THAT(refused.err, HasSubstr("which is a record")) << words;
+  }
+  EXPECT_EQ(read_text(folder.path() / "recordings/a.json"), "kept");
+  EXPECT_EQ(read_text(folder.path() / "recordings/traces/t.json"), "kept");
+}
+
+TEST(SavedFiles, AFolderThatIsNewIsMadeForTensors) {
+  const ScratchFolder folder;
+  for (const std::string name : {"new", "a/b/c", "./dot"}) {
+    const CliOutcome done = run_cli(
+        "simulate --algorithm flash2 --seq-len 64 --head-dim 16 --out " + name, {}, folder.path());
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / name / "o.npy")) << name;
+  }
+}
+
+TEST(Threads, ThatCannotBeStartedAreDoneWithout) {
+  const Environment none = {{"LD_PRELOAD", ATTNSCOPE_NO_THREADS_FILE}};
+  const CliOutcome simulated =
+      run_cli("simulate --algorithm flash2 --seq-len 64 --head-dim 16", none);
+  EXPECT_EQ(simulated.status, 0) << simulated.err;
+  const CliOutcome measured = run_cli("measure --algorithm flash2 --seq-len 64", none);
+  EXPECT_GE(measured.status, 0) << "ended by a signal";
+  EXPECT_LE(measured.error_lines(), 1) << measured.err;
+}
+
 /// Starts the program in the folder, with its messages in "err".
 pid_t start(const ScratchFolder& folder, const std::string& words) {
   const pid_t child = ::fork();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -97,6 +98,27 @@ TEST(KernelCache, WhatCannotBeReadOrWrittenIsNeitherFoundNorAnError) {
   EXPECT_FALSE(full.find("key"));
 }
 
+TEST(KernelCache, ReplacesALinkOrAPipeInPlaceOfAnEntryAndNotWhatItNames) {
+  const test::TempDir dir;
+  const KernelCache cache(dir.file("cache"));
+  cache.keep("key", sample(300));
+  const fs::path entry = files_in(dir.file("cache")).front();
+  std::ofstream(dir.file("victim")) << "kept";
+  fs::remove(entry);
+  fs::create_symlink(dir.file("victim"), entry);
+  EXPECT_FALSE(cache.find("key"));
+  cache.keep("key", sample(300));
+  EXPECT_TRUE(cache.find("key"));
+  EXPECT_FALSE(fs::is_symlink(entry));
+  EXPECT_EQ(bytes_of(dir.file("victim")), "kept");
+
+  fs::remove(entry);
+  ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.find("key"));
+  cache.keep("key", sample(300));
+  EXPECT_TRUE(cache.find("key"));
+}
+
 TEST(KernelCache, RemovesWhatWasNotUsedForTheLongestTimeAndNothingElse) {
   const test::TempDir dir;
   const fs::path folder = dir.file("cache");
@@ -119,6 +141,14 @@ TEST(KernelCache, RemovesWhatWasNotUsedForTheLongestTimeAndNothingElse) {
   EXPECT_TRUE(cache.find("fourth"));
   EXPECT_FALSE(cache.find("second") && cache.find("third"));
   EXPECT_TRUE(fs::exists(folder / "of-the-user.txt"));
+
+  const fs::path left_over = folder / ".attnscope-0123", in_use = folder / ".attnscope-4567";
+  for (const fs::path& file : {left_over, in_use}) std::ofstream(file) << "half";
+  fs::last_write_time(left_over, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  cache.keep("fourth", sample());
+  EXPECT_FALSE(fs::exists(left_over)) << "of a process that was killed";
+  EXPECT_TRUE(fs::exists(in_use));
+  fs::remove(in_use);
 
   const KernelCache small(folder, 100);
   small.keep("fifth", sample());
