@@ -19,6 +19,7 @@ constexpr KnobValue kCopyKinds[] = {{"async", 1}, {"registers", 0}};
 constexpr KnobValue kOnOff[] = {{"on", 1}, {"off", 0}};
 constexpr KnobValue kRescaled[] = {{"moved", 0}, {"always", 1}};
 constexpr KnobValue kMasked[] = {{"edge", 0}, {"all", 1}};
+constexpr KnobValue kOrders[] = {{"last", 0}, {"first", 1}};
 constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
 }  // namespace
@@ -54,6 +55,11 @@ constexpr Knob kMaskKnob{
     "Which tiles are masked element by element: edge, only those that the mask's edge or the "
     "last key crosses; all, every tile.",
     kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"};
+constexpr Knob kOrderKnob{
+    "order",
+    "The row tile of a head whose thread block starts first: last, which sees the most keys under "
+    "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
+    kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"};
 constexpr Knob kInstructionsKnob{
     "instructions",
     "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
@@ -62,8 +68,8 @@ constexpr Knob kInstructionsKnob{
 
 namespace {
 
-constexpr const Knob* kKnobs[] = {&kStagesKnob,  &kWarpsKnob, &kCopiesKnob,      &kSwizzleKnob,
-                                  &kRescaleKnob, &kMaskKnob,  &kInstructionsKnob};
+constexpr const Knob* kKnobs[] = {&kStagesKnob,  &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob,
+                                  &kRescaleKnob, &kMaskKnob,  &kOrderKnob,  &kInstructionsKnob};
 
 const KnobValue* value_of(const Knob& knob, std::string_view name) {
   const auto found = std::ranges::find(knob.values, name, &KnobValue::name);

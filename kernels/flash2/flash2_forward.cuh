@@ -31,9 +31,9 @@
 
 namespace attnscope::kernels {
 
-/// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first:
-/// under a causal mask it has the most column tiles, and starting long blocks first evens out the
-/// end.
+/// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first
+/// (unless a switch asks for the first): under a causal mask it has the most column tiles, and
+/// starting long blocks first evens out the end.
 struct RowTile {
   int i, head, batch;
   int rows;  ///< valid rows of the tile
@@ -43,7 +43,7 @@ template <int Br>
 __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
   const int block = device::block_index();
   const int Tr = (shape.N + Br - 1) / Br;
-  const int i = Tr - 1 - block % Tr;
+  const int i = knob::kAscending ? block % Tr : Tr - 1 - block % Tr;
   const int head = block / Tr;
   return {i, head % shape.heads, head / shape.heads, min(Br, shape.N - i * Br)};
 }

@@ -55,7 +55,7 @@ TEST(Knobs, AreThoseOfTheKernelAndThePass) {
   };
   EXPECT_THAT(knobs_of_pass("flash2", PassKind::forward),
               ElementsAre(&kStagesKnob, &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob, &kRescaleKnob,
-                          &kMaskKnob));
+                          &kMaskKnob, &kOrderKnob));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::backward),
               ElementsAre(&kCopiesKnob, &kSwizzleKnob, &kMaskKnob, &kInstructionsKnob));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::both),

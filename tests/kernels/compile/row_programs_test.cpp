@@ -56,6 +56,16 @@ TEST(SoftmaxForwardProgram, HoldsARowInAsFewRegistersAsItNeeds) {
                                             {32768, DType::bf16, kScored, "1024, 32, 8,", 1024}});
 }
 
+TEST(SoftmaxPrograms, TakeTheScoreFeaturesThatTheyStillCompute) {
+  AttentionProblem problem = row_problem(256, DType::bf16, kScored);
+  problem.score.soft_cap = 30.0;
+  EXPECT_THAT(softmax_forward_program(problem).program.expression,
+              HasSubstr("ScoreFeatures{true, true, false, false}"));
+  // P has been masked
+  EXPECT_THAT(softmax_gradient_program(problem).program.expression,
+              HasSubstr("ScoreFeatures{false, true, false, false}"));
+}
+
 TEST(SoftmaxForwardProgram, ReadsARowTwiceThatNoBlockHolds) {
   expect_programs(softmax_forward_program, {{16385, DType::bf16, "none", "1024, 1, ", 1024},
                                             {32776, DType::bf16, "none", "1024, 8, ", 1024},
