@@ -25,10 +25,15 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
   return kernel.programs(run, target, kind);
 }
 
-std::string_view instructions_of(std::span<const LaunchProgram> programs) {
-  const auto multiplies = std::ranges::find_if(
+const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs) {
+  const auto found = std::ranges::find_if(
       programs, [](const LaunchProgram& launch) { return !launch.block.instructions.empty(); });
-  return multiplies == programs.end() ? "cuBLAS" : multiplies->block.instructions;
+  return found == programs.end() ? nullptr : &*found;
+}
+
+std::string_view instructions_of(std::span<const LaunchProgram> programs) {
+  const LaunchProgram* const launch = launch_with_products(programs);
+  return launch == nullptr ? "cuBLAS" : launch->block.instructions;
 }
 
 }  // namespace attnscope::kernels

@@ -35,8 +35,9 @@ std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced = false);
 
-/// The instructions of the programs' matrix products: "mma.sync", or "cuBLAS" where no program has
-/// any.
+/// The launch with the matrix products; null where they are cuBLAS's.
+const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs);
+/// The instructions of these products: "mma.sync", "cuBLAS".
 std::string_view instructions_of(std::span<const LaunchProgram> programs);
 
 }  // namespace attnscope::kernels

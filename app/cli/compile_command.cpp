@@ -113,7 +113,7 @@ std::optional<Error> write_code(const GivenOptions& given, std::string_view opti
   return file ? write_output(*file, code) : std::nullopt;
 }
 
-/// The code of every launch, by the option that writes it.
+/// The code of the launches, by the option that writes it: of all, in cubin of one.
 struct WrittenCode {
   std::string ptx, cubin, sass;
 };
@@ -122,7 +122,6 @@ struct WrittenCode {
 std::optional<Error> add_code(const kernels::CompiledKernel& kernel,
                               const std::optional<Disassembler>& disassembler, WrittenCode& code) {
   code.ptx += kernel.ptx;
-  code.cubin += kernel.cubin;
   if (!disassembler) return std::nullopt;
   const auto sass = disassemble(*disassembler, kernel.cubin);
   if (!sass) return sass.error();
@@ -177,7 +176,10 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   WrittenCode code;
   Answer answer;
   answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run), gpu.display_name, architecture);
-  for (kernels::LaunchProgram& launch : kernels::programs_of(run, target)) {
+  std::vector<kernels::LaunchProgram> launches = kernels::programs_of(run, target);
+  const kernels::LaunchProgram* main_launch = kernels::launch_with_products(launches);
+  if (main_launch == nullptr) main_launch = &launches.front();
+  for (kernels::LaunchProgram& launch : launches) {
     show_progress(fmt::format("compiling {} for {}", launch.launch, architecture));
     launch.block.program.architecture = architecture;
     const auto begin = std::chrono::steady_clock::now();
@@ -186,6 +188,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
     rows.push_back(launch_json({launch.block, launch.launch, obtained, took.count()}, gpu));
     answer.text += "\n" + launch_text(rows.back());
     if (auto error = add_code(*obtained.kernel, disassembler, code)) return *error;
+    if (&launch == main_launch) code.cubin = obtained.kernel->cubin;
   }
   document["launches"] = rows;
   answer.json = json_text(document);
@@ -207,7 +210,9 @@ CommandSpec compile_command() {
                                {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),
                    field_options({"gpu"}),
                    {{"ptx", "FILE", "write the PTX code", false, writes_file()},
-                    {"cubin", "FILE", "write the machine code, for nvdisasm", false, writes_file()},
+                    {"cubin", "FILE",
+                     "write the machine code of the launch with the products, for nvdisasm", false,
+                     writes_file()},
                     {"sass", "FILE", "write the machine code as text; needs nvdisasm or cuobjdump",
                      false, writes_file()}}})},
       answer_compile);

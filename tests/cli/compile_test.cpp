@@ -56,6 +56,12 @@ TEST_F(CompileCommand, WritesTheCode) {
   EXPECT_THAT(read_text(scratch_.path() / "k.ptx"), HasSubstr(".target sm_80"));
   EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
                                                                  "ELF"));
+
+  // Of several launches, the one with the products
+  ASSERT_EQ(run("--algorithm flash2 --pass backward --head-dim 64 --cubin k.cubin").status, 0);
+  const std::string code = read_text(scratch_.path() / "k.cubin");
+  EXPECT_THAT(code, HasSubstr("flash2_backward"));
+  EXPECT_EQ(code.find("flash2_preprocess"), std::string::npos);
 }
 
 TEST_F(CompileCommand, TakesTheDefaultTilingOfTheGpu) {
