@@ -158,9 +158,9 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
     if (default_tilings(kernel, pass, problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
-        "tiling {}x{} cannot be asked of kernel {}: cuBLAS chooses the tiles of its "
-        "products; leave {} and {} out",
-        tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc"));
+        "kernel {} cannot use tiles of {}x{}: cuBLAS chooses the tiles of its products; leave "
+        "{} and {} out",
+        kernel.name, tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc"));
   }
   const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes, knobs);
   if (shape.limit.empty()) return std::nullopt;

@@ -97,11 +97,11 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
 /// The error of a tiling that does not fit; names one that does.
 Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& nearest) {
   const Tiling& tiling = report.run.tiling;
-  Error error = invalid_field(
-      ErrorCode::does_not_fit, "Br", "the tiling does not fit: {}; {}{} counts it all the same",
-      report.overflow_reason,
-      nearest ? fmt::format("{} x {} does; ", nearest->Br, nearest->Bc) : "",
-      field_name("allow_overflow"));
+  Error error =
+      invalid_field(ErrorCode::does_not_fit, "Br",
+                    "the tiling does not fit: {}; {}{} counts it anyway", report.overflow_reason,
+                    nearest ? fmt::format("{} x {} does; ", nearest->Br, nearest->Bc) : "",
+                    field_name("allow_overflow"));
   error.value = fmt::format("{} x {}", tiling.Br, tiling.Bc);
   if (nearest) error.accepted = fmt::format("{} x {}", nearest->Br, nearest->Bc);
   return error;

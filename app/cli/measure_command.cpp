@@ -69,7 +69,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
   if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   const auto file = given.text("out");
   if (!file && given.has("resume")) {
-    return invalid_request("--resume needs --out, the recording to go on with");
+    return invalid_request("--resume needs --out, the recording to continue");
   }
   if (!file) return std::nullopt;
   constexpr std::string_view kAccepted =

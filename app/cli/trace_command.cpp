@@ -98,7 +98,7 @@ std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::str
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
     if (!given.has(field.option) || (of_kernel && !all)) continue;
-    return invalid_field(ErrorCode::not_applicable, field.key, "{} is of no use here: {}",
+    return invalid_field(ErrorCode::not_applicable, field.key, "{} does not apply: {}",
                          field_name(field.key), why);
   }
   return std::nullopt;
@@ -121,11 +121,13 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
         "--block-order is the model's; on a real GPU the hardware chooses the order");
   }
   if (recorded) {
-    return refuse_fields(given, true, "--recording names a run that has its own; leave it out");
+    return refuse_fields(given, true,
+                         "--recording shows a saved run, whose fields are fixed; leave it out");
   }
   if (!measured) return std::nullopt;
   return refuse_fields(given, false,
-                       "it is the model's, --measured traces the kernel as it is: leave it out");
+                       "it is an option of the model, and --measured traces the real kernel; "
+                       "leave it out");
 }
 
 /// Writes the real run's Chrome trace to `path`, and with --save the trace itself.

@@ -93,7 +93,7 @@ TEST(Simulate, TheRefusalSaysThatTheSramWasGiven) {
   EXPECT_EQ(given.err,
             "error: the tiling does not fit: Br = 64, Bc = 64, d = 64 in bf16 needs 32 KiB of "
             "shared memory a thread block; the SRAM given has 1000 B; "
-            "--allow-overflow counts it all the same\n");
+            "--allow-overflow counts it anyway\n");
   EXPECT_EQ(run_cli("simulate --algorithm flash2 --sram-bytes 1000").err,
             "error: no tiling fits: with d = 64 not even 16 x 16 does on h200 with the SRAM given "
             "(--sram-bytes), 1000 B; choose a smaller d or more SRAM\n");
