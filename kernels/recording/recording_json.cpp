@@ -8,56 +8,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kernels/recording/recorded_numbers.h"
 #include "reference/block_pattern.h"
+#include "reference/json/json_ranges.h"
 
 namespace attnscope {
 
 using nlohmann::json;
 
 namespace {
-
-/// JSON has no numbers for NaN and infinities, which the errors of a broken kernel may be: text.
-json real_json(double value) {
-  if (std::isfinite(value)) return value;
-  return fmt::format("{}", value);
-}
-
-/// Reads what real_json() wrote.
-double real_number(const JsonObject& object, std::string_view key) {
-  const json& value = object.at(key);
-  if (value == "nan" || value == "-nan") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  return object.number(key);
-}
-
-/// Whole numbers without a decimal point: byte counts stay readable.
-json number_json(double value) {
-  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
-  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
-    return static_cast<std::int64_t>(value);
-  }
-  return real_json(value);
-}
-
-json counters_json(const Counters& counters) {
-  json object = json::object();
-  for (const auto& [name, value] : counters) object[name] = number_json(value);
-  return object;
-}
-
-Counters counters_from_json(const JsonObject& object) {
-  Counters counters;
-  for (const auto& item : object.value().items()) {
-    const double value = real_number(object, item.key());
-    if (!(value >= 0) || std::isinf(value)) {
-      throw JsonFieldError("{}: {} is not a count; it must be at least 0",
-                           object.path_of(item.key()), value);
-    }
-    counters[item.key()] = value;
-  }
-  return counters;
-}
 
 /// A number that is not negative; NaN and infinity are what broken kernels give.
 double error_from_json(const JsonObject& object, std::string_view key) {
@@ -84,18 +43,10 @@ int int_or(const JsonObject& object, std::string_view key, int fallback, int lea
 }
 
 /// Nothing where the field is missing.
-std::optional<double> positive_or_none(const JsonObject& object, std::string_view key) {
+std::optional<double> number_or_none(const JsonObject& object, std::string_view key,
+                                     const NumberRange& range) {
   if (!object.has(key)) return std::nullopt;
-  const double value = object.number(key);
-  if (value > 0) return value;
-  throw JsonFieldError("{}: {} is out of range; it must be above 0", object.path_of(key), value);
-}
-
-double seconds_from_json(const JsonObject& time, std::string_view key) {
-  const double value = time.number(key);
-  if (value > 0) return value;
-  throw JsonFieldError("{}: {} is not a time of a pass; it must be above 0", time.path_of(key),
-                       value);
+  return number_in(object, key, range);
 }
 
 void set_if_known(json& object, const char* key, const std::optional<double>& value) {
@@ -105,11 +56,14 @@ void set_if_known(json& object, const char* key, const std::optional<double>& va
 json device_json(const DeviceInfo& device) {
   json object = {{"name", device.name},
                  {"compute_capability", device.compute_capability},
-                 {"sm_count", device.sm_count},
-                 {"l2_bytes", device.l2_bytes},
-                 {"memory_bytes", device.memory_bytes},
                  {"driver", device.driver},
                  {"cuda", device.cuda}};
+  const auto set_unless_zero = [&](const char* key, Index value) {
+    if (value != 0) object[key] = value;
+  };
+  set_unless_zero("sm_count", device.sm_count);
+  set_unless_zero("l2_bytes", device.l2_bytes);
+  set_unless_zero("memory_bytes", device.memory_bytes);
   json clocks = json::object();
   set_if_known(clocks, "sm_mhz", device.sm_clock_mhz);
   set_if_known(clocks, "memory_mhz", device.memory_clock_mhz);
@@ -120,19 +74,22 @@ json device_json(const DeviceInfo& device) {
 
 DeviceInfo device_from_json(const JsonObject& object) {
   DeviceInfo device;
-  device.name = object.string("name");
-  device.compute_capability = object.string_or("compute_capability", "");
-  device.sm_count = count_or(object, "sm_count", 0);
-  device.l2_bytes = count_or(object, "l2_bytes", 0);
-  device.memory_bytes = count_or(object, "memory_bytes", 0);
-  device.driver = object.string_or("driver", "");
-  device.cuda = object.string_or("cuda", "");
+  const auto text_or_none = [&](std::string_view key) {
+    return optional_text_of_at_most(object, key, kMostNameBytes);
+  };
+  device.name = text_of_at_most(object, "name", kMostNameBytes);
+  device.compute_capability = text_or_none("compute_capability");
+  device.sm_count = count_or(object, "sm_count", 0, 1, kMostSms);
+  device.l2_bytes = count_or(object, "l2_bytes", 0, 1);
+  device.memory_bytes = count_or(object, "memory_bytes", 0, 1);
+  device.driver = text_or_none("driver");
+  device.cuda = text_or_none("cuda");
   if (object.has("clocks")) {
     const JsonObject clocks = object.object("clocks");
-    device.sm_clock_mhz = positive_or_none(clocks, "sm_mhz");
-    device.memory_clock_mhz = positive_or_none(clocks, "memory_mhz");
+    device.sm_clock_mhz = number_or_none(clocks, "sm_mhz", kMegahertzRange);
+    device.memory_clock_mhz = number_or_none(clocks, "memory_mhz", kMegahertzRange);
   }
-  device.power_limit_w = positive_or_none(object, "power_limit_w");
+  device.power_limit_w = number_or_none(object, "power_limit_w", kWattsRange);
   return device;
 }
 
@@ -148,7 +105,7 @@ json protocol_json(const Protocol& protocol) {
 Protocol protocol_from_json(const JsonObject& object) {
   Protocol protocol;
   protocol.warm_ups = int_or(object, "warm_ups", 0);
-  protocol.repeats = int_or(object, "repeats", 0);
+  protocol.repeats = int_or(object, "repeats", 0, 1);
   const std::string cache = object.string_or("cache", "cold");
   const auto state = parse_name<CacheState>(cache);
   if (!state) {
@@ -158,11 +115,8 @@ Protocol protocol_from_json(const JsonObject& object) {
   protocol.cache = *state;
   protocol.counters = object.has("counters") ? object.boolean("counters") : true;
   protocol.checked_rows = int_or(object, "checked_rows", 0);
-  protocol.time_budget_s = object.has("time_budget_s") ? object.number("time_budget_s") : 0.0;
-  if (!(protocol.time_budget_s >= 0)) {
-    throw JsonFieldError("{}: {} is not a time; it must be at least 0",
-                         object.path_of("time_budget_s"), protocol.time_budget_s);
-  }
+  protocol.time_budget_s =
+      object.has("time_budget_s") ? zero_or_number_in(object, "time_budget_s", kSecondsRange) : 0.0;
   return protocol;
 }
 
@@ -242,8 +196,9 @@ void add_measurement(json& row, const Measurement& measurement) {
 Measurement measurement_from_json(const JsonObject& row) {
   Measurement measurement;
   const JsonObject time = row.object("time");
-  measurement.time = {seconds_from_json(time, "min_s"), seconds_from_json(time, "median_s"),
-                      seconds_from_json(time, "max_s"), int_or(time, "n", 1, 1)};
+  measurement.time = {number_in(time, "min_s", kSecondsRange),
+                      number_in(time, "median_s", kSecondsRange),
+                      number_in(time, "max_s", kSecondsRange), int_or(time, "n", 1, 1)};
   if (!(measurement.time.min_s <= measurement.time.median_s &&
         measurement.time.median_s <= measurement.time.max_s)) {
     throw JsonFieldError("{}: min_s, median_s and max_s are not in ascending order", time.path());
@@ -252,7 +207,7 @@ Measurement measurement_from_json(const JsonObject& row) {
   if (row.has("launches")) {
     for (const json& item : row.array("launches")) {
       const JsonObject launch(item, row.path_of("launches"));
-      measurement.launches.push_back({launch.string("name"),
+      measurement.launches.push_back({text_of_at_most(launch, "name", kMostNameBytes),
                                       !launch.has("counted") || launch.boolean("counted"),
                                       counters_from_json(launch.object("counters"))});
     }
@@ -378,10 +333,12 @@ Recording recording_from_json(const json& document, std::string_view name) {
   recording.device = device_from_json(object.object("device"));
   if (object.has("build")) {
     const JsonObject build = object.object("build");
-    recording.build = {build.string_or("version", ""), build.string_or("commit", "unknown"),
-                       build.has("local_changes") && build.boolean("local_changes")};
+    recording.build = {
+        optional_text_of_at_most(build, "version", kMostNameBytes),
+        build.has("commit") ? text_of_at_most(build, "commit", kMostNameBytes) : "unknown",
+        build.has("local_changes") && build.boolean("local_changes")};
   }
-  recording.date = object.string_or("date", "");
+  recording.date = optional_text_of_at_most(object, "date", kMostNameBytes);
   if (object.has("protocol")) recording.protocol = protocol_from_json(object.object("protocol"));
   std::size_t index = 0;
   RecordedMasks masks;

@@ -10,6 +10,7 @@
 #include "reference/block_pattern.h"
 #include "reference/check.h"
 #include "reference/json/json_document.h"
+#include "reference/json/json_ranges.h"
 #include "reference/message_text.h"
 
 namespace attnscope {
@@ -167,12 +168,6 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
-double positive(const JsonObject& object, std::string_view key) {
-  const double value = object.number(key);
-  if (value > 0) return value;
-  throw JsonFieldError("{}: {} is out of range; it must be above 0", object.path_of(key), value);
-}
-
 /// Maps the file's number of each step to this program's, which may have more steps.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
@@ -190,6 +185,8 @@ std::vector<int> step_numbers(const JsonObject& object) {
   }
   return numbers;
 }
+
+constexpr NumberRange kTimerStepRange{1, 1e9};  // ns
 
 /// Members of a trace besides its run.
 constexpr std::array<std::string_view, 12> kTraceMembers = {
@@ -209,14 +206,14 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
     throw JsonFieldError("{}: a trace has no block mask", object.path_of("block_mask"));
   }
   trace.unidentified = unidentified_part(document, kTraceMembers);
-  trace.launch = object.string("launch");
-  trace.time_s = positive(object, "time_s");
-  trace.plain_time_s = positive(object, "plain_time_s");
-  trace.sm_clock_mhz = positive(object, "sm_clock_mhz");
-  if (object.has("timer_step_ns")) trace.timer_step_ns = object.integer("timer_step_ns");
-  if (trace.timer_step_ns && *trace.timer_step_ns < 0) {
-    throw JsonFieldError("{}: {} is out of range; it must be at least 0",
-                         object.path_of("timer_step_ns"), *trace.timer_step_ns);
+  trace.launch = text_of_at_most(object, "launch", kMostNameBytes);
+  trace.time_s = number_in(object, "time_s", kSecondsRange);
+  trace.plain_time_s = number_in(object, "plain_time_s", kSecondsRange);
+  trace.sm_clock_mhz = number_in(object, "sm_clock_mhz", kMegahertzRange);
+  if (object.has("timer_step_ns")) {
+    const Index step_ns = object.integer("timer_step_ns");
+    check_range(object, "timer_step_ns", static_cast<double>(step_ns), kTimerStepRange);
+    trace.timer_step_ns = step_ns;
   }
   const std::vector<int> steps = step_numbers(object);
   const auto place = [&](const char* key, const auto& read) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "reference/json/json_document.h"
+#include "reference/json/json_ranges.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
 
@@ -17,15 +18,21 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLargestValue = 1e18;
-constexpr double kLeastRate = 1e-3;   // its inverse, and products of rates, stay finite
-constexpr double kMostUnits = 65536;  // the timeline has a track for each unit
+constexpr double kMostUnits = kMostSms;
+constexpr NumberRange kPerClockRange{1e-3, 1e6};
+
+std::string short_text(const JsonObject& object, std::string_view key) {
+  return text_of_at_most(object, key, kMostNameBytes);
+}
 
 /// Reads the fields of one description and records the source of each.
 class FieldReader {
  public:
   FieldReader(const JsonObject& root, GpuDescription& gpu) : root_(root), gpu_(gpu) {}
 
-  std::string text(std::string_view key) { return documented(root_, key, key).string("value"); }
+  std::string text(std::string_view key) {
+    return short_text(documented(root_, key, key), "value");
+  }
 
   Index whole(std::string_view key, double largest = kLargestValue) {
     const JsonObject field = documented(root_, key, key);
@@ -41,9 +48,8 @@ class FieldReader {
     return value;
   }
 
-  double rate(std::string_view key) {
-    const JsonObject field = documented(root_, key, key);
-    return checked_rate(field);
+  double number(std::string_view key, const NumberRange& range) {
+    return number_in(documented(root_, key, key), "value", range);
   }
 
   /// The member of "matrix_flops_per_s" for one type; null means that the GPU has no unit for it.
@@ -52,7 +58,7 @@ class FieldReader {
     const JsonObject field = documented(root_.object(kGroup), to_string(dtype),
                                         fmt::format("{}.{}", kGroup, to_string(dtype)));
     if (field.at("value").is_null()) return std::nullopt;
-    return checked_rate(field);
+    return number_in(field, "value", kRateRange);
   }
 
  private:
@@ -61,16 +67,11 @@ class FieldReader {
   JsonObject documented(const JsonObject& parent, std::string_view key, std::string_view name) {
     JsonObject field = parent.object(key);
     gpu_.provenance.insert_or_assign(
-        std::string(name), FieldSource{field.string("unit"), field.string("source"),
-                                       field.string("confidence"), field.string_or("note", "")});
+        std::string(name), FieldSource{text_of_at_most(field, "unit", kMostNameBytes),
+                                       text_of_at_most(field, "source", kMostNoteBytes),
+                                       text_of_at_most(field, "confidence", kMostNameBytes),
+                                       optional_text_of_at_most(field, "note", kMostNoteBytes)});
     return field;
-  }
-
-  static double checked_rate(const JsonObject& field) {
-    const double value = field.number("value");
-    if (value >= kLeastRate && value <= kLargestValue) return value;
-    throw JsonFieldError("{}: {} is not a rate; it must lie between {:g} and {:g}",
-                         field.path_of("value"), value, kLeastRate, kLargestValue);
   }
 
   static void check_positive(const JsonObject& field, double value,
@@ -86,10 +87,10 @@ class FieldReader {
 
 GpuDescription read_description(const JsonObject& root) {
   GpuDescription gpu;
-  gpu.name = root.string("name");
-  gpu.display_name = one_line(root.string("display_name"));
-  gpu.device_name = one_line(root.string_or("device_name", ""));
-  gpu.chip = root.string("chip");
+  gpu.name = short_text(root, "name");
+  gpu.display_name = one_line(short_text(root, "display_name"));
+  gpu.device_name = one_line(optional_text_of_at_most(root, "device_name", kMostNameBytes));
+  gpu.chip = short_text(root, "chip");
 
   FieldReader read(root, gpu);
   gpu.compute_capability = read.text("compute_capability");
@@ -104,10 +105,10 @@ GpuDescription read_description(const JsonObject& root) {
   gpu.l2_bytes = read.whole("l2_bytes");
   gpu.hbm_bytes = read.whole("hbm_bytes");
   if (root.has("dram_type")) gpu.dram_type = one_line(read.text("dram_type"));
-  gpu.dram_bytes_per_s = read.rate("dram_bytes_per_s");
-  gpu.boost_clock_hz = read.rate("boost_clock_hz");
-  gpu.other_flops_per_s = read.rate("other_flops_per_s");
-  gpu.exp_per_clock_per_sm = read.rate("exp_per_clock_per_sm");
+  gpu.dram_bytes_per_s = read.number("dram_bytes_per_s", kRateRange);
+  gpu.boost_clock_hz = read.number("boost_clock_hz", kHertzRange);
+  gpu.other_flops_per_s = read.number("other_flops_per_s", kRateRange);
+  gpu.exp_per_clock_per_sm = read.number("exp_per_clock_per_sm", kPerClockRange);
   for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
     gpu.matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)] = read.matrix_rate(dtype);
   }

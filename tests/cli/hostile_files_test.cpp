@@ -155,7 +155,7 @@ TEST(HostileFiles, MessagesAreShortenedInTheMiddle) {
   json document = recording_with(json::object(), json::object());
   document["rows"][0]["counters"][std::string(1'000'000, 'k')] = -1;
   expect_refused(run_cli("compare --recording " + scratch.write("mine.json", document.dump())),
-                 "it must be at least 0");
+                 "use 0, or 1e-09 to 9.22337e+18");
 }
 
 TEST(HostileFiles, ValuesWithoutMeaningAreRefusedWithTheirField) {
@@ -179,11 +179,69 @@ TEST(HostileFiles, ValuesWithoutMeaningAreRefusedWithTheirField) {
   repeats["protocol"]["repeats"] = std::int64_t{1} << 32;
   refuse(repeats, "repeats");
 
-  json gpu = json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
-  gpu["dram_bytes_per_s"]["value"] = 5e-324;
-  expect_refused(
-      run_cli("simulate --algorithm flash2 --gpu " + scratch.write("g.json", gpu.dump())),
-      "dram_bytes_per_s");
+  const auto set = [](const char* place, const json& value) {
+    json changed = recording_with(json::object(), json::object());
+    changed[json::json_pointer(place)] = value;
+    return changed;
+  };
+  const std::string counters = "/rows/0/counters/";
+  for (const double bytes : {1e308, 5e-324, 0.5, -1.0}) {
+    refuse(set((counters + "dram__bytes_read.sum").c_str(), bytes),
+           "dram__bytes_read.sum: " + fmt::format("{}", bytes) +
+               " is not a count; use a whole number from 0 to 9.22337e+18");
+  }
+  const std::string share = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed";
+  refuse(set((counters + share).c_str(), 1e308), share + ": 1e+308 is out of range; use 0 to 110");
+  refuse(set((counters + "sm__cycles.avg").c_str(), 5e-324), "sm__cycles.avg: 5e-324");
+  refuse(set("/rows/0/time/max_s", 1e308), "max_s: 1e+308 is out of range; use 1e-12 to 1e+09");
+  refuse(set("/rows/0/time/min_s", 5e-324), "min_s: 5e-324 is out of range");
+  refuse(set("/device/clocks/sm_mhz", 5e-324), "sm_mhz: 5e-324 is out of range");
+  refuse(set("/device/power_limit_w", 1e308), "power_limit_w: 1e+308 is out of range");
+  refuse(set("/device/name", std::string(201, 'x')), "name: a text of 201 bytes is too long");
+  refuse(set("/device/sm_count", 0), "sm_count: 0 is out of range; use 1 to 65536");
+  refuse(set("/protocol/time_budget_s", 1e308), "use 0, or 1e-12 to 1e+09");
+  refuse(set("/protocol/repeats", 0), "repeats: 0 is out of range");
+}
+
+TEST(HostileFiles, ValuesOfATraceWithoutMeaningAreRefused) {
+  const ScratchFolder scratch;
+  const std::string text =
+      read_text(find_assets_dir().value() / "recordings" / "traces" / "flash2-forward-64.json");
+  const auto refuse = [&](const char* place, const json& value) {
+    json trace = json::parse(text);
+    trace[json::json_pointer(place)] = value;
+    const std::string field = std::string(place).substr(std::string(place).rfind('/') + 1);
+    expect_refused(run_cli("trace --recording " + scratch.write("t.json", trace.dump()) +
+                           " --out " + scratch.file("out.json")),
+                   field + ": " + fmt::format("{}", value.get<double>()) + " is out of range");
+  };
+  for (const char* field : {"/time_s", "/plain_time_s"}) {
+    refuse(field, 1e308);
+    refuse(field, 5e-324);
+  }
+  refuse("/sm_clock_mhz", 5e-324);
+  refuse("/timer_step_ns", 0);
+  refuse("/device/sm_count", 0);
+}
+
+TEST(HostileFiles, ValuesOfAGpuWithoutMeaningAreRefused) {
+  const ScratchFolder scratch;
+  const std::string text = read_text(find_assets_dir().value() / "gpus" / "h200.json");
+  const auto refuse = [&](const char* place, const json& value, const std::string& reason) {
+    json gpu = json::parse(text);
+    gpu[json::json_pointer(place)] = value;
+    expect_refused(
+        run_cli("simulate --algorithm flash2 --gpu " + scratch.write("g.json", gpu.dump())),
+        reason);
+  };
+  for (const double rate : {5e-324, 0.5, 1e308}) {
+    const std::string reason = fmt::format(": value: {} is out of range; use 1e+06 to ", rate);
+    refuse("/dram_bytes_per_s/value", rate, "dram_bytes_per_s" + reason);
+    refuse("/boost_clock_hz/value", rate, "boost_clock_hz" + reason);
+  }
+  refuse("/display_name", std::string(5'000'000, 'x'),
+         "display_name: a text of 5000000 bytes is too long; use at most 200");
+  refuse("/sm_count/note", std::string(1001, 'x'), "use at most 1000");
 }
 
 TEST(HostileFiles, NamesThatAreNotUtf8Work) {

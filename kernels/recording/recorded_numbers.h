@@ -1,0 +1,22 @@
+/// Real numbers and counters in recordings. Internal to kernels/recording.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "kernels/recording/measurement.h"
+#include "reference/json/json_document.h"
+
+namespace attnscope {
+
+/// JSON has no numbers for NaN and infinities, which the errors of a broken kernel may be: text.
+nlohmann::json real_json(double value);
+/// Reads what real_json() wrote.
+double real_number(const JsonObject& object, std::string_view key);
+/// Whole numbers without a decimal point: byte counts stay readable.
+nlohmann::json number_json(double value);
+
+nlohmann::json counters_json(const Counters& counters);
+/// Throws JsonFieldError for a value that the counter cannot have.
+Counters counters_from_json(const JsonObject& object);
+
+}  // namespace attnscope
