@@ -22,6 +22,29 @@ bool same_run(const RecordingRow& a, const RecordingRow& b) {
   return alike && are_identified && identity_of(a.run) == identity_of(b.run);
 }
 
+namespace {
+
+/// Nothing when the row can be read again.
+std::optional<Error> check_row(const RecordingRow& row) {
+  const json written = row_to_json(row);
+  try {
+    row_without_mask(JsonObject(written, "the row"));
+  } catch (const JsonFieldError& error) {
+    return failed(error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RecordingRow readable(RecordingRow row) {
+  if (auto unreadable = check_row(row)) {
+    row.measurement.reset();
+    row.error = std::move(unreadable);
+  }
+  return row;
+}
+
 std::string utc_date() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
@@ -138,31 +161,13 @@ const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) cons
   return found == rows.end() ? nullptr : &*found;
 }
 
-namespace {
-
-/// Nothing when the row can be read again.
-std::optional<Error> check_row(const RecordingRow& row) {
-  const json written = row_to_json(row);
-  try {
-    row_without_mask(JsonObject(written, "the row"));
-  } catch (const JsonFieldError& error) {
-    return failed(error.what());
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 std::optional<Error> RecordingWriter::add(RecordingRow row, const FileLock& /*lock*/) {
   std::error_code ignored;
   const bool is_changed = !stamp_.is_still(path_) && std::filesystem::exists(path_, ignored);
   if (is_changed) {
     if (auto error = read()) return error;
   }
-  if (auto unreadable = check_row(row)) {
-    row.measurement.reset();
-    row.error = std::move(unreadable);
-  }
+  if (auto unreadable = check_row(row)) return unreadable;
   const auto same = std::find_if(recording_.rows.begin(), recording_.rows.end(),
                                  [&](const auto& other) { return same_run(other, row); });
   if (same == recording_.rows.end()) {

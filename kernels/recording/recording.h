@@ -37,6 +37,9 @@ struct RecordingRow {
 /// identified equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
+/// The row, or a failed one in its place if it could not be read again: with a time of 0 s, say.
+RecordingRow readable(RecordingRow row);
+
 /// ResolvedRun::files_hash of a row that was read without one.
 inline constexpr std::uint64_t kUnknownFiles = ~std::uint64_t{0};
 
@@ -77,9 +80,8 @@ class RecordingWriter {
   /// Locks the file against other processes that add rows. Errors as of FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
   /// Adds the row, or replaces the one of the same run unless that one has a measurement and this
-  /// one has none, and writes the file, which is locked with the result of lock(). A measurement
-  /// that could not be read again, such as one of 0 s, is written as a failed row. Errors as of
-  /// open().
+  /// one has none, and writes the file, which is locked with the result of lock(). Errors as of
+  /// open(), and failed for a row that could not be read again: see readable().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 
   /// The file's contents as they were read or written last.

@@ -40,6 +40,22 @@ TEST(Measure, TakesTheUsersOwnTensors) {
   EXPECT_EQ(rows[1]["gradient_errors"]["dQ"]["max_abs_error"], 4.5) << rows[1];
 }
 
+TEST(Measure, AMeasurementWithoutMeaningFails) {
+  const ScratchFolder scratch;
+  const std::vector<Index> shape{1, 1, 8, 64};
+  ASSERT_FALSE(
+      write_npy(scratch.file("q.npy"), shape, std::vector<double>(std::size_t{8} * 64, -1.5)));
+  const std::string file = scratch.file("r.json");
+  const CliOutcome outcome = run_cli("measure --algorithm flash2 --seq-len 8 --no-counters --q " +
+                                     scratch.file("q.npy") + " --out " + file);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("min_s: -1.5 is out of range"));
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(json::parse(read_text(file))["rows"][0]["failed"].get<std::string>(),
+              HasSubstr("min_s"));
+}
+
 TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
   const ScratchFolder scratch;
   const std::vector<Index> shape{1, 1, 8, 64};

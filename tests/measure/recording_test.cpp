@@ -319,6 +319,23 @@ TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
   EXPECT_FALSE(writer.value().find_measured(row));
 }
 
+TEST(RecordingWriter, ARowThatCouldNotBeReadAgainIsRefused) {
+  const auto path = fresh_path("unreadable.json");
+  auto writer = RecordingWriter::open(path, sample());
+  ASSERT_TRUE(writer.ok());
+  RecordingRow row = measured_row(256);
+  row.measurement->time.min_s = -1.0;
+  const auto error = writer.value().add(row, writer.value().lock().value());
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, HasSubstr("min_s: -1 is out of range"));
+  EXPECT_TRUE(read_recording(path).value().rows.empty());
+
+  const RecordingRow failed_row = readable(row);
+  ASSERT_FALSE(failed_row.measurement);
+  EXPECT_EQ(failed_row.error->message, error->message);
+  EXPECT_EQ(readable(measured_row(256)).measurement, measured_row(256).measurement);
+}
+
 TEST(RecordingWriter, AFailedRepeatErasesNoMeasurement) {
   const auto path = fresh_path("repeated.json");
   auto writer = RecordingWriter::open(path, sample());
