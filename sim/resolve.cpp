@@ -8,6 +8,7 @@
 #include "reference/key_splits.h"
 #include "reference/message_text.h"
 #include "reference/sequences.h"
+#include "sim/ops/tile_grid.h"
 #include "sim/packed_groups.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"
@@ -97,26 +98,46 @@ std::optional<Error> check_split_count(const ResolvedRun& run) {
                        run.splits, Tc, run.tiling.Bc, Tc);
 }
 
-/// Checks the number of row and column tiles over all distinct key lengths, because heads of each
-/// key length are counted separately; with splits, a row tile counts once for each.
-std::optional<Error> check_tile_count(const ResolvedRun& run) {
+Index key_length_count(const AttentionProblem& problem) {
+  return static_cast<Index>(group_batch_by_key_length(problem).size());
+}
+
+/// Row and column tiles over all distinct key lengths, because heads of each key length are counted
+/// separately; with splits, a row tile counts once for each.
+Index tile_count(const ResolvedRun& run) {
   const Tiling& tiling = run.tiling;
   const Index Tr = ceil_div(run.problem.N, tiling.Br), Tc = ceil_div(run.problem.N_kv, tiling.Bc);
-  const auto lengths = static_cast<Index>(group_batch_by_key_length(run.problem).size());
-  const Index tiles = lengths * (Tr * run.splits + Tc);
-  if (tiles <= kMaxVisitedTiles) return std::nullopt;
+  return key_length_count(run.problem) * (Tr * run.splits + Tc);
+}
+
+Index most_tiles(const AttentionProblem& problem) {
+  return TileGrid::rows_see_equal_columns(problem) ? kMaxEqualTiles : kMaxVisitedTiles;
+}
+
+std::optional<Error> check_tile_count(const ResolvedRun& run) {
+  const Tiling& tiling = run.tiling;
+  const Index tiles = tile_count(run), most = most_tiles(run.problem);
+  if (tiles <= most) return std::nullopt;
+  const Index lengths = key_length_count(run.problem);
   const bool splits = run.splits > 1;
   return invalid_field(
       ErrorCode::too_many, "Br",
       "Br = {}, Bc = {}{}{} gives {} row and column tiles to visit; at most {} can be "
       "counted: use larger tiles{}{}",
       tiling.Br, tiling.Bc, splits ? fmt::format(", with {} splits", run.splits) : "",
-      lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles,
-      kMaxVisitedTiles, splits ? " or fewer splits" : "",
-      lengths > 1 ? " or fewer different lengths" : "");
+      lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles, most,
+      splits ? " or fewer splits" : "", lengths > 1 ? " or fewer different lengths" : "");
 }
 
 }  // namespace
+
+Index counting_work(const ResolvedRun& run) {
+  constexpr Index kOnesAVisit = 64;  // a one of a block mask takes little time
+  const SharedBlockMask& mask = run.problem.block_mask;
+  const Index ones = mask ? key_length_count(run.problem) * mask->nonzeros() : 0;
+  const Index equal_a_visit = most_tiles(run.problem) / kMaxVisitedTiles;
+  return ceil_div(tile_count(run), equal_a_visit) + ones / kOnesAVisit;
+}
 
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
                             const std::atomic<bool>* cancel) {

@@ -15,6 +15,7 @@
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
+#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
@@ -88,11 +89,12 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
 std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& asked,
                                      const Recording& recording, const GpuDescription& gpu) {
   const MeasuredOn on{recording.device, recording.protocol.cache};
+  Index work_left = kMaxVisitedTiles;
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) {
     if (!matches(given, asked, row)) continue;
     show_progress(fmt::format("comparing {}", run_title(row.run)));
-    auto comparison = model_and_compare(row, on, gpu);
+    auto comparison = model_and_compare(row, on, gpu, &work_left);
     comparisons.push_back(
         comparison ? std::move(comparison).value()
                    : Comparison{.run = row,

@@ -6,6 +6,7 @@
 
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
+#include "sim/resolve.h"
 
 namespace attnscope {
 
@@ -208,8 +209,10 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   return comparison;
 }
 
-Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
-                                          Index output_rows) {
+namespace {
+
+Result<ResolvedRun> resolve_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
+                                       Index output_rows) {
   RunSpec spec = run.asked;
   spec.problem = run.problem;
   if (run.tiling.Br > 0) spec.set_tiling(run.tiling);
@@ -217,15 +220,34 @@ Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescr
   spec.separate_heads = algorithm != nullptr && algorithm->splits_keys;
   spec.variant.output_rows = output_rows;
   spec.allow_overflow = true;
-  return resolve_and_simulate(spec, gpu);
+  return resolve(spec, gpu);
+}
+
+}  // namespace
+
+Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
+                                          Index output_rows) {
+  ATTNSCOPE_TRY(const auto resolved, resolve_kernel_run(run, gpu, output_rows));
+  return simulate(resolved, gpu);
 }
 
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
-                                     const GpuDescription& gpu) {
+                                     const GpuDescription& gpu, Index* work_left) {
   const bool lost_its_mask = run.run.asked.block_mask && !run.run.problem.block_mask;
   if (lost_its_mask) return *run.error;
-  ATTNSCOPE_TRY(const auto model,
-                model_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0)));
+  ATTNSCOPE_TRY(const auto resolved,
+                resolve_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0)));
+  if (work_left != nullptr) {
+    const Index work = counting_work(resolved);
+    if (work > *work_left) {
+      return unavailable(
+          "counting it exceeds the limit of {} visited tiles for all rows that are compared "
+          "together; compare fewer rows",
+          kMaxVisitedTiles);
+    }
+    *work_left -= work;
+  }
+  ATTNSCOPE_TRY(const auto model, simulate(resolved, gpu));
   return compare(model, gpu, run, on);
 }
 

@@ -114,9 +114,11 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           Index output_rows = 0);
 
-/// Models the run on `gpu` and compares.
+/// Models the run on `gpu` and compares. `work_left`, of counting_work(), is what rows that are
+/// compared together may still take, so that a few rows cannot take minutes; a run that takes more
+/// is refused.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
-                                     const GpuDescription& gpu);
+                                     const GpuDescription& gpu, Index* work_left = nullptr);
 
 /// Name of the shipped description that describes() a recording's device; nothing when none does.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);

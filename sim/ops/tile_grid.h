@@ -120,8 +120,9 @@ class TileGrid {
   bool edge(std::int32_t i, std::int32_t j) const;
 
   /// Whether every row tile sees the same columns, with the same keys hidden.
-  bool rows_see_equal_columns() const {
-    return problem_.mask.is_none() && !problem_.is_packed() && problem_.block_mask == nullptr;
+  bool rows_see_equal_columns() const { return rows_see_equal_columns(problem_); }
+  static bool rows_see_equal_columns(const AttentionProblem& problem) {
+    return problem.mask.is_none() && !problem.is_packed() && problem.block_mask == nullptr;
   }
   // Equal tiles: every schedule processes them in the same way, and every count of their operations
   // is the same

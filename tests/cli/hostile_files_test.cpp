@@ -244,6 +244,33 @@ TEST(HostileFiles, ValuesOfAGpuWithoutMeaningAreRefused) {
   refuse("/sm_count/note", std::string(1001, 'x'), "use at most 1000");
 }
 
+TEST(HostileFiles, RowsOfARecordingMayTakeSecondsTogether) {
+  const ScratchFolder scratch;
+  const auto expect_limited = [&](const json& problem, const json& members, int count) {
+    json document = recording_with(problem, members);
+    for (int n = 1; n < count; ++n) document["rows"].push_back(json(document["rows"][0]));
+    const std::string file = scratch.write("mine.json", document.dump());
+    expect_fast([&] {
+      const CliOutcome outcome = run_cli("compare --recording " + file);
+      EXPECT_EQ(outcome.status, 0) << outcome.err;
+      EXPECT_NE(outcome.out.find("2097152"), std::string::npos) << outcome.out;
+    });
+  };
+  const auto sized = [](Index N, Index d, const std::string& mask) {
+    return json{{"seq_len", N},  {"kv_len", N},   {"batch", 1},  {"heads", 1},
+                {"kv_heads", 1}, {"head_dim", d}, {"mask", mask}};
+  };
+  const auto kernel = [](const std::string& name, const std::string& pass, Index side) {
+    return json{{"algorithm", name},
+                {"kernel", name},
+                {"pass", pass},
+                {"tiling", {{"Br", side}, {"Bc", side}}}};
+  };
+  expect_limited(sized(Index{1} << 27, 8, "causal"), kernel("flash2", "forward", 64), 3);
+  expect_limited(sized(kManyRows, 64, "window:1000000"), kernel("flash1", "backward", 1), 3);
+  expect_limited(sized(kManyRows, 64, "causal"), kernel("flash2", "forward", 64), 1000);
+}
+
 TEST(HostileFiles, NamesThatAreNotUtf8Work) {
   const ScratchFolder scratch;
   const std::string folder = scratch.path() / "\xff\xe9t\xe9";
