@@ -110,14 +110,10 @@ Index tile_count(const ResolvedRun& run) {
   return key_length_count(run.problem) * (Tr * run.splits + Tc);
 }
 
-Index most_tiles(const AttentionProblem& problem) {
-  return TileGrid::rows_see_equal_columns(problem) ? kMaxEqualTiles : kMaxVisitedTiles;
-}
-
 std::optional<Error> check_tile_count(const ResolvedRun& run) {
   const Tiling& tiling = run.tiling;
-  const Index tiles = tile_count(run), most = most_tiles(run.problem);
-  if (tiles <= most) return std::nullopt;
+  const Index tiles = tile_count(run);
+  if (tiles <= kMaxVisitedTiles) return std::nullopt;
   const Index lengths = key_length_count(run.problem);
   const bool splits = run.splits > 1;
   return invalid_field(
@@ -125,18 +121,21 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
       "Br = {}, Bc = {}{}{} gives {} row and column tiles to visit; at most {} can be "
       "counted: use larger tiles{}{}",
       tiling.Br, tiling.Bc, splits ? fmt::format(", with {} splits", run.splits) : "",
-      lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles, most,
-      splits ? " or fewer splits" : "", lengths > 1 ? " or fewer different lengths" : "");
+      lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles,
+      kMaxVisitedTiles, splits ? " or fewer splits" : "",
+      lengths > 1 ? " or fewer different lengths" : "");
 }
 
 }  // namespace
 
 Index counting_work(const ResolvedRun& run) {
-  constexpr Index kOnesAVisit = 64;  // a one of a block mask takes little time
-  const SharedBlockMask& mask = run.problem.block_mask;
-  const Index ones = mask ? key_length_count(run.problem) * mask->nonzeros() : 0;
-  const Index equal_a_visit = most_tiles(run.problem) / kMaxVisitedTiles;
-  return ceil_div(tile_count(run), equal_a_visit) + ones / kOnesAVisit;
+  constexpr Index kOnesAVisit = 64;    // a one of a block mask takes little time
+  constexpr Index kEqualAVisit = 128;  // equal rows are visited together
+  const AttentionProblem& problem = run.problem;
+  const bool are_equal = TileGrid::rows_see_equal_columns(problem);
+  const Index ones =
+      problem.block_mask ? key_length_count(problem) * problem.block_mask->nonzeros() : 0;
+  return ceil_div(tile_count(run), are_equal ? kEqualAVisit : 1) + ones / kOnesAVisit;
 }
 
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,

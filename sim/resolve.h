@@ -6,15 +6,11 @@
 
 namespace attnscope {
 
-/// Most row and column tiles that counting visits, over all distinct key lengths: seconds of work.
-/// It visits each of them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has
-/// no limit. N = 2^24 in tiles of 16 x 16 is within it.
-inline constexpr Index kMaxVisitedTiles = Index{1} << 21;
-/// The same where all rows see the same columns: then equal rows are visited together.
-inline constexpr Index kMaxEqualTiles = Index{1} << 28;
+/// Most row and column tiles that counting visits, over all distinct key lengths. It visits each of
+/// them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has no limit.
+inline constexpr Index kMaxVisitedTiles = Index{1} << 28;
 
-/// The work of counting the run, with a visited tile as the unit: at most kMaxVisitedTiles for a
-/// run without a block mask.
+/// The work of counting the run, with a visited tile as the unit: about 2 us.
 Index counting_work(const ResolvedRun& run);
 
 /// The description that the spec names, with the spec's capacities. Errors as in load_gpu().

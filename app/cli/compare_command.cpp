@@ -15,7 +15,6 @@
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
-#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
@@ -89,7 +88,7 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
 std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& asked,
                                      const Recording& recording, const GpuDescription& gpu) {
   const MeasuredOn on{recording.device, recording.protocol.cache};
-  Index work_left = kMaxVisitedTiles;
+  Index work_left = kMostComparedWork;
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) {
     if (!matches(given, asked, row)) continue;

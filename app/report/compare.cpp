@@ -242,8 +242,8 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& 
     if (work > *work_left) {
       return unavailable(
           "counting it exceeds the limit of {} visited tiles for all rows that are compared "
-          "together; compare fewer rows",
-          kMaxVisitedTiles);
+          "together; compare fewer rows, or count it with simulate",
+          kMostComparedWork);
     }
     *work_left -= work;
   }

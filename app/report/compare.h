@@ -114,9 +114,11 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           Index output_rows = 0);
 
-/// Models the run on `gpu` and compares. `work_left`, of counting_work(), is what rows that are
-/// compared together may still take, so that a few rows cannot take minutes; a run that takes more
-/// is refused.
+/// What rows that are compared together may take of counting_work(): seconds.
+inline constexpr Index kMostComparedWork = Index{1} << 21;
+
+/// Models the run on `gpu` and compares. `work_left` is what is left of kMostComparedWork, so that
+/// a few rows cannot take minutes; a run that takes more is refused.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu, Index* work_left = nullptr);
 

@@ -94,12 +94,13 @@ DeviceInfo device_from_json(const JsonObject& object) {
 }
 
 json protocol_json(const Protocol& protocol) {
-  return {{"warm_ups", protocol.warm_ups},
-          {"repeats", protocol.repeats},
-          {"cache", to_string(protocol.cache)},
-          {"counters", protocol.counters},
-          {"checked_rows", protocol.checked_rows},
-          {"time_budget_s", number_json(protocol.time_budget_s)}};
+  json object = {{"warm_ups", protocol.warm_ups},
+                 {"cache", to_string(protocol.cache)},
+                 {"counters", protocol.counters},
+                 {"checked_rows", protocol.checked_rows},
+                 {"time_budget_s", number_json(protocol.time_budget_s)}};
+  if (protocol.repeats > 0) object["repeats"] = protocol.repeats;
+  return object;
 }
 
 Protocol protocol_from_json(const JsonObject& object) {

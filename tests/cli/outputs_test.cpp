@@ -100,17 +100,19 @@ TEST(RowFiles, HoldEveryRowAsSoonAsItWasAdded) {
   EXPECT_EQ(scratch.names(), (std::vector<std::string>{"a.csv", "a.json", "b.csv", "b.json"}));
 }
 
-TEST(RowFiles, AreWrittenAnewWhenAnotherProgramChangedThem) {
+TEST(RowFiles, AreWrittenAnewWhenTheyWereRemovedButNotOverOtherText) {
   const ScratchFolder scratch;
   const OutputFiles files{scratch.file("a.json"), scratch.file("a.csv")};
   RowFiles growing(files);
   ASSERT_FALSE(growing.add(row_of(0)));
-  scratch.write("a.json", "mine");
   std::filesystem::remove(files.csv);
   ASSERT_FALSE(growing.add(row_of(1)));
-  const std::vector<ordered_json> rows = {row_of(0), row_of(1)};
-  EXPECT_EQ(read_text(files.json), json_text(rows));
-  EXPECT_EQ(read_text(files.csv), csv_text(rows));
+  EXPECT_EQ(read_text(files.csv), csv_text(std::vector<ordered_json>{row_of(0), row_of(1)}));
+  scratch.write("a.json", "mine");
+  const auto error = growing.add(row_of(2));
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message.find("another program has changed it"), std::string::npos);
+  EXPECT_EQ(read_text(files.json), "mine");
 }
 
 TEST(TableText, ColumnsAreAligned) {

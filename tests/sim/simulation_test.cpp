@@ -78,23 +78,6 @@ TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
   EXPECT_TRUE(test::resolve(request).ok());
 }
 
-TEST(Simulate, RefusesMoreMaskedTilesThanCanBeCountedInSeconds) {
-  test::ModelRequest request = base_request();
-  request.problem.N = request.problem.N_kv = Index{1} << 24;
-  request.set_tiling({16, 16});
-  for (const Mask mask : {Mask::causal(), Mask::window(4096, 4096)}) {
-    request.problem.mask = mask;
-    EXPECT_TRUE(test::resolve(request).ok());
-  }
-  request.set_tiling({16, 8});
-  const auto refused = test::resolve(request);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("at most 2097152 can be counted"), std::string::npos)
-      << refused.error().message;
-  request.problem.mask = Mask::none();
-  EXPECT_TRUE(test::resolve(request).ok());
-}
-
 TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
   test::ModelRequest request = base_request();
   request.problem.d = 65;  // 96 in a kernel's tiles
