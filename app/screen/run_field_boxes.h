@@ -1,5 +1,5 @@
-/// The boxes of the run's fields (reference/run_fields.h): each shows the field's value in the
-/// choice, accepts a new one, and offers usual ones.
+/// The boxes of the run's fields (reference/run_fields.h) and of the kernel's switches
+/// (kernels/knobs.h): each shows the value in the choice, accepts a new one, and offers usual ones.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include "app/background_job.h"
 #include "app/screen/field_box.h"
 #include "app/screen/text_presets.h"
+#include "kernels/knobs.h"
 
 namespace attnscope::app {
 
@@ -45,5 +46,8 @@ class RunFieldBoxes {
   /// The tiles of every value of tiling_rule for a choice.
   BackgroundJob<RunSpec, std::vector<std::optional<Tiling>>> tilings_;
 };
+
+/// A list of the switch's values, with the one in the shown choice.
+void draw_switch_box(const Frame& frame, const Rect& box, const kernels::Knob& knob);
 
 }  // namespace attnscope::app

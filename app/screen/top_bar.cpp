@@ -7,7 +7,6 @@
 #include "app/app.h"
 #include "app/screen/race_view.h"
 #include "app/screen/scene_dialog.h"
-#include "app/screen/switch_boxes.h"
 #include "kernels/resolve.h"
 
 namespace attnscope::app {

@@ -39,9 +39,8 @@ Result<std::string> target_architecture(std::string_view compute_capability);
 /// Whether the architecture is PTX, "compute_80", not machine code.
 bool is_ptx(std::string_view architecture);
 
-/// unavailable when the driver does not run what this NVRTC compiles. A driver runs machine code of
-/// its own major version of CUDA and of earlier ones, but PTX only of its own version and earlier
-/// ones.
+/// unavailable when the driver does not run what this NVRTC compiles. A driver for CUDA 13.0 runs
+/// machine code of 13.x and earlier, but PTX only of 13.0 and earlier.
 std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& driver,
                                   std::string_view architecture);
 

@@ -148,4 +148,14 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+CliOutcome run_shell(std::string command, const ScratchFolder& folder) {
+  for (std::size_t at; (at = command.find("CLI")) != std::string::npos;) {
+    command.replace(at, 3, ATTNSCOPE_CLI_PROGRAM);
+  }
+  const std::string there = "cd " + folder.path().string() + " && { " + command + " ; } >out 2>err";
+  const int state = std::system(there.c_str());
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_text(folder.path() / "out"),
+          read_text(folder.path() / "err")};
+}
+
 }  // namespace attnscope

@@ -56,4 +56,8 @@ class ScratchFolder {
 
 std::string read_text(const std::filesystem::path& path);
 
+/// The outcome of a shell command in the folder, with the program in place of "CLI"; its streams
+/// are the files "out" and "err" there.
+CliOutcome run_shell(std::string command, const ScratchFolder& folder);
+
 }  // namespace attnscope
