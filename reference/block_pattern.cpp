@@ -232,12 +232,15 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowCol
   }
 }
 
-constexpr Index kStepsOfColumn = 8;  ///< for its place in the lists: the limit is one of memory
+/// At least, of a row or a column, for its place in the lists: the limit is one of memory.
+constexpr Index kStepsOfPlace = 8;
 
 Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
   constexpr Index kLocalGlobal = 16;
-  if (pattern.kind == BlockPattern::Kind::uniform) return 2 * grid.Tc;  // drawn, then looked for
-  if (pattern.visits_every_tile()) return grid.Tc;
+  if (pattern.visits_every_tile()) {
+    const bool is_uniform = pattern.kind == BlockPattern::Kind::uniform;  // drawn, then looked for
+    return std::max(kStepsOfPlace, is_uniform ? 2 * grid.Tc : grid.Tc);
+  }
   if (pattern.kind == BlockPattern::Kind::local_global) return kLocalGlobal;
   const auto longer = static_cast<std::uint64_t>(std::max(grid.Tr, grid.Tc));
   return static_cast<Index>(std::bit_width(longer));
@@ -246,7 +249,7 @@ Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
 /// What `limits` accept of a mask that takes more steps.
 std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
                        const MaskLimits& limits) {
-  const Index columns = limits.steps / kStepsOfColumn;
+  const Index columns = limits.steps / kStepsOfPlace;
   if (grid.Tc > columns) return fmt::format("{} columns", columns);
   const Index rows = limits.steps / steps_of_row(pattern, grid);
   return pattern.visits_every_tile() ? fmt::format("{}", rows * grid.Tc)
@@ -256,7 +259,7 @@ std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
 }  // namespace
 
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc) {
-  return std::max(Tr * steps_of_row(pattern, {Tr, Tc}), Tc * kStepsOfColumn);
+  return std::max(Tr * steps_of_row(pattern, {Tr, Tc}), Tc * kStepsOfPlace);
 }
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
@@ -277,6 +280,7 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   }
 
   std::vector<Index> row_offsets{0};
+  row_offsets.reserve(static_cast<std::size_t>(grid.Tr) + 1);
   RowColumns columns;
   for (Index i = 0; i < grid.Tr; ++i) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return cancelled();

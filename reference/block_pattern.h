@@ -49,7 +49,7 @@ struct MaskLimits {
 };
 
 /// What a mask takes besides its ones, in visited tiles: Tr Tc where every tile is visited once,
-/// else Tr times the steps of a row; at least what the list of its Tc columns takes.
+/// else Tr times the steps of a row; at least what the lists of its rows and of its columns take.
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and

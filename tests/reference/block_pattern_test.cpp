@@ -86,12 +86,19 @@ TEST(BlockPattern, LimitsTheTilesThatAreDrawnOneByOneAndTheRowsOfOtherMasks) {
   expect_refused("random:0.00001", 128, "131072 x 131072 tiles; at most 268435456 are drawn");
   expect_refused("uniform:0.00001", 128, "131072 x 131072 tiles; at most 134217728 are drawn");
   expect_refused("butterfly", 1, "16777216 x 16777216 tiles; at most 10737418 rows are drawn");
-  const auto wide =
-      make_block_mask(parse_block_pattern("butterfly").value(), 2, Index{1} << 27, {1, 1});
-  ASSERT_FALSE(wide) << "the list of its columns alone takes 1 GiB";
-  EXPECT_EQ(wide.error().code, ErrorCode::too_many);
-  EXPECT_THAT(wide.error().message,
-              testing::HasSubstr("2 x 134217728 tiles; at most 33554432 columns are drawn"));
+}
+
+TEST(BlockPattern, LimitsTheListsOfRowsAndColumnsOfMasksOfFewTiles) {
+  const auto expect_refused = [](const char* text, Index N, Index N_kv, const char* why) {
+    const auto refused = make_block_mask(parse_block_pattern(text).value(), N, N_kv, {1, 1});
+    ASSERT_FALSE(refused) << text << ": the longer list alone takes 1 GiB";
+    EXPECT_EQ(refused.error().code, ErrorCode::too_many);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(why));
+  };
+  constexpr Index kLong = Index{1} << 27;
+  expect_refused("butterfly", 2, kLong, "2 x 134217728 tiles; at most 33554432 columns are drawn");
+  expect_refused("random:0.5", kLong, 1, "134217728 x 1 tiles; at most 33554432 are drawn");
+  expect_refused("uniform:0.5", kLong, 1, "134217728 x 1 tiles; at most 33554432 are drawn");
 }
 
 TEST(BlockPattern, UniformHasEquallyManyOnesInEachRow) {
