@@ -114,8 +114,9 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           Index output_rows = 0);
 
-/// What rows that are compared together may take of counting_work(): seconds.
-inline constexpr Index kMostComparedWork = Index{1} << 21;
+/// What rows that are compared together may take of counting_work(): a second or less. The shipped
+/// sweeps take a third.
+inline constexpr Index kMostComparedWork = Index{1} << 19;
 
 /// Models the run on `gpu` and compares. `work_left` is what is left of kMostComparedWork, so that
 /// a few rows cannot take minutes; a run that takes more is refused.

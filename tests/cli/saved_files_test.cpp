@@ -189,7 +189,8 @@ TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
 }
 
 TEST(Threads, ThatCannotBeStartedAreDoneWithout) {
-  const Environment none = {{"LD_PRELOAD", ATTNSCOPE_NO_THREADS_FILE}};
+  const Environment none = {{"LD_PRELOAD", ATTNSCOPE_NO_THREADS_FILE},
+                            {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
   const CliOutcome simulated =
       run_cli("simulate --algorithm flash2 --seq-len 64 --head-dim 16", none);
   EXPECT_EQ(simulated.status, 0) << simulated.err;
