@@ -137,8 +137,8 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
 
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs) {
-  return knobs == Knobs{} && problem.dtype != DType::fp32 && problem.d == kHopperHeadDim &&
-         tiling == kHopperTiling && !score_features(problem).any();
+  return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
+         problem.d == kHopperHeadDim && tiling == kHopperTiling && !score_features(problem).any();
 }
 
 }  // namespace attnscope::kernels

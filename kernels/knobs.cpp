@@ -112,8 +112,9 @@ std::span<const Knob* const> all_knobs() {
   return kKnobs;
 }
 
-Knobs knobs_of(const std::map<std::string, std::string>& switches) {
-  Knobs knobs;
+Knobs knobs_of(const RunSpec& spec) {
+  const auto& switches = spec.switches;
+  Knobs knobs{.visit_hidden = spec.variant.visit_hidden ? 1 : 0};
   for (const Knob* const knob : kKnobs) {
     const auto given = switches.find(std::string(knob->name));
     if (given == switches.end()) continue;
@@ -155,6 +156,7 @@ std::vector<std::string> knob_options(const Knobs& knobs) {
     if (knob->macro.empty() || value == knob->values.front().value) continue;
     options.push_back(fmt::format("-D{}={}", knob->macro, value));
   }
+  if (knobs.visit_hidden != 0) options.emplace_back("-DATTNSCOPE_VISIT_HIDDEN=1");
   return options;
 }
 

@@ -10,6 +10,7 @@
 
 #include "reference/attention_problem.h"
 #include "reference/result.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -25,6 +26,7 @@ struct Knobs {
   int mask_all = 0;        ///< every tile is masked, not only those that the edge crosses
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
   int hopper = 1;          ///< the program in Hopper's instructions, where there is one
+  int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };
 
@@ -48,8 +50,9 @@ extern const Knob kStagesKnob, kWarpsKnob, kCopiesKnob, kSwizzleKnob, kRescaleKn
 /// Every knob.
 std::span<const Knob* const> all_knobs();
 
-/// The values of switches that check_switches() has accepted.
-Knobs knobs_of(const std::map<std::string, std::string>& switches);
+/// The values of a run's switches, which check_switches() has accepted, and of the choices that the
+/// kernel shares with the model.
+Knobs knobs_of(const RunSpec& spec);
 
 /// The switches without those at their default, so that equal runs have equal descriptions. An
 /// error of the field "switches" if the kernel's pass does not have a switch or value, or in fp32.

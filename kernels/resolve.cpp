@@ -79,7 +79,7 @@ RunSpec with_available_switches(RunSpec spec) {
 
 std::optional<Error> supports(const ResolvedRun& run) {
   return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
-                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked.switches));
+                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked));
 }
 
 namespace {
@@ -109,8 +109,10 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
 /// Rejects switches where a Hopper GPU would run the program in Hopper's instructions, which has no
 /// switches: the other program never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
-  const Knobs knobs = knobs_of(run.asked.switches);
-  if (run.pass() == PassKind::forward || knobs == Knobs{} || knobs.hopper == 0) return std::nullopt;
+  const bool has_switches = !run.asked.switches.empty();
+  if (run.pass() == PassKind::forward || !has_switches || knobs_of(run.asked).hopper == 0) {
+    return std::nullopt;
+  }
   const bool other_dq =
       run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
   if (other_dq || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;

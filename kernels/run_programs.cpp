@@ -21,7 +21,7 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
   // A kernel that takes a block mask visits lists of tiles even without one
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
-                        .knobs = knobs_of(run.asked.switches)};
+                        .knobs = knobs_of(run.asked)};
   return kernel.programs(run, target, kind);
 }
 

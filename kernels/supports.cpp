@@ -228,6 +228,11 @@ std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
   if (auto error = validate(problem)) return error;
   if (auto error = check_pass(kernel, pass, problem)) return error;
   if (auto error = check_carry(kernel, pass, carry)) return error;
+  if (knobs.visit_hidden != 0 && problem.dtype == DType::fp32) {
+    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
+                         "{} is for the kernels that use tensor cores; {} is fp32",
+                         field_name("visit_hidden"), field_name("dtype"));
+  }
   if (deterministic) {
     if (auto error = check_deterministic(kernel, problem)) return error;
   }

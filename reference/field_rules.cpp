@@ -128,6 +128,12 @@ std::optional<Error> validate(const RunSpec& spec) {
         "ALiBi; {} rows does both",
         field_name("fusion"), to_string(spec.variant.fusion), field_name("fusion"));
   }
+  if (spec.variant.visit_hidden && spec.problem.is_packed()) {
+    return invalid_field(ErrorCode::contradiction, "visit_hidden",
+                         "{} is for sequences that are not packed: with {} the tiles are those "
+                         "that the sequences list",
+                         field_name("visit_hidden"), field_name("cu_seqlens_q"));
+  }
   if (spec.pass == PassKind::forward && !spec.files.dO.empty()) {
     return invalid_field(ErrorCode::contradiction, "do",
                          "{} is for {} backward or both; the forward pass takes no dO",

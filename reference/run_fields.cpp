@@ -52,6 +52,11 @@ constexpr FieldValue kDs[] = {
 constexpr FieldValue kUnusedKv[] = {
     {"", "loaded", "as printed in the paper: the loads are outside the guard"},
     {"true", "skipped", "K and V of column tiles that no row tile computes are not loaded"}};
+constexpr FieldValue kHidden[] = {
+    {"", "skipped", "tiles in which the mask leaves no key are neither loaded nor computed"},
+    {"true", "visited",
+     "every tile up to the last key that is no padding is loaded and computed, as if no tile were "
+     "hidden"}};
 constexpr FieldValue kGroups[] = {
     {"", "one tile",
      "the query heads that read the same K and V are the rows of one tile, where the scores allow "
@@ -90,6 +95,11 @@ constexpr FieldScope kKeepers = {
 constexpr FieldScope kLoadingKvInside = {
     [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once; },
     "flash2, block_sparse2 and split_kv, whose inner loop loads K and V"};
+constexpr FieldScope kSkippingHidden = {[](const Algorithm& a) {
+                                          return a.softmax == SoftmaxForm::divided_once &&
+                                                 !a.takes_block_mask && !a.splits_keys;
+                                        },
+                                        "flash2"};
 constexpr FieldScope kFlash1 = {[](const Algorithm& a) { return a.sets_tiling_from_sram; },
                                 "flash1, whose O and dQ travel through HBM"};
 
@@ -248,6 +258,10 @@ const RunField kFields[] = {
      .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
      .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .scope = kLoadingKvInside},
+    {.key = "visit_hidden", .json_key = "visit_hidden", .option = "visit-hidden",
+     .label = "hidden tiles", .help = "flash2: visit the tiles that the mask hides, too",
+     .kind = FieldKind::flag, .values = kHidden,
+     .access = at<&RunSpec::variant, &ScheduleVariant::visit_hidden>, .scope = kSkippingHidden},
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .access = at<&RunSpec::deterministic>,

@@ -15,6 +15,7 @@ std::string to_string(const ScheduleVariant& variant) {
   if (variant.skip_first_reads) add("first reads skipped");
   if (variant.d_once) add("D once");
   if (variant.stages > 1) add(fmt::format("{} stages of K and V", variant.stages));
+  if (variant.visit_hidden) add("hidden tiles visited");
   return text;
 }
 

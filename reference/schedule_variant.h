@@ -48,6 +48,8 @@ struct ScheduleVariant {
   /// flash2, block_sparse2, split_kv, forward: buffers of K_j and V_j in shared memory. With more
   /// than 1, tile j + stages - 1 is loaded while tile j is processed.
   Index stages = 1;
+  /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
+  bool visit_hidden = false;
   bool operator==(const ScheduleVariant&) const = default;
 };
 

@@ -1,5 +1,5 @@
 /// The kernels' switches as constants. The compiler gets a macro for each switch that a run
-/// changes; kernels/knobs.cpp describes them.
+/// changes; kernels/knobs.cpp and reference/run_fields.cpp (visit_hidden) describe them.
 #pragma once
 
 #ifndef ATTNSCOPE_STAGES
@@ -20,6 +20,9 @@
 #ifndef ATTNSCOPE_ASCENDING
 #define ATTNSCOPE_ASCENDING 0
 #endif
+#ifndef ATTNSCOPE_VISIT_HIDDEN
+#define ATTNSCOPE_VISIT_HIDDEN 0
+#endif
 
 namespace attnscope::kernels::knob {
 
@@ -29,5 +32,6 @@ inline constexpr bool kSwizzle = ATTNSCOPE_SWIZZLE != 0;
 inline constexpr bool kRescaleAlways = ATTNSCOPE_RESCALE_ALWAYS != 0;
 inline constexpr bool kMaskAll = ATTNSCOPE_MASK_ALL != 0;
 inline constexpr bool kAscending = ATTNSCOPE_ASCENDING != 0;
+inline constexpr bool kVisitHidden = ATTNSCOPE_VISIT_HIDDEN != 0;
 
 }  // namespace attnscope::kernels::knob

@@ -54,13 +54,18 @@ class ScoreColumns {
     }
   }
 
-  /// The row tiles [first, past last) that see a key of the tile.
+  /// The row tiles [first, past last) that see a key of the tile, or with knob::kVisitHidden all,
+  /// unless the whole tile is padding.
   __device__ int first_tile() const {
+    if constexpr (knob::kVisitHidden) return 0;
     if constexpr (kFeatures.key_ranges) return first_row() / Br;
     const int first = max(0, j_ * Bc - shape().diagonal_offset);
     return first < shape().N ? first / Br : past_last_tile();
   }
   __device__ int past_last_tile() const {
+    if constexpr (knob::kVisitHidden) {
+      return keys_to_load() > 0 ? (shape().N + Br - 1) / Br : 0;
+    }
     if constexpr (!kFeatures.key_ranges) return (shape().N + Br - 1) / Br;
     const int first = first_row();
     const int past = past_last_row();

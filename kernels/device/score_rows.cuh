@@ -76,13 +76,14 @@ class ScoreRows {
     }
   }
 
-  /// The column tiles [first, past last) that some row sees. Both ends of a row's keys rise with
-  /// the row.
+  /// The column tiles [first, past last) that some row sees, or with knob::kVisitHidden all that
+  /// are not padding. Both ends of a row's keys rise with the row.
   __device__ int first_tile() const {
-    if constexpr (kFeatures.key_ranges) return seen()[0].begin / Bc;
+    if constexpr (kFeatures.key_ranges && !knob::kVisitHidden) return seen()[0].begin / Bc;
     return 0;
   }
   __device__ int past_last_tile() const {
+    if constexpr (knob::kVisitHidden) return (keys_of_entry() + Bc - 1) / Bc;
     if constexpr (!kFeatures.key_ranges) return past_last_;
     const int end = seen()[place().rows - 1].end;
     return end > seen()[0].begin ? (end + Bc - 1) / Bc : first_tile();
@@ -176,6 +177,11 @@ class ScoreRows {
   }
 
  private:
+  /// Keys of the batch entry that are no padding.
+  __device__ int keys_of_entry() const {
+    if constexpr (kFeatures.key_ranges) return keys_of(shape_, scores_, place().batch);
+    return shape_.N_kv;
+  }
   __device__ Place& place() const {
     return *reinterpret_cast<Place*>(shared_);
   }

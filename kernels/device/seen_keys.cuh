@@ -33,14 +33,17 @@ __device__ inline int past_last_row_that_sees(const ForwardShape& shape,
   return clamp_to(past_last_key + scores.window_left - shape.diagonal_offset, 0, shape.N);
 }
 
-/// Keys of column tile j that are no padding, which is not read; none where that is negative.
+/// Keys of a batch entry that are no padding.
+__device__ inline int keys_of(const ForwardShape& shape, const ScoreParameters& scores, int batch) {
+  if (scores.key_lengths == nullptr) return shape.N_kv;
+  return min(shape.N_kv, __ldg(scores.key_lengths + batch));
+}
+
+/// Those of column tile j, which alone are read; none where that is negative.
 template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {
-  const int keys = scores.key_lengths == nullptr
-                       ? shape.N_kv
-                       : min(shape.N_kv, __ldg(scores.key_lengths + batch));
-  return min(Bc, keys - j * Bc);
+  return min(Bc, keys_of(shape, scores, batch) - j * Bc);
 }
 
 /// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.

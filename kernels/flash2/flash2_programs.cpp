@@ -96,7 +96,8 @@ BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, con
   return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
                       .expression = instance_of(
                           "flash2_backward_hopper", element_type(problem.dtype), problem.d,
-                          tiling.Br, tiling.Bc, visits_of(kind), trace_policy(kind.traced))},
+                          tiling.Br, tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
+                      .options = knob_options(kind.knobs)},
           .threads = kFlash2HopperThreads,
           .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling),
           .instructions = kHopper};

@@ -65,7 +65,7 @@ Pass BackwardTensors::pass(const Session& session, const TraceBuffer* trace) con
   arguments.problem = p;
   arguments.tiling = asked_tiling(run_);
   arguments.deterministic = run_.asked.deterministic;
-  arguments.knobs = knobs_of(run_.asked.switches);
+  arguments.knobs = knobs_of(run_.asked);
   arguments.Q = forward.Q;
   arguments.K = forward.K;
   arguments.V = forward.V;

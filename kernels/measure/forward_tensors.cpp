@@ -119,7 +119,7 @@ ForwardArguments ForwardTensors::arguments(const Session& session, bool with_lse
   arguments.problem = p;
   arguments.tiling = asked_tiling(run_);
   arguments.carry = run_.asked.variant.carry;
-  arguments.knobs = knobs_of(run_.asked.switches);
+  arguments.knobs = knobs_of(run_.asked);
   arguments.Q = contiguous_view(Q_, p.heads, p.N, p.d);
   arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);

@@ -119,6 +119,7 @@ TileRange TileGrid::row_tiles_for(std::int32_t j) const {
 
 TileRange TileGrid::column_tiles_in_band(std::int32_t i) const {
   if (problem_.is_packed()) return packed_column_tiles_for(i);
+  if (options_.variant.visit_hidden) return tiles_of({0, key_end_}, tiling_.Bc);
   // Both ends of the visible band rise with the query, so the first and last row bound the tile
   const Index first = row_begin(i);
   const Index last = first + rows_of(i) - 1;
@@ -128,6 +129,7 @@ TileRange TileGrid::column_tiles_in_band(std::int32_t i) const {
 
 TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
   if (problem_.is_packed()) return packed_row_tiles_for(j);
+  if (options_.variant.visit_hidden) return is_padding(j) ? TileRange{} : row_tiles();
   const KeyRange keys{col_begin(j), std::min(col_begin(j) + cols_of(j), key_end_)};
   if (keys.size() == 0) return {};
 

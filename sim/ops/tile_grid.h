@@ -98,9 +98,10 @@ class TileGrid {
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
-  /// Column tiles in which row tile i has a visible key: those that the mask's band crosses and the
-  /// block mask keeps. With packed sequences, whose bands leave gaps, the tiles from the first band
-  /// to the last: some of these may be empty().
+  /// Column tiles in which row tile i has a visible key (with ScheduleVariant::visit_hidden, also
+  /// the others): those that the mask's band crosses and the block mask keeps. With packed
+  /// sequences, whose bands leave gaps, the tiles from the first band to the last: some of these
+  /// may be empty().
   TileRange column_tiles_for(std::int32_t i) const;
   /// Row tiles in which a query sees a key of column tile j, with the same exception.
   TileRange row_tiles_for(std::int32_t j) const;

@@ -126,7 +126,8 @@ TEST(Scene, KeepsEveryChoiceThatAnAlgorithmHas) {
       {"split_kv", {{"splits", "3"}, {"separate_heads", "true"}}},
       {"standard", {{"fusion", "pairs"}, {"checkpoint", "true"}}},
       {"flash1", {{"skip_first_reads", "true"}, {"d_once", "true"}, {"carry", "fp32"}}},
-      {"flash2", {{"round_to_storage", "true"}, {"deterministic", "true"}}}};
+      {"flash2",
+       {{"round_to_storage", "true"}, {"deterministic", "true"}, {"visit_hidden", "true"}}}};
   for (const auto& [algorithm, fields] : kChoices) {
     Scene scene = parse_scene(kSmall, "small.json").value();
     RunSpec& choice = scene.view.choice;

@@ -76,7 +76,7 @@ TEST_F(OnGpu, AMeasurementIsARecordingThatCompareReads) {
 TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   const ScratchFolder scratch;
   for (const std::string axis : {"stages=1,2,3", "warps=4,8", "copies=registers", "swizzle=off",
-                                 "rescale=always", "mask=all"}) {
+                                 "rescale=always", "mask=all", "order=first"}) {
     const CliOutcome measured =
         run_cli("sweep --over knob." + axis +
                 " -- measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
@@ -84,10 +84,15 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
                 scratch.file("a.json"));
     ASSERT_EQ(measured.status, 0) << measured.err;
   }
+  const CliOutcome hidden = run_cli(
+      "measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
+      "--repeats 3 --visit-hidden --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(hidden.status, 0) << hidden.err;
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
-  EXPECT_EQ(runs.size(), 9u);
+  EXPECT_EQ(runs.size(), 11u);
   int spilling = 0;
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;

@@ -47,7 +47,7 @@ class KnobsOfKernels : public ::testing::TestWithParam<KnobCase> {};
 TEST_P(KnobsOfKernels, AgreeWithTheReference) {
   ATTNSCOPE_NEEDS_GPU();
   const auto& [kernel, pass, name, value] = GetParam();
-  const Knobs knobs = knobs_of({{name, value}});
+  const Knobs knobs = knobs_of({.switches = {{name, value}}});
   const AttentionProblem problems[] = {problem_of(64, {}), problem_of(128, {add_causal}),
                                        problem_of(96, {add_window, add_soft_cap})};
   int computed = 0;
@@ -67,6 +67,24 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
     }
   }
   EXPECT_GE(computed, name == "warps" ? 1 : 2);
+}
+
+TEST(HiddenTiles, ChangeNoResult) {
+  ATTNSCOPE_NEEDS_GPU();
+  const KernelInfo* const kernel = find_kernel("flash2");
+  const Knobs knobs{.visit_hidden = 1};
+  Knobs plain_instructions = knobs;
+  plain_instructions.hopper = 0;
+  for (const AttentionProblem& problem :
+       {problem_of(64, {add_causal}), problem_of(128, {add_causal}),
+        problem_of(96, {add_window, add_soft_cap}),
+        problem_of(64, {add_key_lengths, add_causal})}) {
+    const AttentionInputs inputs = make_inputs(problem, {.seed = 78});
+    const ForwardResult reference = naive_forward(problem, inputs);
+    check_forward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
+    check_backward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
+    check_backward({.kernel = kernel, .knobs = plain_instructions}, problem, inputs, reference);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, KnobsOfKernels, ::testing::ValuesIn(knob_cases()));

@@ -68,8 +68,8 @@ TEST(Knobs, AtTheirDefaultsAreNoPartOfARun) {
   const auto run = resolve(spec_with({{"stages", "2"}, {"rescale", "always"}}));
   ASSERT_TRUE(run.ok()) << run.error().message;
   EXPECT_EQ(run.value().asked.switches, (Switches{{"rescale", "always"}}));
-  EXPECT_EQ(knobs_of(run.value().asked.switches), (Knobs{.rescale_always = 1}));
-  EXPECT_EQ(knobs_of({}), Knobs{});
+  EXPECT_EQ(knobs_of(run.value().asked), (Knobs{.rescale_always = 1}));
+  EXPECT_EQ(knobs_of(RunSpec{}), Knobs{});
   EXPECT_EQ(resolve(spec_with({{"stages", "2"}})).value(), resolve(spec_with({})).value());
 }
 

@@ -152,9 +152,11 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
       EXPECT_LE(kernel.resources.registers * block.threads, 65536) << knob->name;
     }
   }
+  EXPECT_NE(compiled(program_of({.visit_hidden = 1})).cubin, plain.cubin);
   EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
   EXPECT_FALSE(has_hopper_backward(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
+  EXPECT_TRUE(has_hopper_backward(problem_of(128, Mask::none()), {64, 128}, {.visit_hidden = 1}));
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ std::vector<Variant> variants() {
     }
   }
   all.push_back({"flash2", {.stages = 2}});
+  all.push_back({"flash2", {.visit_hidden = true}});
   return all;
 }
 
@@ -87,10 +88,41 @@ TEST_P(EveryVariant, KeepsTheMatrixProductsButWhatCheckpointingRunsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](const auto& test) {
   const ScheduleVariant& variant = test.param.variant;
-  return fmt::format("{}_{}_{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
+  return fmt::format("{}_{}_{}{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
                      variant.stages, variant.checkpoint ? "_checkpoint" : "",
-                     variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "");
+                     variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "",
+                     variant.visit_hidden ? "_hidden" : "");
 });
+
+TEST(HiddenTiles, CostWhatTheyWouldWithoutAMask) {
+  const auto visiting = [](bool hidden, const Mask& mask, PassKind pass) {
+    const AttentionProblem problem{.heads = 2, .N = 100, .N_kv = 170, .d = 16, .mask = mask};
+    const Variant variant{"flash2", {.visit_hidden = hidden}};
+    return simulate(request_for(variant, problem, pass)).value();
+  };
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const SimulationReport all = visiting(false, Mask::none(), pass);
+    for (const Mask& mask : {Mask::causal(), Mask::window(20, 3)}) {
+      const SimulationReport hidden = visiting(true, mask, pass);
+      EXPECT_EQ(hidden.requested, all.requested) << to_string(mask);
+      EXPECT_EQ(hidden.matmul_flops, all.matmul_flops) << to_string(mask);
+      EXPECT_LT(visiting(false, mask, pass).matmul_flops, all.matmul_flops) << to_string(mask);
+    }
+  }
+}
+
+TEST(HiddenTiles, OfPaddingAreNotVisited) {
+  AttentionProblem problem{.N = 64, .N_kv = 240, .d = 16, .mask = Mask::causal()};
+  problem.key_lengths = {72};  // three column tiles of 24
+  AttentionProblem shorter = problem;
+  shorter.N_kv = 72;
+  shorter.key_lengths.clear();
+  const Variant variant{"flash2", {.visit_hidden = true}};
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    EXPECT_EQ(simulate(request_for(variant, problem, pass)).value().matmul_flops,
+              simulate(request_for(variant, shorter, pass)).value().matmul_flops);
+  }
+}
 
 TEST(Stages, TakeSharedMemoryAndMoveNoBytes) {
   const AttentionProblem problem{.N = 100, .N_kv = 200, .d = 16, .mask = Mask::causal()};
