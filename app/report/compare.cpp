@@ -55,7 +55,8 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
 
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu) {
   const ResolvedRun& run = model.run;
-  const ScheduleVariant& variant = run.asked.variant;
+  ScheduleVariant variant = run.asked.variant;
+  variant.visit_hidden = false;  // the kernel has this choice, too
   if (run.pass() == PassKind::both) {
     return "a kernel is measured one pass at a time: forward or backward";
   }

@@ -95,6 +95,7 @@ std::string run_title(const ResolvedRun& run) {
   if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
   if (const std::string extras = extras_text(problem); !extras.empty()) title += ", " + extras;
   if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
+  if (run.asked.variant.visit_hidden) title += ", hidden tiles visited";
   if (run.asked.deterministic) title += ", deterministic dQ";
   for (const auto& [name, value] : run.asked.switches) title += fmt::format(", {}={}", name, value);
   if (run.files_hash != 0) title += ", own tensors";

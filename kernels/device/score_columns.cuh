@@ -63,10 +63,9 @@ class ScoreColumns {
     return first < shape().N ? first / Br : past_last_tile();
   }
   __device__ int past_last_tile() const {
-    if constexpr (knob::kVisitHidden) {
-      return keys_to_load() > 0 ? (shape().N + Br - 1) / Br : 0;
-    }
-    if constexpr (!kFeatures.key_ranges) return (shape().N + Br - 1) / Br;
+    const int Tr = (shape().N + Br - 1) / Br;
+    if constexpr (!kFeatures.key_ranges) return Tr;
+    if constexpr (knob::kVisitHidden) return place().keys > 0 ? Tr : 0;
     const int first = first_row();
     const int past = past_last_row();
     return past > first ? (past + Br - 1) / Br : first / Br;

@@ -84,6 +84,15 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");
 }
 
+TEST(LikeWithLike, AKernelThatVisitsHiddenTilesIsComparedWithAModelThatDoes) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu);
+  const SimulationReport skipping = model_of(row, gpu);
+  row.run.asked.variant.visit_hidden = true;
+  expect_alone(compare(skipping, gpu, row, h200_device()), "another setting of hidden tiles");
+  EXPECT_EQ(compare(model_of(row, gpu), gpu, row, h200_device()).stands_alone, "");
+}
+
 TEST(LikeWithLike, TheOrderOfDQDoesNotTellForwardPassesApart) {
   const GpuDescription gpu = load_gpu("h200").value();
   const RecordingRow row = agreeing_run("flash2", gpu);
@@ -107,6 +116,7 @@ TEST(LikeWithLike, RunsThatDifferHaveOtherTitles) {
       title_after([](ResolvedRun& run) { run.asked.kernel = "flash2_hopper"; }),
       title_after([](ResolvedRun& run) { run.asked.switches["stages"] = "3"; }),
       title_after([](ResolvedRun& run) { run.asked.deterministic = true; }),
+      title_after([](ResolvedRun& run) { run.asked.variant.visit_hidden = true; }),
       title_after([](ResolvedRun& run) { run.asked.inputs.seed = 5; }),
       title_after([](ResolvedRun& run) { run.files_hash = 5; }),
       title_after([](ResolvedRun& run) { run.problem.score.soft_cap = 30; }),
@@ -114,7 +124,7 @@ TEST(LikeWithLike, RunsThatDifferHaveOtherTitles) {
       title_after([](ResolvedRun& run) {
         run.problem.cu_seqlens_q = {0, 500, 1024};
       })};
-  EXPECT_EQ(titles.size(), 9U);
+  EXPECT_EQ(titles.size(), 10U);
 }
 
 TEST(LikeWithLike, TheReportOfAnotherGpuHasNoGap) {
