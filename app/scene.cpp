@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kSchema = "attnscope.scene";
-constexpr int kVersion = 2;  // 2 added "stages"
+constexpr int kVersion = 3;  // 2 added "stages", 3 "visit_hidden"
 
 /// A one-line text that fits in a bar.
 std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {

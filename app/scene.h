@@ -1,4 +1,4 @@
-/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/2"; version 1 is read
+/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/3"; earlier ones are read
 /// too). Shipped scenes are in assets/scenes/; users save and open their own.
 #pragma once
 

@@ -219,9 +219,9 @@ TEST(Scene, RefusesWhatItCannotRead) {
   const std::string small = kSmall;
   EXPECT_THAT(message_of(""), HasSubstr("empty"));
   EXPECT_THAT(message_of(small.substr(0, 90)), HasSubstr("x.json:"));
-  EXPECT_THAT(message_of(replaced(small, "scene/1", "scene/3")), HasSubstr("newer"));
+  EXPECT_THAT(message_of(replaced(small, "scene/1", "scene/4")), HasSubstr("newer"));
   EXPECT_THAT(message_of(replaced(small, "attnscope.scene/1", "attnscope.gpu/1")),
-              HasSubstr("attnscope.scene/2"));
+              HasSubstr("attnscope.scene/3"));
   EXPECT_THAT(message_of(replaced(small, "\"light\"", "\"pink\"")),
               HasSubstr("dark, light or contrast"));
   EXPECT_THAT(message_of(replaced(small, "2.5", "-1")), HasSubstr("speed"));
