@@ -12,12 +12,12 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
+#include "app/report/residency.h"
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
 #include "sim/resolve.h"
-#include "sim/trace/timeline.h"
 
 namespace attnscope::cli {
 
@@ -37,20 +37,6 @@ struct ReadyLaunch {
   double obtain_s = 0;
 };
 
-/// Thread blocks that an SM holds at once; 0 where not even one fits.
-Index blocks_on_an_sm(const kernels::BlockProgram& block, const kernels::KernelResources& used,
-                      const GpuDescription& gpu) {
-  constexpr int kRegisterStep = 8;  // registers are given to warps in steps of 8 a thread
-  const Index shared_bytes = block.shared_bytes + used.static_shared_bytes;
-  const Index registers = ceil_div(used.registers, kRegisterStep) * kRegisterStep;
-  const Index register_bytes = registers * size_bytes(DType::fp32) * block.threads;
-  const bool fits =
-      shared_bytes <= gpu.shared_bytes_per_block && register_bytes <= gpu.register_bytes_per_sm;
-  if (!fits) return 0;
-  return resident_blocks({shared_bytes, register_bytes, block.threads},
-                         gpu.max_blocks_per_sm * gpu.sm_count, gpu);
-}
-
 /// Without machine code, its registers, spills and residency are left out.
 ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
   const kernels::CompiledKernel& kernel = *launch.obtained.kernel;
@@ -61,7 +47,7 @@ ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
                       {"threads", launch.block.threads},
                       {"shared_bytes", launch.block.shared_bytes + used.static_shared_bytes}};
   if (!kernel.cubin.empty()) {
-    const Index blocks = blocks_on_an_sm(launch.block, used, gpu);
+    const Index blocks = resident_blocks(launch.block, used, gpu);
     constexpr Index kWarp = 32;
     row.update({{"registers", used.registers},
                 {"stack_bytes", used.stack_bytes},

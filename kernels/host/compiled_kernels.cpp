@@ -53,7 +53,7 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
 }
 
 cudaKernel_t CompiledKernels::load(KernelProgram program) {
-  program.architecture = architecture_of_device();
+  program.architecture = architecture_.empty() ? architecture_of_device() : architecture_;
   const auto obtained = compiler_.obtain(program);
   if (!obtained) throw NotCompiled(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;

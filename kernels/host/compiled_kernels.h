@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/compile/block_program.h"
@@ -31,7 +32,9 @@ Result<std::string> architecture_here(std::string_view compute_capability);
 /// do not wait for each other's compilation.
 class CompiledKernels {
  public:
-  CompiledKernels() : compiler_(KernelCache(default_cache_folder())) {}
+  /// Compiles for `architecture`, "compute_90"; empty: for the GPU's own.
+  explicit CompiledKernels(std::string architecture = {})
+      : architecture_(std::move(architecture)), compiler_(KernelCache(default_cache_folder())) {}
   ~CompiledKernels();
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
@@ -50,10 +53,11 @@ class CompiledKernels {
 
  private:
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// Both take the program without the GPU's architecture, which load() sets.
+  /// Both take the program without an architecture, which load() sets.
   cudaKernel_t loaded(const KernelProgram& program);
   cudaKernel_t load(KernelProgram program);
 
+  const std::string architecture_;
   KernelCompiler compiler_;
   OncePerKey<KernelProgram, cudaKernel_t> kernels_;
   std::mutex libraries_mutex_;  ///< guards the next

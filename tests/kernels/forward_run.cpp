@@ -60,7 +60,8 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
 
   ForwardRun run;
   ForwardArguments arguments;
-  arguments.resources = &test_resources();
+  arguments.resources =
+      forward_case.resources != nullptr ? forward_case.resources : &test_resources();
   arguments.problem = problem;
   arguments.tiling = forward_case.tiling;
   arguments.carry = forward_case.carry;

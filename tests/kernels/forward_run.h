@@ -17,8 +17,9 @@ struct ForwardCase {
   Carry carry = Carry::problem;
   Knobs knobs = {};
   Layout layout = Layout::contiguous;
-  void* stream = nullptr;  ///< cudaStream_t, ordered with the default stream
-  int runs = 1;            ///< one after the other on the same inputs; the last one's output counts
+  void* stream = nullptr;                ///< cudaStream_t, ordered with the default stream
+  LaunchResources* resources = nullptr;  ///< null: test_resources()
+  int runs = 1;  ///< one after the other on the same inputs; the last one's output counts
 };
 
 /// Runs that a kernel is given to come to other bits.

@@ -1,0 +1,33 @@
+/// Kernels of which NVRTC makes only PTX, as for GPUs that it does not know: the driver compiles
+/// it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernels/launch_resources.h"
+#include "reference/naive_attention.h"
+#include "tests/kernels/reference_check.h"
+
+namespace attnscope::kernels {
+namespace {
+
+TEST(Ptx, OfEveryForwardPassAgreesWithTheReference) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.batch = 2,
+                                 .heads = 4,
+                                 .kv_heads = 2,
+                                 .N = 300,
+                                 .N_kv = 460,
+                                 .d = 64,
+                                 .dtype = DType::bf16,
+                                 .mask = Mask::causal()};
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 18});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  LaunchResources only_ptx{.kernels = CompiledKernels("compute_90")};
+  for (const KernelInfo& kernel : catalog()) {
+    check_forward({.kernel = &kernel, .resources = &only_ptx}, problem, inputs, reference);
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
