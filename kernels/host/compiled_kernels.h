@@ -32,8 +32,10 @@ Result<std::string> architecture_here(std::string_view compute_capability);
 /// do not wait for each other's compilation.
 class CompiledKernels {
  public:
-  /// Compiles for `architecture`, "compute_90"; empty: for the GPU's own.
-  explicit CompiledKernels(std::string architecture = {})
+  /// Compiles for the GPU's own architecture.
+  CompiledKernels() : CompiledKernels("") {}
+  /// Compiles for `architecture`, "compute_90", where it is not empty.
+  explicit CompiledKernels(std::string architecture)
       : architecture_(std::move(architecture)), compiler_(KernelCache(default_cache_folder())) {}
   ~CompiledKernels();
   CompiledKernels(const CompiledKernels&) = delete;
