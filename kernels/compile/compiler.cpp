@@ -142,7 +142,10 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   }
   if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
 
-  const std::vector<std::string> options = compiler_options(program);
+  std::vector<std::string> options = compiler_options(program);
+  // What NVRTC takes from its own cache, it does not report on
+  constexpr CudaVersion kFirstWithCache{12, 9};
+  if (version_of(nvrtc) >= kFirstWithCache) options.emplace_back("--no-cache");
   const auto begin = std::chrono::steady_clock::now();
   status = nvrtc.compile(compiled.get(), static_cast<int>(options.size()),
                          Program::c_strings(options).data());

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kFormat = "attnscope kernel 1\n";
+constexpr std::string_view kFormat = "attnscope kernel 2\n";
 constexpr std::string_view kSuffix = ".kernel";
 
 /// FNV-1a.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "reference/warp_partition.h"
 #include "sim/observers/traffic_counter.h"
 
 namespace attnscope {
@@ -20,7 +21,13 @@ Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDe
     if (needed > 0) blocks = std::min(blocks, capacity / needed);
   };
   limit(gpu.shared_bytes_per_sm, block.shared_bytes + gpu.reserved_shared_bytes_per_block);
-  limit(gpu.register_bytes_per_sm, block.register_bytes);
+  // A warp's registers lie in one of the SM's four parts (cudaOccSubPartitionsPerMultiprocessor of
+  // cuda_occupancy.h)
+  constexpr Index kParts = 4;
+  const Index warps = std::max<Index>(ceil_div(block.threads, kWarpThreads), 1);
+  if (const Index warp_bytes = ceil_div(block.register_bytes, warps); warp_bytes > 0) {
+    limit(gpu.register_bytes_per_sm / kParts / warp_bytes * kParts, warps);
+  }
   limit(gpu.max_threads_per_sm, block.threads);
   return std::max<Index>(blocks, 1);
 }

@@ -273,6 +273,8 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
   EXPECT_EQ(blocks({113 * 1024, 16, 128}), 2);
   EXPECT_EQ(blocks({114 * 1024, 16, 128}), 1) << "two would fit without what is reserved";
   EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 3, 128}), 3);
+  // 96 registers a thread: 21 warps' bytes, but each quarter of the SM has those of 5
+  EXPECT_EQ(blocks({16, 96 * 4 * 32, 32}), 20);
   EXPECT_EQ(blocks({16, 16, 1024}), 2) << "2048 threads";
   EXPECT_EQ(blocks({16, 16, 96}), 21);
   EXPECT_EQ(blocks({16, 16, 32}), gpu.max_blocks_per_sm);
