@@ -63,7 +63,7 @@ class WarpTally {
 
 class WarpCounter : public CountingObserver {
  public:
-  explicit WarpCounter(const WarpLayout& layout) : layout_(layout) {}
+  explicit WarpCounter(WarpLayout layout) : layout_(layout) {}
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;

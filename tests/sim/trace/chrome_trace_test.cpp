@@ -272,7 +272,7 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
   // 228 KiB for each SM, of which each block takes 1 KiB more than it asks for
   EXPECT_EQ(blocks({113 * 1024, 16, 128}), 2);
   EXPECT_EQ(blocks({114 * 1024, 16, 128}), 1) << "two would fit without what is reserved";
-  EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 3, 128}), 3);
+  EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 4, 128}), 4);
   // 96 registers a thread: 21 warps' bytes, but each quarter of the SM has those of 5
   EXPECT_EQ(blocks({16, 96 * 4 * 32, 32}), 20);
   EXPECT_EQ(blocks({16, 16, 1024}), 2) << "2048 threads";
