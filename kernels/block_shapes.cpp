@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "kernels/flash1/flash1_backward_shared.h"
@@ -73,7 +74,7 @@ BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& 
                                  Carry /*carry*/, Index /*shared_bytes_per_block*/,
                                  const Knobs& /*knobs*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
-  const ScoreFeatures features = score_features(problem);
+  const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   const int warps = flash1_backward_warps(width, tiling);
   return checked({.threads = 32 * warps,
@@ -91,15 +92,23 @@ BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& t
                     .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
   const ScoreFeatures features = score_features(problem);
-  const int warps =
-      knobs.warps > 0 ? knobs.warps : flash2_forward_warps(width, tiling, features.any());
-  if (tiling.Br % (16 * warps) != 0) {
-    return {.limit =
-                fmt::format("{} warps cannot share {} rows in pieces of 16", warps, tiling.Br)};
+  const bool sliced = knobs.sliced_k != 0;
+  if (sliced && features.dropout) {
+    return {.limit = "dropout is drawn by warps that have rows of their own (partition split-q)"};
   }
-  return checked({.threads = 32 * warps,
-                  .shared_bytes = flash2_forward_shared_bytes(width, tiling, knobs.stages) +
-                                  score_rows_shared_bytes(features, tiling)});
+  const int own_warps =
+      sliced ? flash2_sliced_warps(tiling) : flash2_forward_warps(width, tiling, features.any());
+  const int warps = knobs.warps > 0 ? knobs.warps : own_warps;
+  const Index shared_side = sliced ? tiling.Bc : tiling.Br;
+  if (shared_side % (16 * warps) != 0) {
+    return {.limit = fmt::format("{} warps cannot share {} {} in pieces of 16", warps, shared_side,
+                                 sliced ? "keys" : "rows")};
+  }
+  const Index tiles = flash2_forward_shared_bytes(width, tiling, knobs.stages);
+  const Index slice = sliced ? flash2_slice_bytes(width, tiling.Br) : 0;
+  return checked(
+      {.threads = 32 * warps,
+       .shared_bytes = std::max(tiles + score_rows_shared_bytes(features, tiling), slice)});
 }
 
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,

@@ -14,8 +14,8 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr const Knob* kFlash1Knobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob};
-constexpr const Knob* kFlash2Knobs[] = {&kStagesKnob,  &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob,
-                                        &kRescaleKnob, &kMaskKnob,  &kOrderKnob};
+constexpr const Knob* kFlash2Knobs[] = {&kStagesKnob,  &kWarpsKnob,   &kPartitionKnob, &kCopiesKnob,
+                                        &kSwizzleKnob, &kRescaleKnob, &kMaskKnob,      &kOrderKnob};
 constexpr const Knob* kBackwardKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob,
                                           &kInstructionsKnob};
 constexpr const Knob* kSplitKvKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kRescaleKnob, &kMaskKnob};

@@ -19,6 +19,7 @@ constexpr KnobValue kCopyKinds[] = {{"async", 1}, {"registers", 0}};
 constexpr KnobValue kOnOff[] = {{"on", 1}, {"off", 0}};
 constexpr KnobValue kRescaled[] = {{"moved", 0}, {"always", 1}};
 constexpr KnobValue kMasked[] = {{"edge", 0}, {"all", 1}};
+constexpr KnobValue kPartitions[] = {{"split-q", 0}, {"sliced-k", 1}};
 constexpr KnobValue kOrders[] = {{"last", 0}, {"first", 1}};
 constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
@@ -31,8 +32,8 @@ constexpr Knob kStagesKnob{
     kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"};
 constexpr Knob kWarpsKnob{
     "warps",
-    "Warps that share the rows of a row tile: more warps hide more latency; fewer warps read K "
-    "and V from shared memory less often.",
+    "Warps of a block: more warps hide more latency; fewer warps read K and V from shared memory "
+    "less often.",
     kWarpCounts, &Knobs::warps, ""};
 constexpr Knob kCopiesKnob{
     "copies",
@@ -55,6 +56,12 @@ constexpr Knob kMaskKnob{
     "Which tiles are masked element by element: edge, only those that the mask's edge or the "
     "last key crosses; all, every tile.",
     kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"};
+constexpr Knob kPartitionKnob{
+    "partition",
+    "What the warps of a block share: split-q, the rows of the row tile, each with all keys; "
+    "sliced-k, the keys of each column tile, so that every warp has m, l and O of all rows, which "
+    "are merged at the end.",
+    kPartitions, &Knobs::sliced_k, "ATTNSCOPE_SLICED_K"};
 constexpr Knob kOrderKnob{
     "order",
     "The row tile of a head whose thread block starts first: last, which sees the most keys under "
@@ -68,8 +75,9 @@ constexpr Knob kInstructionsKnob{
 
 namespace {
 
-constexpr const Knob* kKnobs[] = {&kStagesKnob,  &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob,
-                                  &kRescaleKnob, &kMaskKnob,  &kOrderKnob,  &kInstructionsKnob};
+constexpr const Knob* kKnobs[] = {&kStagesKnob, &kWarpsKnob,   &kPartitionKnob,
+                                  &kCopiesKnob, &kSwizzleKnob, &kRescaleKnob,
+                                  &kMaskKnob,   &kOrderKnob,   &kInstructionsKnob};
 
 const KnobValue* value_of(const Knob& knob, std::string_view name) {
   const auto found = std::ranges::find(knob.values, name, &KnobValue::name);

@@ -24,6 +24,7 @@ struct Knobs {
   int swizzle = 1;         ///< a shared tile's chunks are permuted from row to row
   int rescale_always = 0;  ///< O and l are rescaled in every step
   int mask_all = 0;        ///< every tile is masked, not only those that the edge crosses
+  int sliced_k = 0;        ///< warps share the keys of a column tile, not the rows of the row tile
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
   int hopper = 1;          ///< the program in Hopper's instructions, where there is one
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
@@ -44,8 +45,8 @@ struct Knob {
 };
 
 // The catalog says which pass of which kernel has them
-extern const Knob kStagesKnob, kWarpsKnob, kCopiesKnob, kSwizzleKnob, kRescaleKnob, kMaskKnob,
-    kOrderKnob, kInstructionsKnob;
+extern const Knob kStagesKnob, kWarpsKnob, kPartitionKnob, kCopiesKnob, kSwizzleKnob, kRescaleKnob,
+    kMaskKnob, kOrderKnob, kInstructionsKnob;
 
 /// Every knob.
 std::span<const Knob* const> all_knobs();

@@ -12,4 +12,10 @@ ScoreFeatures score_features(const AttentionProblem& problem) {
           .dropout = problem.score.has_dropout()};
 }
 
+ScoreFeatures flash1_backward_features(const AttentionProblem& problem) {
+  ScoreFeatures features = score_features(problem);
+  features.key_ranges = features.any();
+  return features;
+}
+
 }  // namespace attnscope::kernels

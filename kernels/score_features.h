@@ -23,4 +23,8 @@ struct ScoreFeatures {
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 
+/// Those that flash1's backward pass is compiled with. Under any feature it reads each row's keys
+/// from the table of key ranges: to compute them takes registers that it lacks.
+ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
+
 }  // namespace attnscope::kernels

@@ -10,7 +10,9 @@
 #include "app/report/report_text.h"
 #include "kernels/catalog.h"
 #include "kernels/knobs.h"
+#include "reference/algorithm.h"
 #include "reference/message_text.h"
+#include "reference/run_fields.h"
 
 namespace attnscope::cli {
 
@@ -33,8 +35,20 @@ std::string joined(const ordered_json& names) {
   return fmt::format("{}", fmt::join(names.get<std::vector<std::string>>(), ", "));
 }
 
-std::string knobs_text(const ordered_json& rows, std::string_view kernel) {
-  if (rows.empty()) return fmt::format("kernel {} has no switches\n", kernel);
+/// The options that are choices of the schedule, which the model has as well.
+std::string choices_text(const kernels::KernelInfo& kernel) {
+  std::string text;
+  for (const std::string_view key : {"carry", "visit_hidden", "deterministic"}) {
+    const RunField& field = run_field(key);
+    if (!field.scope.has(*find_algorithm(kernel.name))) continue;
+    text += fmt::format("\n--{}: {}\n", field.option, field.help);
+  }
+  return text;
+}
+
+std::string knobs_text(const ordered_json& rows, const kernels::KernelInfo& kernel) {
+  if (rows.empty())
+    return fmt::format("kernel {} has no switches\n", kernel.name) + choices_text(kernel);
   Lines lines = {{"switch", "values, the default first", "pass"}};
   for (const ordered_json& row : rows) {
     lines.push_back(
@@ -45,7 +59,7 @@ std::string knobs_text(const ordered_json& rows, std::string_view kernel) {
     text += fmt::format("\n{}: {}\n", row.at("name").get<std::string>(),
                         row.at("idea").get<std::string>());
   }
-  return text;
+  return text + choices_text(kernel);
 }
 
 Result<Answer> answer_knobs(const GivenOptions& given) {
@@ -62,7 +76,7 @@ Result<Answer> answer_knobs(const GivenOptions& given) {
   }
   const ordered_json document = {
       {"schema", "attnscope.knobs/1"}, {"kernel", kernel->name}, {"knobs", rows}};
-  return Answer{json_text(document), csv_text(rows), knobs_text(rows, kernel->name)};
+  return Answer{json_text(document), csv_text(rows), knobs_text(rows, *kernel)};
 }
 
 }  // namespace

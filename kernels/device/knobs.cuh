@@ -17,6 +17,9 @@
 #ifndef ATTNSCOPE_MASK_ALL
 #define ATTNSCOPE_MASK_ALL 0
 #endif
+#ifndef ATTNSCOPE_SLICED_K
+#define ATTNSCOPE_SLICED_K 0
+#endif
 #ifndef ATTNSCOPE_ASCENDING
 #define ATTNSCOPE_ASCENDING 0
 #endif
@@ -31,6 +34,7 @@ inline constexpr bool kAsyncCopies = ATTNSCOPE_ASYNC_COPIES != 0;
 inline constexpr bool kSwizzle = ATTNSCOPE_SWIZZLE != 0;
 inline constexpr bool kRescaleAlways = ATTNSCOPE_RESCALE_ALWAYS != 0;
 inline constexpr bool kMaskAll = ATTNSCOPE_MASK_ALL != 0;
+inline constexpr bool kSlicedK = ATTNSCOPE_SLICED_K != 0;
 inline constexpr bool kAscending = ATTNSCOPE_ASCENDING != 0;
 inline constexpr bool kVisitHidden = ATTNSCOPE_VISIT_HIDDEN != 0;
 

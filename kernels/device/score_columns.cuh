@@ -98,16 +98,20 @@ class ScoreColumns {
     const int part_query = Part::first_column(warp);
     const int key = first_key() + part_key;
     if constexpr (kFeatures.soft_cap) {
-      cap_keeping_slope<Part>(S);
-      if (Part::is_first(warp)) {
-        write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
-                                                               lane, Slope{});
+      if (scores().soft_cap != 0.0f) {  // true: the branches are those of score_rows.cuh
+        cap_keeping_slope<Part>(S);
+        if (Part::is_first(warp)) {
+          write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
+                                                                 lane, Slope{});
+        }
+        scale_all(S, scores().soft_cap);
       }
-      scale_all(S, scores().soft_cap);
     }
     if constexpr (kFeatures.alibi) {
-      add_bias<Part>(S, key + lane / 4, i * Br + part_query + lane % 4 * 2,
-                     seen(stage) + part_query + lane % 4 * 2);
+      if (scores().alibi_slopes != nullptr) {
+        add_bias<Part>(S, key + lane / 4, i * Br + part_query + lane % 4 * 2,
+                       seen(stage) + part_query + lane % 4 * 2);
+      }
     }
     if constexpr (kFeatures.key_ranges) {
       const SeenKeys* const rows = seen(stage) + part_query;
@@ -125,6 +129,7 @@ class ScoreColumns {
   template <typename Part>
   __device__ void drop(typename Part::Registers& P, int lane) const {
     if constexpr (!kFeatures.dropout) return;
+    if (scores().dropout_threshold == 0) return;
     const int own = lane / 4 % 4;  // this lane's key of the four of a drawing
 #pragma unroll
     for (int n = 0; n < kWords * Part::kRowPieces; ++n) {

@@ -15,7 +15,9 @@
 namespace attnscope::kernels::device {
 
 /// Registers are scarce in the loop. Where features take some, the tile's place is kept in shared
-/// memory.
+/// memory. Soft cap, ALiBi and dropout are behind branches that every problem of the program takes:
+/// without them the compiler moves their instructions among those of the matrix products, and
+/// spills.
 template <ScoreFeatures kFeatures, int Br, int Bc>
 class ScoreRows {
   /// A lane draws for this many pieces of eight keys at a time, four bits each.
@@ -77,24 +79,33 @@ class ScoreRows {
   }
 
   /// The column tiles [first, past last) that some row sees, or with knob::kVisitHidden all that
-  /// are not padding. Both ends of a row's keys rise with the row.
+  /// are not padding: tiles of kSlices times Bc keys. Both ends of a row's keys rise with the row.
+  template <int kSlices = 1>
   __device__ int first_tile() const {
-    if constexpr (kFeatures.key_ranges && !knob::kVisitHidden) return seen()[0].begin / Bc;
+    if constexpr (kFeatures.key_ranges && !knob::kVisitHidden) {
+      return seen()[0].begin / (Bc * kSlices);
+    }
     return 0;
   }
+  template <int kSlices = 1>
   __device__ int past_last_tile() const {
-    if constexpr (knob::kVisitHidden) return (keys_of_entry() + Bc - 1) / Bc;
-    if constexpr (!kFeatures.key_ranges) return past_last_;
+    if constexpr (knob::kVisitHidden) return (keys_of_entry() + Bc * kSlices - 1) / (Bc * kSlices);
+    if constexpr (!kFeatures.key_ranges) return (past_last_ + kSlices - 1) / kSlices;
     const int end = seen()[place().rows - 1].end;
-    return end > seen()[0].begin ? (end + Bc - 1) / Bc : first_tile();
+    if (end <= seen()[0].begin) return first_tile<kSlices>();
+    return (end + Bc * kSlices - 1) / (Bc * kSlices);
   }
   /// Keys that every row sees where there are no key ranges.
   __device__ int unmasked_keys() const { return unmasked_keys_; }
   __device__ int first_row() const { return first_row_; }
 
+  /// Of column tile j, which has kKeys keys where the warps share them.
+  template <int kKeys = Bc>
   __device__ int keys_to_load(int j) const {
-    if constexpr (kFeatures.key_ranges) return keys_of_tile<Bc>(shape_, scores_, place().batch, j);
-    return min(Bc, shape_.N_kv - j * Bc);
+    if constexpr (kFeatures.key_ranges) {
+      return keys_of_tile<kKeys>(shape_, scores_, place().batch, j);
+    }
+    return min(kKeys, shape_.N_kv - j * kKeys);
   }
 
   /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, whose rows are those of
@@ -110,9 +121,13 @@ class ScoreRows {
   template <int kRowPieces>
   __device__ bool shape_part(Accumulator<kRowPieces, Bc>& S, int first_row, int first_key,
                              bool crosses_edge, int warp_row, int lane) const {
-    if constexpr (kFeatures.soft_cap) cap(S);
+    if constexpr (kFeatures.soft_cap) {
+      if (scores_.soft_cap != 0.0f) cap(S);
+    }
     if constexpr (kFeatures.alibi) {
-      add_bias(S, first_row + lane / 4, warp_row + lane / 4, first_key + lane % 4 * 2);
+      if (scores_.alibi_slopes != nullptr) {
+        add_bias(S, first_row + lane / 4, warp_row + lane / 4, first_key + lane % 4 * 2);
+      }
     }
     if constexpr (kFeatures.key_ranges) {
       const SeenKeys* const rows = seen() + warp_row;
@@ -153,6 +168,7 @@ class ScoreRows {
   template <int kRowPieces>
   __device__ void drop(Accumulator<kRowPieces, Bc>& P, int warp_row, int lane) const {
     if constexpr (!kFeatures.dropout) return;
+    if (scores_.dropout_threshold == 0) return;
 #pragma unroll
     for (int row = 0; row < 2 * kRowPieces; ++row) {
 #pragma unroll

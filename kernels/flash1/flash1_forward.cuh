@@ -152,13 +152,18 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int kv_head = head / shape.heads_per_kv_head;
   const int thread = thread_index();
   const int lane = thread % 32;
-  // Where registers are scarce in the loop, what follows from the lane is recomputed
-  constexpr bool kScarceRegisters = d > 64 || kFeatures.any();
-  const auto lane_again = [&] { return kScarceRegisters ? thread_index() % 32 : lane; };
+  // Registers are scarce in the loop. With score features, what follows from the lane is recomputed
+  // there, as are the loop's end and the addresses from which m and l are loaded; in wide tiles,
+  // where O is read and written
+  const auto lane_scored = [&] { return kFeatures.any() ? thread_index() % 32 : lane; };
+  const auto lane_again = [&] { return d > 64 ? thread_index() % 32 : lane_scored(); };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
+  const auto again = [&](const float* statistic, const float* of_head) {
+    return kFeatures.any() ? statistic + Index{block_index()} * shape.N : of_head;
+  };
   Trace trace(parameters, 0);
 
   const uint32_t Kj_address = shared_address(shared);
@@ -169,8 +174,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int Tc = scores.past_last_column_tile();
   for (int j = scores.first_column_tile(); j < Tc; ++j) {
     const int first = scores.first_position(j);
-    const int past = scores.past_last_position(j);
-    if (scores.is_unseen(first, past)) continue;
+    const int past_without = scores.past_last_position(j);
+    const auto past = [&] { return kFeatures.any() ? scores.past_last_position(j) : past_without; };
+    if (scores.is_unseen(first, past())) continue;
 
     // load Kj, Vj; load the first Qi, Oi
     const int keys = scores.keys_to_load(j);
@@ -185,38 +191,39 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
                                         keys, thread, shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
-    warp_rows.load_Q(scores.row_tile(first), first, past, trace);
-    warp_rows.load_O(scores.row_tile(first), first, past, trace);
+    warp_rows.load_Q(scores.row_tile(first), first, past(), trace);
+    warp_rows.load_O(scores.row_tile(first), first, past(), trace);
     wait_copies<2>();
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
     trace.did(TraceStep::wait, 0, j);
 
-    for (int n = first; n < past; ++n) {
+    for (int n = first; n < past(); ++n) {
       const int i = scores.row_tile(n);
       // load mi, li; load the next Qi, Oi
       const int first_row = warp_rows.first_row(i);
       RowStatistic<1> m, l, alpha;
-      load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, lane);
-      load_statistic(l, l_head, first_row, shape.N, 0.0f, lane);
+      load_statistic(m, again(parameters.m, m_head), first_row, shape.N, kMinusInfinity,
+                     lane_scored());
+      load_statistic(l, again(parameters.l, l_head), first_row, shape.N, 0.0f, lane_scored());
       trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
-      scores.note_rows(first_row, lane);
+      scores.note_rows(first_row, lane_scored());
       if constexpr (Shared::kStagesQ == 2)
-        warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past, trace);
+        warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past(), trace);
       if constexpr (Shared::kStagesO == 2)
-        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past, trace);
+        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past(), trace);
       constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of the next tile
       wait_copies<kAhead + 1>();
       __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
       trace.did(TraceStep::wait, i, j);
 
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
-      scores.draw(j, lane);
+      scores.draw(j, lane_scored());
       Accumulator<1, Bc> S;
-      multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane),
-                                   TileKV{Kj_address}.lane_address_columns(lane));
+      multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane_scored()),
+                                   TileKV{Kj_address}.lane_address_columns(lane_scored()));
       trace.did(TraceStep::scores, i, j);
-      if (scores.shape_scores(S, i, j, first_row, lane)) {
+      if (scores.shape_scores(S, i, j, first_row, lane_scored())) {
         trace.did(TraceStep::mask, i, j);
       }
 
@@ -230,7 +237,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       trace.rows(first_row, j, m, alpha, [&l](int half) { return l[half]; });
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
-      scores.drop(S, lane);
+      scores.drop(S, lane_scored());
       RoundedScores<Bc> P;
       round_scores<T, Bc>(P, S);
       wait_copies<kAhead>();
@@ -240,7 +247,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       read_carried<Carried, d>(Oi, warp_rows.Oi(n), lane_again());
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
-      accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane));
+      accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane_scored()));
       trace.did(TraceStep::accumulate, i, j);
       rescale<1, d>(Oi, inverse_l);
       trace.did(TraceStep::normalize, i, 0);
@@ -249,14 +256,14 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       write_carried<Carried, d>(warp_rows.Oi(n), Oi, lane_again());  // each lane where it read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
       warp_rows.store_O(i, n, trace);
-      store_statistic(l_head, l, first_row, shape.N, lane);
-      store_statistic(m_head, m, first_row, shape.N, lane);
+      store_statistic(l_head, l, first_row, shape.N, lane_scored());
+      store_statistic(m_head, m, first_row, shape.N, lane_scored());
       trace.did(TraceStep::store_statistics, i, 0);
       if constexpr (Shared::kStagesO == 1) {
         __syncwarp();  // Barrier G: all lanes are done with the only stage.
         if constexpr (Shared::kStagesQ == 1)
-          warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past, trace);
-        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past, trace);
+          warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past(), trace);
+        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past(), trace);
       }
     }
   }

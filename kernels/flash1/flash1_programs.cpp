@@ -79,14 +79,13 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
     return launch;
   }
   const BlockShape shape = flash1_backward_shape(problem, tiling, Carry::problem);
-  const Index width =
-      flash1_backward_width(padded_head_dim(problem.d), score_features(problem).any());
+  const ScoreFeatures features = flash1_backward_features(problem);
+  const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   program.options = knob_options(kind.knobs);
   program.sources = {"kernels/flash1/flash1_backward.cuh"};
-  program.expression =
-      instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br, tiling.Bc,
-                  shape.threads / 32, columns_policy(problem.d, width), trace_policy(kind.traced),
-                  features_argument(score_features(problem)));
+  program.expression = instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br,
+                                   tiling.Bc, shape.threads / 32, columns_policy(problem.d, width),
+                                   trace_policy(kind.traced), features_argument(features));
   launch.instructions = kTensorCores;
   launch.threads = shape.threads;
   launch.shared_bytes = shape.shared_bytes;

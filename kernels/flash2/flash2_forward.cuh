@@ -14,7 +14,9 @@
 ///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
 /// tile j is multiplied (knob::kStages sets another number of stages); S, P, O, m and l in
-/// registers. Each warp owns 16 kRowPieces rows.
+/// registers. Each warp owns 16 kRowPieces rows. With knob::kSlicedK each warp has all rows and a
+/// part of every column tile's keys instead, as in FlashAttention-1: its own m, l and O, which
+/// merge_slices() gathers in the first warp at the end.
 ///
 /// The score features of a problem, and which keys a row sees, are in device/score_rows.cuh. With
 /// Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
@@ -91,6 +93,58 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
   trace.did(TraceStep::store_Oi, i, 0);
 }
 
+/// Merges m, l and O of every warp, each of its part of the keys, into those of warp 0. `slot` is
+/// shared memory that no warp uses any more.
+template <int kWarps, int kRowPieces, int d>
+__device__ inline void merge_slices(float* slot, device::Accumulator<kRowPieces, d>& O,
+                                    device::RowStatistic<kRowPieces>& m,
+                                    device::RowStatistic<kRowPieces>& l, float scale_log2) {
+  using namespace device;
+  constexpr int kThreads = 32, kStatistics = 2 * 2 * kRowPieces;
+  const int warp = thread_index() / 32;
+  float* const own = slot + thread_index() % 32;  // number n of a thread is at own[32 n]
+  const auto O_number = [](int row, int n, int c) {
+    return kThreads * (kStatistics + (row * (d / 8) + n) * 2 + c);
+  };
+  for (int other = 1; other < kWarps; ++other) {
+    if (warp == other) {
+#pragma unroll
+      for (int row = 0; row < 2 * kRowPieces; ++row) {
+        own[kThreads * 2 * row] = m[row];
+        own[kThreads * (2 * row + 1)] = l[row];
+#pragma unroll
+        for (int n = 0; n < d / 8; ++n) {
+#pragma unroll
+          for (int c = 0; c < 2; ++c) own[O_number(row, n, c)] = O[row / 2][n][row % 2 * 2 + c];
+        }
+      }
+    }
+    __syncthreads();  // Barrier F: the other warp's numbers are in shared memory.
+    if (warp == 0) {
+#pragma unroll
+      for (int row = 0; row < 2 * kRowPieces; ++row) {
+        const float m_other = own[kThreads * 2 * row];
+        const float m_both = fmaxf(m[row], m_other);
+        const auto weight = [&](float m_part) {
+          return m_part == kMinusInfinity ? 0.0f : rescaling_factor(m_part, m_both, scale_log2);
+        };
+        const float alpha = weight(m[row]), beta = weight(m_other);
+        m[row] = m_both;
+        l[row] = fmaf(beta, own[kThreads * (2 * row + 1)], alpha * l[row]);
+#pragma unroll
+        for (int n = 0; n < d / 8; ++n) {
+#pragma unroll
+          for (int c = 0; c < 2; ++c) {
+            float& element = O[row / 2][n][row % 2 * 2 + c];
+            element = fmaf(beta, own[O_number(row, n, c)], alpha * element);
+          }
+        }
+      }
+    }
+    __syncthreads();  // Barrier G: warp 0 is done with the slot, which the next warp overwrites.
+  }
+}
+
 template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
@@ -99,16 +153,20 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     flash2_forward(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
   constexpr int kThreads = kWarps * 32;
-  constexpr int kWarpRows = Br / kWarps;
+  constexpr int kSlices = knob::kSlicedK ? kWarps : 1;  // of a column tile
+  constexpr int kWarpRows = Br * kSlices / kWarps;
+  constexpr int kWarpKeys = Bc / kSlices;
   constexpr int kRowPieces = kWarpRows / kFragmentRows;
-  static_assert(kRowPieces * kFragmentRows * kWarps == Br && Bc % 16 == 0 && d % 16 == 0);
+  static_assert(kRowPieces * kFragmentRows * kWarps == Br * kSlices && d % 16 == 0);
+  static_assert(kWarpKeys % 16 == 0);
   extern __shared__ __align__(1024) unsigned char shared[];
 
   const ForwardShape& shape = parameters.shape;
   const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
   const int thread = thread_index();
   const int lane = thread % 32;
-  const int warp_row = thread / 32 * kWarpRows;  // first row of this warp within the tile
+  const int slice = knob::kSlicedK ? thread / 32 : 0;  // this warp's part of a column tile
+  const int warp_row = knob::kSlicedK ? 0 : thread / 32 * kWarpRows;  // its first row of the tile
   const int kv_head = head / shape.heads_per_kv_head;
   const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
@@ -119,17 +177,18 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const uint32_t Qi_address = shared_address(shared);
   const uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const uint32_t Vj_address = Kj_address + knob::kStages * TileKV::kBytes;
-  const ScoreRows<kFeatures, Br, Bc> scores(
+  const ScoreRows<kFeatures, Br, kWarpKeys> scores(  // its column tiles are the warps' parts
       parameters, i, rows, head, batch,
       shared + flash2_forward_shared_bytes(d, {Br, Bc}, knob::kStages));
-  const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
-                                                   scores.past_last_tile());
+  const auto column_tiles =
+      visited_tiles<kVisits>(parameters.column_tiles, i, scores.template first_tile<kSlices>(),
+                             scores.template past_last_tile<kSlices>());
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
   const T* Kj_source = K.row(first_key);  // of the next tile to load
   const T* Vj_source = V.row(first_key);
   Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
-    const int keys = scores.keys_to_load(column_tiles[n]);
+    const int keys = scores.template keys_to_load<Bc>(column_tiles[n]);
     const uint32_t stage = n % knob::kStages * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
@@ -171,8 +230,9 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   }
 
   const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane) + warp_row * TileQ::kRowBytes;
-  const uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane);
-  const uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
+  const uint32_t slice_offset = slice * kWarpKeys * TileKV::kRowBytes;
+  const uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane) + slice_offset;
+  const uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane) + slice_offset;
 
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     if constexpr (knob::kStages == 1) {
@@ -188,17 +248,17 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     scores.template draw<kRowPieces>(column_tiles[n], warp_row, lane);
-    Accumulator<kRowPieces, Bc> S;
+    Accumulator<kRowPieces, kWarpKeys> S;
     const uint32_t stage = n % knob::kStages * TileKV::kBytes;
-    multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
+    multiply_scores<T, kRowPieces, kWarpKeys, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);
-    if (scores.shape_scores(S, j, warp_row, lane)) {
+    if (scores.shape_scores(S, j * kSlices + slice, warp_row, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
-    const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+    const bool moved = update_max<kRowPieces, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
     // Else alpha = 1: in a long sequence, most tiles leave all maxima unchanged
     if (moved || knob::kRescaleAlways) {
@@ -207,18 +267,23 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
       rescale<kRowPieces, d>(O, alpha);
     }
     trace.did(TraceStep::rescale, i, j, moved || knob::kRescaleAlways);
-    exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
+    exponentiate<kRowPieces, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
     scores.drop(S, warp_row, lane);
-    accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
+    accumulate_output<T, kRowPieces, kWarpKeys, d>(O, S, V_lane + stage);
     trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     trace.did(TraceStep::accumulate, i, j);
   }
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
-  if (!column_tiles.has(column_tiles.first)) {
+  if (kSlices > 1 || !column_tiles.has(column_tiles.first)) {
     wait_copies<0>();
-    __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
+    __syncthreads();  // Barrier D: no warp reads a tile any more, and no copy is on its way.
+  }
+  if constexpr (kSlices > 1) {
+    merge_slices<kWarps, kRowPieces, d>(reinterpret_cast<float*>(shared), O, m, l,
+                                        shape.softmax_scale_log2);
+    if (slice > 0) return;
   }
   finish_row_tile<T, d, Br, kColumns, kRowPieces>(parameters, Qi_address, O, m, l,
                                                   scores.output_scale(), trace);

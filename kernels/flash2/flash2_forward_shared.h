@@ -20,6 +20,21 @@ constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
   return static_cast<int>(tiling.Br / (two_pieces ? 32 : 16));
 }
 
+/// Warps of a block whose warps share the keys of a column tile (knob::kSlicedK): at most four, and
+/// each has pieces of 16 keys.
+constexpr int flash2_sliced_warps(const Tiling& tiling) {
+  int warps = 4;
+  while (tiling.Bc % (16 * warps) != 0) warps /= 2;
+  return warps;
+}
+
+/// What such a warp leaves for the merge, as its threads hold it: O, and m and l of each row in the
+/// four threads that share the row.
+constexpr Index flash2_slice_bytes(Index d, Index Br) {
+  constexpr Index kElementBytes = 4;
+  return Br * (d + 8) * kElementBytes;
+}
+
 /// Shared memory in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four
 /// elements longer.
 constexpr Index flash2_forward_fp32_shared_bytes(Index d, const Tiling& tiling) {

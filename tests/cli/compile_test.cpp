@@ -170,6 +170,7 @@ TEST_F(CompileCommand, SwitchesAreListedAndChangeTheKernel) {
   EXPECT_EQ(json::parse(listed.out)["knobs"][0]["default"], "2");
   EXPECT_THAT(run_cli("knobs flash3").err, HasSubstr("did you mean 'flash"));
   EXPECT_THAT(run_cli("knobs standard").out, HasSubstr("has no switches"));
+  EXPECT_THAT(run_cli("knobs flash2").out, HasSubstr("--visit-hidden: "));
 
   const std::string words = "--algorithm flash2 --head-dim 64 --block-rows 128 --block-cols 64";
   const json plain = launch(words);

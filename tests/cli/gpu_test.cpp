@@ -84,6 +84,11 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
                 scratch.file("a.json"));
     ASSERT_EQ(measured.status, 0) << measured.err;
   }
+  const CliOutcome sliced = run_cli(
+      "measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal --repeats 3 "
+      "--block-rows 64 --block-cols 64 --knob partition=sliced-k --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(sliced.status, 0) << sliced.err;
   const CliOutcome hidden = run_cli(
       "measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
       "--repeats 3 --visit-hidden --out " +
@@ -92,7 +97,7 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
-  EXPECT_EQ(runs.size(), 11u);
+  EXPECT_EQ(runs.size(), 12u);
   int spilling = 0;
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;

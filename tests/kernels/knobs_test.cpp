@@ -54,8 +54,8 @@ TEST(Knobs, AreThoseOfTheKernelAndThePass) {
     return find_kernel(kernel)->knobs(pass);
   };
   EXPECT_THAT(knobs_of_pass("flash2", PassKind::forward),
-              ElementsAre(&kStagesKnob, &kWarpsKnob, &kCopiesKnob, &kSwizzleKnob, &kRescaleKnob,
-                          &kMaskKnob, &kOrderKnob));
+              ElementsAre(&kStagesKnob, &kWarpsKnob, &kPartitionKnob, &kCopiesKnob, &kSwizzleKnob,
+                          &kRescaleKnob, &kMaskKnob, &kOrderKnob));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::backward),
               ElementsAre(&kCopiesKnob, &kSwizzleKnob, &kMaskKnob, &kInstructionsKnob));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::both),
@@ -102,6 +102,16 @@ TEST(Knobs, ThatDoNotFitATilingAreRefusedWithTheNumbers) {
   auto run = resolve(spec);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(run.error().message, HasSubstr("8 warps cannot share 64 rows in pieces of 16"));
+  spec = spec_with({{"partition", "sliced-k"}, {"warps", "8"}});
+  spec.Br = spec.Bc = 64;
+  run = resolve(spec);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("8 warps cannot share 64 keys in pieces of 16"));
+  spec = spec_with({{"partition", "sliced-k"}});
+  spec.problem.score.dropout.probability = 0.1;
+  run = resolve(spec);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("partition split-q"));
   spec = spec_with({{"stages", "3"}});
   spec.problem.d = 256;
   spec.Br = spec.Bc = 128;
