@@ -57,61 +57,83 @@ constexpr DefaultTiling kDefaults[] = {
     {"flash1", kForward, 256, {64, 32}},
     {"flash1", kForward, 256, {32, 32}},
     {"flash1", kBackward, 16, {128, 128}, kPlain},
-    {"flash1", kBackward, 16, {64, 128}, kScored},
+    {"flash1", kBackward, 16, {64, 128}},
     {"flash1", kBackward, 32, {64, 128}},
     {"flash1", kBackward, 64, {64, 128}, kAny, kExactly},
     {"flash1", kBackward, 64, {64, 128}, kPlain},
-    {"flash1", kBackward, 64, {64, 64}, kScored},
+    {"flash1", kBackward, 64, {64, 64}},
     {"flash1", kBackward, 96, {64, 64}},
+    {"flash1", kBackward, 96, {32, 64}},
     {"flash1", kBackward, 128, {64, 128}, kAny, kExactly},
     {"flash1", kBackward, 128, {64, 64}},
+    {"flash1", kBackward, 128, {32, 32}},
     {"flash1", kBackward, 192, {32, 64}},
+    {"flash1", kBackward, 192, {16, 32}},
     {"flash1", kBackward, 256, {32, 64}},
+    {"flash1", kBackward, 256, {16, 32}},
     {"flash2", kForward, 16, {128, 64}},
     {"flash2", kForward, 32, {128, 64}},
     {"flash2", kForward, 64, {128, 128}},
     {"flash2", kForward, 96, {128, 64}},
     {"flash2", kForward, 128, {128, 64}},
     {"flash2", kForward, 192, {128, 64}},
-    {"flash2", kForward, 192, {128, 32}, kPlain},
+    {"flash2", kForward, 192, {128, 32}},
     {"flash2", kForward, 256, {128, 64}},
-    {"flash2", kForward, 256, {64, 32}, kPlain},
+    {"flash2", kForward, 256, {64, 32}},
     {"flash2", kBackward, 16, {128, 128}},
     {"flash2", kBackward, 32, {128, 128}, kAny, kExactly},
     {"flash2", kBackward, 32, {64, 128}},
     {"flash2", kBackward, 64, {128, 128}, kAny, kExactly},
     {"flash2", kBackward, 64, {64, 128}},
+    {"flash2", kBackward, 64, {64, 64}, kScored},
     {"flash2", kBackward, 96, {64, 128}},
-    {"flash2", kBackward, 96, {64, 64}, kPlain},
+    {"flash2", kBackward, 96, {64, 64}},
     {"flash2", kBackward, 128, {64, 128}},
-    {"flash2", kBackward, 128, {32, 64}, kPlain},
+    {"flash2", kBackward, 128, {32, 64}},
     {"flash2", kBackward, 192, {64, 64}},
-    {"flash2", kBackward, 192, {32, 32}, kPlain},
+    {"flash2", kBackward, 192, {32, 32}},
     {"flash2", kBackward, 256, {32, 64}},
+    {"flash2", kBackward, 256, {16, 32}},
     {"block_sparse2", kForward, 16, {16, 16}},
     {"block_sparse2", kForward, 32, {128, 128}},
     {"block_sparse2", kForward, 64, {128, 128}},
     {"block_sparse2", kForward, 96, {64, 128}},
+    {"block_sparse2", kForward, 96, {64, 64}},
     {"block_sparse2", kForward, 128, {128, 64}, kAny, kExactly},
     {"block_sparse2", kForward, 128, {64, 64}},
     {"block_sparse2", kForward, 192, {128, 64}},
+    {"block_sparse2", kForward, 192, {64, 32}},
     {"block_sparse2", kForward, 256, {128, 64}, kPlain},
     {"block_sparse2", kForward, 256, {32, 64}},
+    {"block_sparse2", kForward, 256, {32, 32}},
     {"block_sparse2", kBackward, 16, {16, 16}},
     {"block_sparse2", kBackward, 32, {128, 128}},
+    {"block_sparse2", kBackward, 32, {64, 128}},
     {"block_sparse2", kBackward, 64, {128, 128}},
+    {"block_sparse2", kBackward, 64, {64, 64}},
     {"block_sparse2", kBackward, 96, {64, 128}},
+    {"block_sparse2", kBackward, 96, {64, 64}},
     {"block_sparse2", kBackward, 128, {64, 128}, kAny, kExactly},
     {"block_sparse2", kBackward, 128, {64, 64}},
+    {"block_sparse2", kBackward, 128, {32, 64}},
     {"block_sparse2", kBackward, 192, {64, 64}},
+    {"block_sparse2", kBackward, 192, {32, 32}},
     {"block_sparse2", kBackward, 256, {32, 64}},
+    {"block_sparse2", kBackward, 256, {16, 32}},
     {"split_kv", kForward, 16, {16, 128}},
+    {"split_kv", kForward, 16, {16, 64}},
     {"split_kv", kForward, 32, {16, 128}},
+    {"split_kv", kForward, 32, {16, 64}},
     {"split_kv", kForward, 64, {16, 128}},
+    {"split_kv", kForward, 64, {16, 64}},
     {"split_kv", kForward, 96, {16, 64}},
+    {"split_kv", kForward, 96, {16, 32}},
     {"split_kv", kForward, 128, {16, 64}},
+    {"split_kv", kForward, 128, {16, 32}},
     {"split_kv", kForward, 192, {16, 64}},
+    {"split_kv", kForward, 192, {16, 16}},
     {"split_kv", kForward, 256, {16, 64}},
+    {"split_kv", kForward, 256, {16, 16}},
 };
 // clang-format on
 
@@ -120,7 +142,7 @@ constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
 
 constexpr Tiling kCudaCoreDefault{64, 64};
 // Smaller ones for GPUs with less shared memory, at wide heads
-constexpr Tiling kCudaCoreSmaller{32, 32};
+constexpr Tiling kCudaCoreSmaller{32, 32}, kCudaCoreSmallest{16, 16};
 
 }  // namespace
 
@@ -133,7 +155,7 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (kernel.pass(pass).shape == nullptr) {
     return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
   }
-  if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller};
+  if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
   std::vector<Tiling> tilings;
   for (const DefaultTiling& line : kDefaults) {
     if (line.kernel != kernel.name || line.pass != pass || !line.is_for(problem)) continue;

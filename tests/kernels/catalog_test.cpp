@@ -145,32 +145,42 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   EXPECT_EQ(of_flash1(Carry::problem, kAda), (Tiling{128, 256}));
   EXPECT_EQ(of_flash1(Carry::fp32, kAda), (Tiling{128, 128}));
   const KernelInfo& flash2 = kernel_named("flash2");
-  for (Index d = 1; d <= 256; ++d) {
-    const AttentionProblem problem = problem_of(DType::fp16, d);
-    EXPECT_LE(default_bytes(flash2, PassKind::forward, problem, kAda), kAda) << d;
-    EXPECT_EQ(default_bytes(flash2, PassKind::backward, problem, kAda) <= kAda, d <= 192) << d;
-    EXPECT_LE(default_bytes(flash2, PassKind::backward, problem, kAmpere), kAmpere) << d;
-  }
   EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), Carry::problem,
                            kAda),
             (Tiling{32, 64}));
 }
 
-TEST(KernelCatalog, Flash1sForwardDefaultFitsEveryGpuWithOInEitherPrecisionAndWithScores) {
-  const KernelInfo& flash1 = kernel_named("flash1");
-  for (const Index most_bytes : {kHopper, kAmpere, kAda}) {
-    for (const Carry carry : {Carry::problem, Carry::fp32}) {
-      for (const Mask& mask : {Mask::causal(), Mask::window(16, 0)}) {
-        for (Index d = 1; d <= 256; ++d) {
-          AttentionProblem problem = problem_of(DType::bf16, d);
-          problem.mask = mask;
-          EXPECT_LE(default_bytes(flash1, PassKind::forward, problem, most_bytes, carry),
-                    most_bytes)
-              << d << " " << to_string(carry) << " " << to_string(mask);
+/// With every score feature.
+AttentionProblem scored(AttentionProblem problem) {
+  problem.mask = Mask::window(16, 0);
+  problem.score.soft_cap = 30.0;
+  problem.score.alibi_slopes = standard_alibi_slopes(problem.heads);
+  problem.score.dropout.probability = 0.1;
+  return problem;
+}
+
+TEST(KernelCatalog, OneDefaultOfEveryPassFitsEveryGpu) {
+  int compared = 0;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      if (!takes_pass(kernel, pass, DType::bf16) || kernel.block_shape(pass) == nullptr) continue;
+      for (Index d = 1; d <= 256; ++d) {
+        for (const Carry carry : {Carry::problem, Carry::fp32}) {
+          for (const AttentionProblem& problem :
+               {problem_of(DType::bf16, d), scored(problem_of(DType::bf16, d)),
+                problem_of(DType::fp32, d)}) {
+            if (!takes_pass(kernel, pass, problem.dtype)) continue;
+            for (const Index most_bytes : {kHopper, kAmpere, kAda}) {
+              EXPECT_LE(default_bytes(kernel, pass, problem, most_bytes, carry), most_bytes)
+                  << kernel.name << " " << to_string(pass) << " " << d << " " << to_string(carry);
+              ++compared;
+            }
+          }
         }
       }
     }
   }
+  EXPECT_GT(compared, 9 * 256 * 3 * 2);
 }
 
 TEST(KernelCatalog, TakesAnyTilingOrNamesItsLimit) {
