@@ -154,15 +154,16 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int lane = thread % 32;
   // Registers are scarce in the loop. With score features, what follows from the lane is recomputed
   // there, as are the loop's end and the addresses from which m and l are loaded; in wide tiles,
-  // where O is read and written
-  const auto lane_scored = [&] { return kFeatures.any() ? thread_index() % 32 : lane; };
+  // where O is read and written. Which kernels spill otherwise was found by compiling all
+  constexpr bool kRecomputes = kFeatures.any() && (d < 256 || sizeof(Carried) > sizeof(T));
+  const auto lane_scored = [&] { return kRecomputes ? thread_index() % 32 : lane; };
   const auto lane_again = [&] { return d > 64 ? thread_index() % 32 : lane_scored(); };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
   const auto again = [&](const float* statistic, const float* of_head) {
-    return kFeatures.any() ? statistic + Index{block_index()} * shape.N : of_head;
+    return kRecomputes ? statistic + Index{block_index()} * shape.N : of_head;
   };
   Trace trace(parameters, 0);
 
@@ -175,7 +176,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   for (int j = scores.first_column_tile(); j < Tc; ++j) {
     const int first = scores.first_position(j);
     const int past_without = scores.past_last_position(j);
-    const auto past = [&] { return kFeatures.any() ? scores.past_last_position(j) : past_without; };
+    const auto past = [&] { return kRecomputes ? scores.past_last_position(j) : past_without; };
     if (scores.is_unseen(first, past())) continue;
 
     // load Kj, Vj; load the first Qi, Oi
