@@ -81,7 +81,7 @@ std::string first_error_in(std::string_view log) {
     if (line.find(kMark) != line.npos) return one_line(std::string(line));
     log.remove_prefix(std::min(log.size(), line.size() + 1));
   }
-  return "the compiler gives no reason";
+  return "the compiler gave no reason";
 }
 
 /// "90" of "sm_90a".
@@ -95,7 +95,7 @@ int tenths_of(std::string_view architecture) {
 std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_view architecture) {
   const std::vector<int> known = known_architectures(nvrtc);
   if (std::ranges::find(known, tenths_of(architecture)) != known.end()) return std::nullopt;
-  return unavailable("NVRTC {} does not compile for {}", to_string(version_of(nvrtc)),
+  return unavailable("NVRTC {} does not support {}", to_string(version_of(nvrtc)),
                      one_line(std::string(architecture)));
 }
 
@@ -153,7 +153,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   if (cancel != nullptr && cancel->load()) return cancelled();
   const std::string log = compiled.log();
   if (status != 0) {
-    return failed("{} is not compiled for {}: {}", program.expression, program.architecture,
+    return failed("cannot compile {} for {}: {}", program.expression, program.architecture,
                   first_error_in(log));
   }
   const char* entry = nullptr;

@@ -58,7 +58,7 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
   if (library == nullptr) {
     return unavailable(
         "kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
-        "install the CUDA toolkit, or add the library's folder to LD_LIBRARY_PATH",
+        "install CUDA 12.8 or newer, or add the library's folder to LD_LIBRARY_PATH",
         reason);
   }
   NvrtcLibrary nvrtc;
@@ -79,7 +79,9 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
       find_symbol(library, "nvrtcGetLoweredName", nvrtc.lowered_name) &&
       find_symbol(library, "nvrtcGetErrorString", nvrtc.error_string);
   if (!complete) {
-    return unavailable("the NVRTC that was loaded is too old: kernels need version 12 or newer");
+    return unavailable(
+        "the NVRTC that was loaded lacks functions that AttnScope needs; install CUDA 12.8 or "
+        "newer");
   }
   find_symbol(library, "nvrtcSetFlowCallback", nvrtc.set_flow_callback);
   nvrtc.build = build_of(nvrtc);

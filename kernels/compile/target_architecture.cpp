@@ -48,8 +48,8 @@ Result<std::string> target_architecture(std::string_view compute_capability,
   }
   if (newest > 0) return fmt::format("{}{}", kPtxPrefix, newest);
   return unavailable(
-      "NVRTC {} does not compile for compute capability {}; install a CUDA toolkit "
-      "that supports this GPU",
+      "NVRTC {} does not support compute capability {}; install a CUDA toolkit that supports this "
+      "GPU",
       to_string(nvrtc), compute_capability);
 }
 
@@ -71,8 +71,8 @@ std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& d
   const std::string needed =
       is_ptx(architecture) ? to_string(driver) + " or older" : fmt::format("{}.x", driver.major);
   return unavailable(
-      "NVRTC {} compiles {} that this NVIDIA driver, for CUDA {}, does not run; update the driver, "
-      "or install NVRTC {} (libnvrtc.so.{})",
+      "NVRTC {} generates {} that this NVIDIA driver (CUDA {}) cannot run; update the driver, or "
+      "install NVRTC {} (libnvrtc.so.{})",
       to_string(nvrtc), is_ptx(architecture) ? "PTX" : "machine code", to_string(driver), needed,
       driver.major);
 }

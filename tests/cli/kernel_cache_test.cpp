@@ -126,7 +126,7 @@ TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
   // A library without NVRTC's functions, like one that is too old
   for (const char* name : names) fs::remove(scratch_.path() / name);
   fs::copy_file(ATTNSCOPE_FAULT_LIBRARY_FILE, scratch_.path() / names[0]);
-  refused("too old: kernels need version 12 or newer");
+  refused("lacks functions that AttnScope needs; install CUDA 12.8 or newer");
 }
 
 }  // namespace

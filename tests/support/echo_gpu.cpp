@@ -33,7 +33,7 @@ class EchoGpu final : public Gpu {
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;
     if (run.asked.inputs.seed == 19) {
-      return failed("echo<16> is not compiled for sm_90a: kernels/echo.cuh(12): error: no echo");
+      return failed("cannot compile echo<16> for sm_90a: kernels/echo.cuh(12): error: no echo");
     }
     if (control.progress) control.progress(0, kKernels);
     for (int done = 1; done <= kKernels; ++done) {

@@ -68,11 +68,11 @@ TEST(CheckDriver, RunsMachineCodeOfItsMajorVersionAndPtxOfItsVersion) {
   ASSERT_TRUE(newer);
   EXPECT_EQ(newer->kind, Error::Kind::unavailable);
   EXPECT_EQ(newer->message,
-            "NVRTC 13.0 compiles machine code that this NVIDIA driver, for CUDA 12.4, does not "
-            "run; update the driver, or install NVRTC 12.x (libnvrtc.so.12)");
+            "NVRTC 13.0 generates machine code that this NVIDIA driver (CUDA 12.4) cannot run; "
+            "update the driver, or install NVRTC 12.x (libnvrtc.so.12)");
   const auto ptx = check_driver(kCuda128, kCuda124, "compute_90");
   ASSERT_TRUE(ptx);
-  EXPECT_THAT(ptx->message, AllOf(HasSubstr("NVRTC 12.8 compiles PTX"), HasSubstr("CUDA 12.4"),
+  EXPECT_THAT(ptx->message, AllOf(HasSubstr("NVRTC 12.8 generates PTX"), HasSubstr("CUDA 12.4"),
                                   HasSubstr("install NVRTC 12.4 or older")));
 }
 
