@@ -117,8 +117,8 @@ typedef struct attnscope_problem {
 /* The kernel to run. */
 typedef struct attnscope_kernel {
   uint32_t struct_size;
-  int32_t carry;         /* attnscope_carry; only some kernels honour it */
-  const char* name;      /* "standard", "flash1", "flash2" */
+  int32_t carry;         /* attnscope_carry; FP32 only for "flash1"; the others reject it */
+  const char* name;      /* "standard", "flash1", "flash2", "block_sparse2", "split_kv" */
   int64_t block_rows;    /* Br; 0 with block_cols = 0: the kernel's default tiling */
   int64_t block_cols;    /* Bc */
   int32_t deterministic; /* backward: 1: dQ is bit-identical on every run */

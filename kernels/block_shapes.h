@@ -39,9 +39,9 @@ BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& 
 BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
                           Index shared_bytes_per_block = kMostSharedBytes, const Knobs& knobs = {});
 
-/// Whether the backward passes of flash1 and flash2 have a program in Hopper's instructions for
-/// this: plain softmax attention, in 16 bits, in one head dimension and tiling, without a switch.
-/// That of flash2 adds up dQ in an arbitrary order.
+/// Whether the backward passes of flash1 and flash2 have a program that uses Hopper's instructions
+/// for this: plain softmax attention, in 16 bits, in one head dimension and tiling, without a
+/// switch. That of flash2 adds up dQ in an arbitrary order.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 

@@ -48,7 +48,7 @@ struct KernelPass {
 
 /// One kernel, forward and, if it has one, backward pass.
 struct KernelInfo {
-  std::string_view name;                  ///< "standard", "flash1", "flash2"
+  std::string_view name;                  ///< "standard", "flash1", ..., as catalog.cpp lists them
   std::string_view algorithm;             ///< name of its schedule in sim/schedule/catalog
   std::string_view idea;                  ///< one sentence: what changed from the kernel before it
   TakesScores scores = TakesScores::all;  ///< in 16 bits

@@ -14,9 +14,9 @@ struct alignas(128) TensorMap {
 /// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and 64 columns
 /// with the swizzle of device::PanelTile.
 struct GradientMaps {
-  TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows a box
-  TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows a box
-  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows a box
+  TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
+  TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows per box
+  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows per box
 };
 
 }  // namespace attnscope::kernels

@@ -26,7 +26,7 @@ struct Knobs {
   int mask_all = 0;        ///< every tile is masked, not only those that the edge crosses
   int sliced_k = 0;        ///< warps share the keys of a column tile, not the rows of the row tile
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
-  int hopper = 1;          ///< the program in Hopper's instructions, where there is one
+  int hopper = 1;          ///< the program that uses Hopper's instructions, if any
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };

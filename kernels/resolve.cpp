@@ -106,8 +106,8 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// Rejects switches where a Hopper GPU would run the program in Hopper's instructions, which has no
-/// switches: the other program never replaces it silently.
+/// Rejects switches where a Hopper GPU would run the program that uses Hopper's instructions, which
+/// has no switches: the other program never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const bool has_switches = !run.asked.switches.empty();
   if (run.pass() == PassKind::forward || !has_switches || knobs_of(run.asked).hopper == 0) {

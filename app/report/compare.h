@@ -36,7 +36,7 @@ enum class DifferenceIn : std::uint8_t {
   kernel,  ///< why_no_kernel()
   problem,
   choice,  ///< algorithm, pass, kernel, switches, precision of O in HBM, deterministic dQ, or
-           ///< settings that this version does not know
+           ///< settings unknown to this version
   gpu,
   tiling,
   cache
@@ -114,12 +114,13 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           Index output_rows = 0);
 
-/// What rows that are compared together may take of counting_work(): a second or less. The shipped
-/// sweeps take a third.
+/// Limit of the sum of counting_work() over all rows of one comparison, which is then modelled in a
+/// second or less. The shipped sweeps reach a third of it.
 inline constexpr Index kMostComparedWork = Index{1} << 19;
 
-/// Models the run on `gpu` and compares. `work_left` is what is left of kMostComparedWork, so that
-/// a few rows cannot take minutes; a run that takes more is refused.
+/// Models the run on `gpu` and compares. `work_left` is the rest of kMostComparedWork, from which
+/// the run's counting_work() is subtracted; an error if the run needs more. Without the limit, a
+/// few rows could take minutes.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu, Index* work_left = nullptr);
 

@@ -18,16 +18,17 @@ void end_on_signals();
 /// The results that the signal's message describes.
 enum class SavedResults { rows, recording };
 
-/// Runs `step`, which saves a result and returns what the signal's message then states of these
-/// results: "12 of 50 points are in r.json". A signal waits for the step, half a second at most.
+/// Runs `step`, which saves a result and returns the text that a signal prints about these results
+/// from then on: "12 of 50 points are in r.json". A signal that arrives during the step waits for
+/// it, half a second at most.
 void save_before_signals(SavedResults results, const std::function<std::string()>& step);
 
 /// Runs a program's work and returns its exit status. Standard streams that the caller of the
-/// program closed are first opened on /dev/null, so that no file takes their numbers. What the work
-/// throws goes to `report`, which prints it and returns the status.
+/// program closed are first opened on /dev/null, so that no other file gets their descriptors. An
+/// exception of the work becomes an Error for `report`, which prints it and returns the status.
 int exit_status_of(const std::function<int()>& work, int (*report)(const Error& error));
 
-/// Writes the text to standard error, where that is possible: a closed one is no reason to end.
+/// Writes the text to standard error; if it is closed, does nothing.
 void print_to_stderr(const std::string& text);
 
 }  // namespace attnscope

@@ -51,8 +51,8 @@ record_ladder() {
     sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
   done
 
-  # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU; its O
-  # carried in fp32, too
+  # At least one head per SM, so that flash1, with a thread block per head, has the whole GPU; also
+  # with its O in fp32 in HBM
   local wide=heads+seq-len=264+1024,264+4096,132+16384
   sweep $passes $wide head-dim=64,128 $all $masks -- --dtype bf16
   sweep $wide head-dim=64,128 $masks -- --algorithm flash1 --carry fp32 --dtype bf16
@@ -148,7 +148,7 @@ record_sweeps() {
       --heads "$of_d"
   done
 
-  # flash1, one thread block a head, takes seconds: a sweep each, so that time ends between them
+  # flash1, one thread block per head, takes seconds: a sweep each, so that time ends between them
   local pass N
   for one in 8+64 4+128 2+256; do
     for pass in forward backward; do

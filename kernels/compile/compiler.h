@@ -25,13 +25,13 @@ struct KernelProgram {
   auto operator<=>(const KernelProgram&) const = default;
 };
 
-/// What a kernel takes of an SM, as the compiler reports it.
+/// The SM resources that a kernel uses, as the compiler reports them.
 struct KernelResources {
-  int registers = 0;     ///< of a thread
-  int spill_stores = 0;  ///< bytes of a thread, in its program's text
-  int spill_loads = 0;
-  int stack_bytes = 0;          ///< of a thread; spills lie there
-  int static_shared_bytes = 0;  ///< of a block, beside the dynamic ones
+  int registers = 0;            ///< per thread
+  int spill_stores = 0;         ///< bytes per thread, counted over the instructions
+  int spill_loads = 0;          ///< the same
+  int stack_bytes = 0;          ///< per thread; spills are stored there
+  int static_shared_bytes = 0;  ///< per block, in addition to dynamic shared memory
   bool operator==(const KernelResources&) const = default;
 };
 
@@ -52,7 +52,7 @@ std::vector<std::string> compiler_options(const KernelProgram& program);
 
 /// Compiles the program, in the calling thread. unavailable when NVRTC cannot be loaded or does not
 /// know the architecture; failed, with the file, the line and the compiler's message, when it
-/// refuses the source. `cancel` set to true by another thread gives ErrorCode::cancelled soon.
+/// rejects the source. `cancel` set to true by another thread gives ErrorCode::cancelled soon.
 Result<CompiledKernel> compile(const KernelProgram& program,
                                const std::atomic<bool>* cancel = nullptr);
 

@@ -1,4 +1,4 @@
-/// Compiled kernels on the disk: what was compiled once, by any program of this user, is read.
+/// Compiled kernels on the disk, shared by all programs of a user: each is compiled only once.
 #pragma once
 
 #include <cstdint>

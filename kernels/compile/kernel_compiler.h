@@ -39,7 +39,8 @@ class KernelCompiler {
   explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
 
   /// The program's kernel. Waits where another thread compiles the same program. Errors and
-  /// `cancel` as of compile(); a kernel that was cached needs no NVRTC but the one that made it.
+  /// `cancel` as of compile(). A cached kernel is found only if the NVRTC build that compiled it
+  /// can be loaded.
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 

@@ -34,13 +34,14 @@ struct NvrtcLibrary {
   int (*ptx)(Program program, char* text) = nullptr;
   int (*lowered_name)(Program program, const char* expression, const char** name) = nullptr;
   const char* (*error_string)(int result) = nullptr;
-  /// Called now and then while the program compiles; a result of 1 ends that. Null before 12.8.
+  /// Sets a callback that NVRTC calls repeatedly while it compiles; a result of 1 ends the
+  /// compilation. Null where NVRTC is older than 12.8.
   int (*set_flow_callback)(Program program, int (*callback)(void* payload, void* unused),
                            void* payload) = nullptr;
 };
 
-/// The entry points in the first of the named libraries that can be loaded, which stays loaded.
-/// unavailable, in one line that says what helps, when none can or when it lacks one of them.
+/// Loads the first of the named libraries that can be loaded, and never unloads it. unavailable,
+/// with a remedy, when none can be loaded or when that library lacks one of the entry points.
 Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
 
 CudaVersion version_of(const NvrtcLibrary& nvrtc);
@@ -52,7 +53,7 @@ std::vector<int> known_architectures(const NvrtcLibrary& nvrtc);
 /// runs, then the others, each newest first. `driver` is empty where there is no driver.
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
-/// NVRTC 13 or 12, looked for once.
+/// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.
 const Result<NvrtcLibrary>& nvrtc();
 
 }  // namespace attnscope::kernels

@@ -17,7 +17,7 @@ struct CudaVersion {
   auto operator<=>(const CudaVersion&) const = default;
 };
 
-/// Of the number in which CUDA's libraries report one: 13000 for 13.0.
+/// The version that CUDA's libraries report as this number: 13.0 for 13000.
 constexpr CudaVersion cuda_version(int number) {
   return {number / 1000, number % 1000 / 10};
 }

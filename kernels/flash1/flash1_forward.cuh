@@ -9,7 +9,7 @@
 /// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is taken against
 /// the merged maximum at once, which is the same with one exponential a row less.
 ///
-/// One block a head: a GPU with 132 multiprocessors wants 132 heads or more. With fewer (long
+/// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long
 /// sequences at a fixed number of tokens) most of the GPU idles, and standard attention, whose
 /// products spread over all of it, is faster in spite of its bytes. flash2 is the answer to that.
 ///

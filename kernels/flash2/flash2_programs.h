@@ -20,7 +20,7 @@ int preprocess_lanes(const AttentionProblem& problem);
 BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      const LaunchKind& kind = {});
 
-/// The same launch in Hopper's instructions, where has_hopper_backward(); parameters:
+/// The same launch with Hopper's instructions, where has_hopper_backward(); parameters:
 /// Flash2HopperParameters.
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                                             const LaunchKind& kind = {});

@@ -1,4 +1,4 @@
-/// Which file a path names: links followed, names compared by device and inode, changes noticed.
+/// Which file a path names: follows links, compares files by device and inode, detects changes.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,8 +29,8 @@ struct FileIdentity {
 };
 FileIdentity identity_of(const std::filesystem::path& path);
 
-/// A regular file as it was at one time. Keeps the file open, so that no other file takes its
-/// inode.
+/// The state of a regular file at one time, to detect whether it was changed or replaced since.
+/// Keeps the file open, so that its inode is not reused.
 class FileStamp {
  public:
   FileStamp() = default;

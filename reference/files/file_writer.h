@@ -50,7 +50,7 @@ class FileWriter {
   int error_ = 0;
 };
 
-/// Replaces the file by the bytes; errors as of FileWriter.
+/// Replaces the file's contents with the bytes. Fails as FileWriter does.
 std::optional<Error> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Nothing when FileWriter::open() would succeed, else the reason. Leaves no trace.

@@ -18,9 +18,9 @@ namespace attnscope {
 /// temporary name; write() updates the second and then exchanges the names. Each appended piece is
 /// therefore written twice, once to each copy, and earlier text is not written again.
 ///
-/// A process that is killed leaves the file of the last completed write(), and perhaps the other
-/// copy. Writes are also synced to the disk, as often as that takes at most a tenth of the time:
-/// the last moments before a power failure may be lost. finish() syncs the rest.
+/// A process that is killed leaves the file as of the last completed write(), and perhaps the other
+/// copy. Some writes are also synced to the disk, so few that syncing takes at most a tenth of the
+/// time: a power failure may lose the last ones. finish() syncs the rest.
 class GrowingFile {
  public:
   /// An empty path: nothing is written.

@@ -33,9 +33,9 @@ class TemporaryFile {
   int sync() const;
   /// Renames the file to `target`, which it replaces. The file stays open.
   int replace(const std::filesystem::path& target);
-  /// The same, and gives the file at `target` a temporary name in turn: `previous`, open on it,
-  /// owns that name. `previous` is closed where the file system has no second names, and where
-  /// another process has replaced the file meanwhile.
+  /// Like replace(), but keeps the file at `target`, which `previous` has open: it gets a temporary
+  /// name, which `previous` owns. Closes `previous` instead where the file system has no hard
+  /// links, or where another process has replaced the file at `target` meanwhile.
   int exchange(const std::filesystem::path& target, TemporaryFile& previous);
   /// Closes the file; removes it if it still has its temporary name.
   void close();
@@ -59,8 +59,8 @@ int sync_folder_of(const std::filesystem::path& file);
 /// "cannot write FILE: No space left on device".
 Error cannot_write(const std::filesystem::path& file, int reason);
 
-/// Removes every temporary file, and blocks each later rename forever: for a signal's thread that
-/// ends the process next. Files under their own names are whole.
+/// Removes every temporary file and blocks all later renames, so that every file under its final
+/// name stays complete. For the thread that handles a signal, which ends the process next.
 void remove_temporary_files_for_exit();
 
 }  // namespace attnscope

@@ -86,7 +86,7 @@ TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWith
   EXPECT_GE(checked, 30);
 }
 
-/// With a head for each of the 132 multiprocessors flash1 is as fast as standard, where it carries
+/// With a head for each of the 132 SMs flash1 is as fast as standard, where it carries
 /// O in the problem's precision.
 TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor) {
   const Recording recording = read_shipped("h200.json");
