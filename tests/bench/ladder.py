@@ -3,7 +3,7 @@
 
     tests/bench/ladder.py assets/recordings/h200.json build/release/attnscope-cli
 
-One line a kernel and pass, at the recorded problem that --shape names; then the kernels that have
+One line per kernel and pass, at the recorded problem that --shape names; then the kernels that have
 other shapes, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was recorded
 beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside standard,
 where there are heads for the whole GPU. Times, bytes and shares are recorded. Registers, the stack
@@ -27,7 +27,7 @@ IDEAS = {
     "standard": "S and P stored in HBM: cuBLAS products around one fused softmax",
     "flash1": "S and P stay on chip; K and V are the outer loop, O (dQ) travels through HBM",
     "flash2 in fp32": "the idea of flash2 alone, on CUDA cores",
-    "flash2": "loops swapped: O (dK, dV) stays on chip, a thread block a tile",
+    "flash2": "loops swapped: O (dK, dV) stays on chip, a thread block per tile",
     "block_sparse2": "flash2 over a list of tiles, here a quarter of all",
     "split_kv": "the keys of few queries cut into splits, which a second launch merges by their LSE",
 }
@@ -117,7 +117,7 @@ def show(rows, resources_of, has_shape):
 
 
 def show_beside_standard(rows):
-    """The time of standard over that of flash1 and flash2, where every multiprocessor has a head."""
+    """The time of standard divided by that of flash1 and flash2, where every SM has a head."""
     columns = [("flash1", "forward", "problem"), ("flash1", "forward", "fp32"),
                ("flash1", "backward", "problem"), ("flash2", "forward", "problem"),
                ("flash2", "backward", "problem")]
@@ -128,7 +128,7 @@ def show_beside_standard(rows):
                 and row["problem"]["heads"] >= 132 and row["pass"] == "forward"
                 and row["carry"] == "problem"]
     problems.sort(key=lambda p: (p["seq_len"], p["head_dim"], p["mask"] != "none"))
-    print("| N | heads | d | mask | flash1 forward | O carried in fp32 | flash1 backward | "
+    print("| N | heads | d | mask | flash1 forward | O in fp32 in HBM | flash1 backward | "
           "flash2 forward | flash2 backward |")
     print("|" + " --- |" * 9)
     for problem in problems:
@@ -189,7 +189,7 @@ def main():
     own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
                                     row["problem"]["head_dim"], row["problem"]["kv_len"]))
     show(own_shape, resources_of, True)
-    print("\nA head for every multiprocessor or more: standard's time over theirs\n")
+    print("\nAt least one head per SM: standard's time divided by the column's\n")
     show_beside_standard(recorded)
 
 
