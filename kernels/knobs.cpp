@@ -149,7 +149,7 @@ Result<std::map<std::string, std::string>> check_switches(
     if (value_of(*knob, value) == nullptr) {
       std::vector<std::string_view> names;
       for (const KnobValue& each : knob->values) names.push_back(each.name);
-      return refused(fmt::format("switch {} is '{}'; it takes {}", name, printable(value),
+      return refused(fmt::format("switch {} is '{}'; it accepts {}", name, printable(value),
                                  fmt::join(names, ", ")));
     }
     if (value != knob->values.front().name) kept.emplace(name, value);

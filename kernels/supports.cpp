@@ -19,7 +19,7 @@ std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionPro
   if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
-      "the problem has {}; kernel {} decodes: it takes windows, key lengths, soft-capping and "
+      "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
       "ALiBi, no dropout, which belongs to training, and no packed sequences",
       extras_text(problem), kernel.name);
 }
@@ -118,13 +118,13 @@ std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry 
   if (carry == Carry::problem) return std::nullopt;
   if (pass == PassKind::backward) {
     return invalid_field(ErrorCode::not_applicable, "carry",
-                         "{} is {}; the backward pass of kernel {} takes only problem",
+                         "{} is {}; the backward pass of kernel {} accepts only problem",
                          field_name("carry"), to_string(carry), kernel.name);
   }
   if (!kernel.honours_carry) {
     return invalid_field(
         ErrorCode::not_applicable, "carry",
-        "{} is {}; kernel {} carries nothing through HBM between passes and takes only problem",
+        "{} is {}; kernel {} keeps no O in HBM between passes and accepts only problem",
         field_name("carry"), to_string(carry), kernel.name);
   }
   return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
   const Index rows = problem.batch * problem.heads * sequence_length;
   if (rows <= kMaxBlocks) return std::nullopt;
   return invalid_field(ErrorCode::too_many, "seq_len",
-                       "{} x {} x {} is {}; kernel {} takes at most {} rows in one launch",
+                       "{} x {} x {} is {}; kernel {} accepts at most {} rows in one launch",
                        field_name("batch"), field_name("heads"), field_name("seq_len"), rows,
                        kernel.name, kMaxBlocks);
 }

@@ -19,7 +19,7 @@ constexpr FieldValue kPasses[] = {{"forward", "", ""},
 constexpr FieldValue kRules[] = {
     {"paper", "", "Bc = ceil(M / 4d), Br = min(Bc, d), for an SRAM of M elements"},
     {"largest", "", "the largest square tiles that fit on the chip"},
-    {"kernel", "", "the tiles that the GPU kernel was compiled with"}};
+    {"kernel", "", "the default tiles of the GPU kernel"}};
 constexpr FieldValue kCarries[] = {
     {"problem", "the problem's",
      "O (backward: dQ) is rounded to the problem's type after every column tile: AttnScope's "
@@ -31,15 +31,15 @@ constexpr FieldValue kFusions[] = {
     {"figure2", "",
      "one accounting that yields the 40.3 GB of the paper's Figure 2, which does not say how it "
      "counts: the scale in the products, mask and dropout apart"},
-    {"pairs", "", "two operations a launch: scale and mask, softmax and dropout"},
-    {"rows", "", "one launch over whole rows does all of them"}};
+    {"pairs", "", "two operations per launch: scale and mask, softmax and dropout"},
+    {"rows", "", "scale, mask, softmax and dropout in one launch over whole rows"}};
 constexpr FieldValue kInputKinds[] = {
     {"gaussian", "", ""}, {"outlier", "", ""}, {"needle", "", ""}};
 constexpr FieldValue kPartitions[] = {{"split-q", "", "each warp has its own query rows"},
                                       {"sliced-k", "", "each warp has its own keys"}};
 constexpr FieldValue kAlibi[] = {
     {"", "off", ""},
-    {"standard", "slopes", "S - slope · distance; slope 2^(-8 (h + 1) / H) of head h"}};
+    {"standard", "slopes", "S - slope · distance; slope 2^(-8 (h + 1) / H) for head h"}};
 constexpr FieldValue kCheckpoints[] = {
     {"", "kept", "the backward pass reads the P that the forward pass stored"},
     {"true", "recomputed", "only Q, K and V are kept: the backward pass repeats the forward pass"}};
@@ -55,7 +55,7 @@ constexpr FieldValue kUnusedKv[] = {
 constexpr FieldValue kHidden[] = {
     {"", "skipped", "tiles in which the mask leaves no key are neither loaded nor computed"},
     {"true", "visited",
-     "every tile up to the last key that is no padding is loaded and computed, as if no tile were "
+     "every tile up to the last key that is not padding is loaded and computed, as if no tile were "
      "hidden"}};
 constexpr FieldValue kGroups[] = {
     {"", "one tile",
@@ -68,13 +68,13 @@ constexpr FieldValue kRoundings[] = {
      "rounded to the problem's type where a kernel rounds: stores and operands of matrix "
      "products"}};
 constexpr FieldValue kOverflows[] = {
-    {"", "refused", "tiles that do not fit on the chip are refused"},
+    {"", "rejected", "tiles that do not fit on the chip are rejected"},
     {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
 
 constexpr Index kMostMemoryBytes = Index{1} << 40;
 constexpr FieldValue kOrders[] = {
     {"", "any order", "atomic adds, in an order that varies from run to run"},
-    {"true", "fixed order", "the same to the bit on every run"}};
+    {"true", "fixed order", "bit-identical on every run"}};
 
 constexpr FieldScope kTrained = {
     [](const Algorithm& a) { return a.has_backward; },
@@ -85,7 +85,7 @@ constexpr FieldScope kSparse = {
     [](const Algorithm& a) { return a.takes_block_mask; },
     "block_sparse and block_sparse2; the others compute every tile that the mask leaves visible"};
 constexpr FieldScope kSplitting = {[](const Algorithm& a) { return a.splits_keys; },
-                                   "split_kv; the others sweep over all keys in one thread block"};
+                                   "split_kv; the others do not split the keys"};
 constexpr FieldScope kWithWarps = {
     [](const Algorithm& a) { return a.warps.has_value(); },
     "the flash algorithms; no paper says how the warps of standard attention share a tile"};
@@ -119,7 +119,8 @@ const RunField kFields[] = {
      .label = "heads", .help = "query heads", .kind = FieldKind::whole, .always_stored = true,
      .min = 1, .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::heads>},
     {.key = "kv_heads", .json = "problem", .json_key = "kv_heads", .option = "kv-heads",
-     .value_name = "H_KV", .label = "KV heads", .help = "key and value heads, divides heads",
+     .value_name = "H_KV", .label = "KV heads",
+     .help = "key and value heads; must divide the query heads",
      .by_rule = "heads", .kind = FieldKind::whole, .always_stored = true, .min = 1,
      .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::kv_heads>},
     {.key = "seq_len", .json = "problem", .json_key = "seq_len", .option = "seq-len",
@@ -150,7 +151,7 @@ const RunField kFields[] = {
      .access = {field_access::print_slopes, field_access::parse_slopes}},
     {.key = "softcap", .json = "problem", .json_key = "softcap", .option = "softcap",
      .value_name = "CAP", .label = "soft-capping",
-     .help = "S = CAP tanh(S / CAP), a number above 0",
+     .help = "S = CAP tanh(S / CAP), CAP > 0",
      .accepted = "a number above 0, for example 30", .by_rule = "off", .kind = FieldKind::decimal,
      .access = at<&RunSpec::problem, &AttentionProblem::score, &ScoreFunction::soft_cap>},
     {.key = "dropout", .json = "problem/dropout", .json_key = "probability", .option = "dropout",
@@ -173,17 +174,17 @@ const RunField kFields[] = {
     {.key = "key_lengths", .json = "problem", .json_key = "key_lengths", .option = "key-lengths",
      .value_name = "L1,L2,...", .label = "valid keys",
      .help = "valid keys of each batch entry; the rest is padding",
-     .accepted = "whole numbers with commas between them", .by_rule = "kv-len",
+     .accepted = "whole numbers, separated by commas", .by_rule = "kv-len",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::key_lengths>},
     {.key = "cu_seqlens_q", .json = "problem", .json_key = "cu_seqlens_q", .option = "cu-seqlens-q",
      .value_name = "0,...,N", .label = "sequences",
      .help = "packed sequences: where each one's queries begin, and N",
-     .accepted = "whole numbers with commas between them", .by_rule = "one sequence",
+     .accepted = "whole numbers, separated by commas", .by_rule = "one sequence",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_q>},
     {.key = "cu_seqlens_k", .json = "problem", .json_key = "cu_seqlens_k", .option = "cu-seqlens-k",
      .value_name = "0,...,N_KV", .label = "their keys",
      .help = "packed sequences: where each one's keys begin, and N_kv",
-     .accepted = "whole numbers with commas between them", .by_rule = "one sequence",
+     .accepted = "whole numbers, separated by commas", .by_rule = "one sequence",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_k>},
     {.key = "Br", .json = "tiling", .json_key = "Br", .option = "block-rows", .value_name = "BR",
      .label = "Br", .help = "rows of a tile; standard: BM of its products",
@@ -195,7 +196,7 @@ const RunField kFields[] = {
     {.key = "tiling_rule", .option = "tiling", .value_name = "RULE", .label = "tiles by rule",
      .help =
          "paper: Bc = ceil(M/4d), Br = min(Bc, d); largest: the largest that fit; kernel: the GPU "
-         "kernel's", .by_rule = "flash1: paper where it fits, else largest",
+         "kernel's default", .by_rule = "flash1: paper where it fits, else largest",
      .kind = FieldKind::name, .target = FieldTarget::model, .values = kRules,
      .access = at<&RunSpec::tiling_rule>},
     {.key = "carry", .json_key = "carry", .option = "carry", .value_name = "CARRY",
@@ -213,12 +214,13 @@ const RunField kFields[] = {
      .access = {field_access::print<&RunSpec::block_mask>, field_access::parse_pattern},
      .scope = kSparse},
     {.key = "skip_unused_kv", .json_key = "skip_unused_kv", .option = "skip-unused-kv",
-     .label = "unused K, V", .help = "block_sparse: do not load K and V of unused column tiles",
+     .label = "unused K, V",
+     .help = "block_sparse, block_sparse2: do not load K and V of unused column tiles",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kUnusedKv,
      .access = at<&RunSpec::variant, &ScheduleVariant::skip_unused_kv>, .scope = kSparse},
     {.key = "splits", .json_key = "splits", .option = "splits", .value_name = "COUNT",
      .label = "splits", .help = "split_kv: parts into which the keys are cut",
-     .by_rule = "what fills the SMs", .kind = FieldKind::whole, .target = FieldTarget::model,
+     .by_rule = "enough to fill the SMs", .kind = FieldKind::whole, .target = FieldTarget::model,
      .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::splits>, .scope = kSplitting},
     {.key = "separate_heads", .json_key = "separate_heads", .option = "separate-heads",
      .label = "group of heads",
@@ -273,7 +275,7 @@ const RunField kFields[] = {
      .access = {field_access::print_kernel, field_access::parse<&RunSpec::kernel>}},
     {.key = "switches", .json_key = "switches", .option = "knob", .value_name = "NAME=VALUE",
      .label = "Switches", .help = "optimisations to change; see attnscope-cli knobs",
-     .accepted = "NAME=VALUE, with commas between several", .by_rule = "the kernel's",
+     .accepted = "NAME=VALUE; several are separated by commas", .by_rule = "the kernel's",
      .target = FieldTarget::kernel, .repeatable = true,
      .access = {field_access::print_switches, field_access::parse_switches}},
     {.key = "round_to_storage", .json_key = "round_to_storage", .option = "round-to-storage",

@@ -18,8 +18,8 @@ enum class FieldKind : std::uint8_t {
   flag,     ///< true or false; an option without a value
   name,     ///< one of RunField::values
   text,     ///< text with its own grammar: a mask, a GPU, a file
-  list,     ///< whole numbers with commas between them
-  slopes,   ///< "standard", or numbers with commas between them
+  list,     ///< whole numbers, separated by commas
+  slopes,   ///< "standard", or numbers, separated by commas
 };
 
 /// Whether a field concerns the model, the kernels or both.

@@ -39,7 +39,7 @@ std::optional<Error> validate(const ScoreFunction& score, std::int64_t heads) {
     const auto count = static_cast<std::int64_t>(score.alibi_slopes.size());
     if (count != heads) {
       return invalid_field(ErrorCode::contradiction, "alibi",
-                           "{} has {} slopes for {} heads; it takes one for each query head",
+                           "{} has {} slopes for {} heads; it needs one for each query head",
                            field_name("alibi"), count, heads);
     }
     const auto is_finite = [](double slope) { return std::isfinite(slope); };

@@ -95,7 +95,7 @@ std::optional<Error> validate_key_lengths(const AttentionProblem& problem) {
   const auto count = static_cast<Index>(problem.key_lengths.size());
   if (count != problem.batch) {
     return invalid_field(ErrorCode::contradiction, "key_lengths",
-                         "{} has {} numbers and {} is {}; it takes one for each entry",
+                         "{} has {} numbers and {} is {}; it needs one for each entry",
                          field_name("key_lengths"), count, field_name("batch"), problem.batch);
   }
   for (const Index length : problem.key_lengths) {

@@ -115,7 +115,7 @@ inline constexpr double kMaxNumericBytes = 8e9;
 /// Rejects a run whose numbers take too much memory, before any work starts.
 std::optional<Error> check_numeric_memory(const ResolvedRun& run);
 
-/// Runs the numbers of every head and compares them with naive_forward(); `inputs` are those of
+/// Computes the values of every head and compares them with naive_forward(); `inputs` are those of
 /// run.problem. Rejects the runs that simulate() rejects, and those whose numbers take too much
 /// memory.
 Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescription& gpu,

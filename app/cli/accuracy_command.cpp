@@ -69,7 +69,7 @@ struct Rows {
 
 Rows softmax_rows(const SoftmaxComparison& comparison) {
   Rows rows{.lines = {{"softmax", "type", "l", "numerators that overflow", "NaN",
-                       "error of P, given the rounded scores", "of the unrounded"}}};
+                       "error of P (rounded scores)", "error of P (unrounded scores)"}}};
   for (const auto& [method, dtype, softmax] : comparison.cases) {
     const bool broken = softmax.nan_elems > 0 || softmax.overflowed_elems > 0;
     rows.json.push_back({{"method", to_string(method)},

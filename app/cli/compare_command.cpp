@@ -127,8 +127,8 @@ Result<Answer> answer_compare(const GivenOptions& given) {
 
   const auto comparisons = compare_rows(given, asked, recording.value(), gpu);
   if (comparisons.empty()) {
-    return invalid_request("no row of '{}' is as asked; it has {} rows: leave out an option",
-                           printable(*file), recording.value().rows.size());
+    return invalid_request("none of the {} rows of '{}' matches the options; leave one out",
+                           recording.value().rows.size(), printable(*file));
   }
 
   Answer answer = comparisons_answer(recording.value(), gpu, comparisons);

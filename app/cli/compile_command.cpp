@@ -83,7 +83,7 @@ std::string launch_text(const ordered_json& launch) {
                                                  number("resident_warps"))
                                    : std::string("none: a block does not fit")});
   } else {
-    lines.push_back({"registers of a thread", "unavailable: only PTX is made for this GPU"});
+    lines.push_back({"registers of a thread", "unavailable: only PTX is generated for this GPU"});
   }
   lines.push_back(
       {"compiled in", fmt::format("{:.2f} s ({} in {})", launch["compile_s"].get<double>(),
@@ -190,7 +190,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
 CommandSpec compile_command() {
   return answering(
       {.name = "compile",
-       .summary = "Compiles a kernel for a GPU, and prints the registers and memory that it takes.",
+       .summary = "Compiles a kernel for a GPU, and prints which SM resources it uses.",
        .options =
            joined({run_options(FieldTarget::kernel,
                                {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),

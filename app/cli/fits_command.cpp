@@ -37,7 +37,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   if (auto error = validate(spec.problem)) return *error;
   if (given.has("batch") && given.has("seq-len")) {
     return invalid_request(
-        "--batch and --seq-len leave nothing to look for; give one of them, the other is found");
+        "--batch and --seq-len cannot be combined; give one of them, and the other is found");
   }
   FitsQuestion question{.model = {.problem = spec.problem, .layers = default_model().layers},
                         .sought = given.has("batch") ? Sought::length : Sought::batch,
@@ -74,17 +74,17 @@ std::string fits_text(const FitsQuestion& question, const Lines& lines) {
       table_text(lines));
   text +=
       question.weights_given
-          ? fmt::format("- {} are taken by weights and whatever else was given\n",
+          ? fmt::format("- weights, gradients and optimizer take the given {}\n",
                         bytes_text(model.weights_bytes))
-          : fmt::format("- weights take {}: 12 (H d)^2 a layer, {} bytes each{}; no embeddings\n",
+          : fmt::format("- weights take {}: 12 (H d)^2 per layer, {} bytes each{}; no embeddings\n",
                         bytes_text(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
                         training ? " (weight, gradient, fp32 copy, two moments)" : "");
   text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
                    : "- every layer keeps K and V\n";
   text +=
-      "- one layer at a time computes; all tensors of its pass are alive at once, dS in the place "
-      "of dP\n"
-      "- activations outside attention, fragmentation and the framework take nothing\n";
+      "- layers run one after another; all tensors of a layer's pass are alive at once, with dS in "
+      "place of dP\n"
+      "- activations outside attention, fragmentation and the framework are not counted\n";
   return text;
 }
 
@@ -93,7 +93,7 @@ Result<Answer> answer_fits(const GivenOptions& given) {
   const ModelQuestion& model = question.model;
   const bool batch = question.sought == Sought::batch;
   const bool training = model.mode == ModelMode::training;
-  Lines lines = {{"attention", "kept a layer", "forward", "backward",
+  Lines lines = {{"attention", "kept per layer", "forward", "backward",
                   batch ? fmt::format("largest batch at N {}", model.problem.N)
                         : fmt::format("largest N at batch {}", model.problem.batch)}};
   ordered_json rows = ordered_json::array();

@@ -55,7 +55,7 @@ std::string flops_table(const ordered_json& rows) {
   };
   const auto flops = [](double count) { return count == 0 ? "" : flops_text(count); };
   const auto share = [](double part) { return fmt::format("{:.1f} %", 100 * part); };
-  add("matrix products, of 2 N N_kv d", Place("/products"),
+  add("matrix products, in units of 2 N N_kv d", Place("/products"),
       [](double products) { return fmt::format("{:.4g}", products); });
   add("matrix products", Place("/matmul"), flops);
   add("all others", Place("/non_matmul"), flops);
@@ -66,8 +66,8 @@ std::string flops_table(const ordered_json& rows) {
     if (anywhere) add("  " + work, place, flops);
   }
   add("exponentials among the others", Place("/exponentials"), flops);
-  add("time on CUDA cores, of products'", Place("/cuda_core_time_share"), share);
-  add("time of exponentials, of products'", Place("/exponential_time_share"), share);
+  add("CUDA-core time / product time", Place("/cuda_core_time_share"), share);
+  add("exponential time / product time", Place("/exponential_time_share"), share);
   return table_text(lines);
 }
 
@@ -94,7 +94,7 @@ Result<Answer> answer_flops(const GivenOptions& given) {
   const std::string text = fmt::format(
       "{}, {}, {}x{} tiles\n"
       "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
-      "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
+      "rates\nof {} (datasheet): {:g} exponentials per clock and SM\n\n{}",
       to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
       gpu.display_name, gpu.exp_per_clock_per_sm, flops_table(rows));
   return Answer{json_text(document), csv_text(rows), text};

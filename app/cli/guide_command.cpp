@@ -36,8 +36,8 @@ std::string cell_text(const ordered_json& cell) {
 std::string guide_text(const ordered_json& rows) {
   std::string text =
       "# Fields of a run\n\n"
-      "A command takes those that it has a use for; `attnscope-cli COMMAND --help` lists them.\n\n"
-      "| option | screen | JSON | what it is | accepts | default | of |\n"
+      "Each command accepts the fields that it uses; `attnscope-cli COMMAND --help` lists them.\n\n"
+      "| option | screen | JSON | what it is | accepts | default | applies to |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ordered_json& row : rows) {
     for (const auto& [key, cell] : row.items()) {

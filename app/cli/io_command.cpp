@@ -45,7 +45,7 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
     question.values.push_back(*value);
   }
   if (question.values.size() <= kMaxValues) return std::nullopt;
-  return invalid_request("--over takes at most {} values", kMaxValues);
+  return invalid_request("--over accepts at most {} values", kMaxValues);
 }
 
 /// Explains the columns of the leading term and of N^2 d^2 / M.
@@ -56,7 +56,7 @@ std::string footnotes(const IoQuestion& question, const std::string& leading,
   std::string text = fmt::format(
       "counted, standard: from the schedules; formula: every term of the closed form; M in "
       "elements\n"
-      "{}: the leading term of the formula; its factor comes from Bc = M/4d, {} states\n"
+      "{}: the leading term of the formula; its factor comes from Bc = M/4d; {} states\n"
       "only the order, Theta({})\n",
       leading, sparse ? "Proposition 4" : (forward ? "Theorem 2" : "Theorem 5"),
       sparse ? "N d + " + order : order);
@@ -115,10 +115,10 @@ Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points)
                                  {"axis", to_string(question.axis)},
                                  {"points", rows}};
   const std::string text = fmt::format(
-      "{} {}, {}, on {}; what lies on the axis varies\n"
+      "{} {}, {}, on {}; {} varies\n"
       "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n{}{}",
       sparse ? "block_sparse" : "flash1", to_string(question.pass), problem_words(question.problem),
-      question.gpu.display_name,
+      question.gpu.display_name, to_string(question.axis),
       sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : "",
       table_text(lines), footnotes(question, leading, order),
       std::ranges::all_of(points, &IoPoint::in_range)

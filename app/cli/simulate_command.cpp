@@ -110,8 +110,8 @@ CommandSpec simulate_command() {
        .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
        .options = joined(
            {run_options(FieldTarget::model),
-            {{"check", "", "run the numbers and report the error against the reference"},
-             {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files",
+            {{"check", "", "compute the values and report their error against the reference"},
+             {"out", "DIR", "compute the values and write o, lse, dq, dk, dv as fp64 .npy files",
               false, writes_tensors()}}})},
       answer_simulate);
 }

@@ -262,8 +262,8 @@ std::string place_of_P(const SimulationAnswer& answer) {
   const PassKind pass = answer.report.run.pass();
   if (by_rows && pass == PassKind::backward) return "";
   return fmt::format(
-      "P has a place in the block's shared memory, as every operand of a product; {}warps keep it "
-      "in registers",
+      "the block's shared memory includes P, like every operand of a product, although {}the warps "
+      "keep it in registers",
       by_rows && pass == PassKind::both ? "in the forward pass " : "");
 }
 

@@ -35,7 +35,7 @@ std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
   if (sweep.is_model) return check_simulate_options(given);
   if (given.text("pass") != "both") return check_measure_options(given, sweep.session);
   return invalid_request(
-      "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
+      "--pass is both, but a point of a sweep is one pass; use --over pass=forward,backward");
 }
 
 /// A point's result as JSON, or the reason why there is none.
@@ -76,8 +76,8 @@ Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoin
     }
     if (sweep.is_model && given.has("out") && points.size() > 1) {
       return invalid_request(
-          "--out names one folder, and every point would write its files there over the last "
-          "one's; run simulate alone for files");
+          "--out names one folder, where each point would replace the files of the previous one; "
+          "run simulate without sweep to write files");
     }
     if (auto error = check_point(sweep, given)) return *error;
     planned.push_back({point, given});
@@ -218,12 +218,12 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
   }
   if (missing == 0) return std::nullopt;
   if (missing < rows.size()) {
-    print_to_stderr(fmt::format("note: {} of the {} points gave no result; the first, {}\n",
-                                missing, rows.size(), one_line(first)));
+    print_to_stderr(fmt::format("note: no result for {} of the {} points; the first: {}\n", missing,
+                                rows.size(), one_line(first)));
     return std::nullopt;
   }
   const std::string message =
-      fmt::format("none of the {} points gave a result; the first, {}", rows.size(), first);
+      fmt::format("none of the {} points has a result; the first: {}", rows.size(), first);
   return only_unavailable ? unavailable(message) : failed(message);
 }
 
@@ -273,7 +273,7 @@ CommandSpec sweep_command() {
       .name = "sweep",
       .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
       .options = joined({{{"over", "KEY=V1,V2",
-                           "an option and its values; give it once a key; keys that move together: "
+                           "an option and its values; once per option; options that vary together: "
                            "KEY+KEY=V1+W1,V2+W2",
                            true}},
                          output_options()}),

@@ -110,15 +110,15 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   const bool measured = given.has("measured");
   const bool recorded = given.has("recording");
   if (measured && recorded) {
-    return invalid_request("--measured and --recording are two runs; give one of them");
+    return invalid_request("--measured and --recording cannot be combined; give one of them");
   }
   for (const char* option : {"rows", "save"}) {
     if (measured || !given.has(option)) continue;
-    return invalid_request("--{} goes with --measured", option);
+    return invalid_request("--{} requires --measured", option);
   }
   if ((measured || recorded) && given.has("block-order")) {
     return invalid_request(
-        "--block-order is the model's; on a real GPU the hardware chooses the order");
+        "--block-order applies only to the model; on a real GPU the hardware chooses the order");
   }
   if (recorded) {
     return refuse_fields(given, true,

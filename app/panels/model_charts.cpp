@@ -74,7 +74,7 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
                                question.layers, problem.heads, problem.d, to_string(problem.dtype));
   shown.about = fmt::format(
       "modelled: weights {}, what every other layer keeps, and the larger pass of one layer's "
-      "attention\nactivations outside attention, fragmentation and the framework take nothing\n"
+      "attention\nactivations outside attention, fragmentation and the framework are not counted\n"
       "the same as a table: attnscope-cli fits --batch 1",
       draw::format_bytes(question.weights_bytes));
   draw::Chart chart;

@@ -146,11 +146,11 @@ std::string_view warp_sentence(const TileOp& op) {
            "parts are summed in shared memory; under split-Q each warp has whole sums.";
   }
   if (reduces && is_score(op.source_tiles[0])) {
-    return "One number a query, over all keys. Under sliced-K the warps' parts have to be put "
+    return "One number per query, over all keys. Under sliced-K the warps' parts have to be put "
            "together; under split-Q each warp has all keys of its queries.";
   }
   if (op.kind == OpKind::row_dot) {
-    return "One number a query, made by queries. Under sliced-K every warp needs all of them.";
+    return "One number per query, made by queries. Under sliced-K every warp needs all of them.";
   }
   if (op.kind == OpKind::exp && is_score(op.dest_tiles[0])) {
     return "Each warp makes its part of P in its registers. MEMORY keeps room in shared memory for "

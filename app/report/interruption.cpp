@@ -121,7 +121,7 @@ int exit_status_of(const std::function<int()>& work, int (*report)(const Error& 
   } catch (const std::bad_alloc&) {
     return report(failed("this machine has too little memory for the request"));
   } catch (const std::system_error& error) {
-    return report(failed("the system refuses a thread or another resource: {}", error.what()));
+    return report(failed("cannot start a thread or get another resource: {}", error.what()));
   } catch (const std::exception& exception) {
     return report(failed("internal error: {}", exception.what()));
   }

@@ -67,7 +67,7 @@ bool knows_members_of(const json& object, const std::string& path,
 
 std::string unidentified_part(const json& object, std::span<const std::string_view> others) {
   const bool knows = knows_members_of(object, "", others);
-  return knows ? "" : "settings that this version does not know";
+  return knows ? "" : "settings unknown to this version";
 }
 
 RunSpec identity_of(const ResolvedRun& run) {
@@ -141,7 +141,7 @@ const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const T
 Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& row) {
   const auto tiling = spec.tiling();
   if (!tiling) {
-    throw JsonFieldError("{}: the row has no tiling that the mask could be drawn over",
+    throw JsonFieldError("{}: the row has no tiling, which the mask needs",
                          row.path_of("block_mask"));
   }
   const bool is_file = spec.block_mask->kind == BlockPattern::Kind::file;

@@ -103,7 +103,7 @@ namespace {
 std::optional<Error> check_header(const Recording& recording, const Recording& header,
                                   const std::filesystem::path& path) {
   const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {
-    return invalid_request("{} was recorded with {} {}, this is {}; choose another file",
+    return invalid_request("{} was recorded with {} {}, but this is {}; choose another file",
                            path.string(), what, theirs, ours);
   };
   if (recording.device.name != header.device.name) {

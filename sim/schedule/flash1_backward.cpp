@@ -79,7 +79,7 @@ constexpr PseudoLine kRowDotPseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load dO_i, O_i", "Both once, and not for every column tile."},
     {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without either of them."},
-    {1, "store D_i", "One number a row."},
+    {1, "store D_i", "One number per row."},
 };
 
 void row_dots(const TileGrid& g, Index block, Program& program) {

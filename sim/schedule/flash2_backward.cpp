@@ -20,7 +20,7 @@ constexpr PseudoLine kPreprocessPseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load O_i, dO_i", "Read once here, so that the main launch need not read O at all."},
     {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without an N-long row of either."},
-    {1, "store D_i", "One number a row."},
+    {1, "store D_i", "One number per row."},
     {1, "dQ_i = 0, in fp32", "Many thread blocks will add to it."},
 };
 
@@ -33,7 +33,8 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "for each row tile i that sees column tile j",
      "Rows that the mask hides from these keys contribute nothing.", true},
     {2, "load Q_i, dO_i, LSE_i, D_i",
-     "Two numbers a row hold all of the softmax: LSE of the forward pass, D of the first launch."},
+     "Two numbers per row hold all of the softmax: LSE of the forward pass, D of the first "
+     "launch."},
     {2, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
     soft_cap_slope_line(2),

@@ -41,7 +41,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "O_i = O_i / l_i",
      "One division at the end instead of one in every step, as FlashAttention-1 does."},
     {1, "LSE_i = m_i + log l_i",
-     "One number a row replaces m and l; the backward pass recomputes P from it."},
+     "One number per row replaces m and l; the backward pass recomputes P from it."},
     {1, "store O_i, LSE_i", "The only writes of the whole sweep."},
 };
 

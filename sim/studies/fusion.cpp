@@ -32,12 +32,12 @@ constexpr StepPlan kSteps[] = {
      {.fusion = Fusion::figure2}},
     {"pairs",
      "standard, fused in pairs",
-     "two operations a launch: scale and mask, softmax and dropout",
+     "two operations per launch: scale and mask, softmax and dropout",
      "standard",
      {.fusion = Fusion::pairs}},
     {"rows",
      "standard, fused over rows",
-     "one launch over whole rows does all of them",
+     "scale, mask, softmax and dropout in one launch over whole rows",
      "standard",
      {.fusion = Fusion::rows}},
     {"flash1", "tiled: flash1", "tiled: S and P never leave the chip", "flash1", {}},
@@ -66,8 +66,8 @@ bool applies(const StepPlan& plan, const AttentionProblem& problem) {
 std::string idea_of(const StepPlan& plan, const AttentionProblem& problem) {
   const bool both = has_mask(problem) && problem.score.has_dropout();
   if (plan.variant.fusion != Fusion::pairs || both) return std::string(plan.idea);
-  return has_mask(problem) ? "two operations a launch: scale and mask"
-                           : "two operations a launch: softmax and dropout";
+  return has_mask(problem) ? "two operations per launch: scale and mask"
+                           : "two operations per launch: softmax and dropout";
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ std::vector<FieldScript> schedule_scripts() {
       texts("sram_bytes", "100000", {"16", "much"}),
       texts("l2_bytes", "1000000", {"much"}),
       {"allow_overflow",
-       {open_list(), pick("true"), in("Br", type("2048")), refused(pick("refused"))}},
+       {open_list(), pick("true"), in("Br", type("2048")), refused(pick("rejected"))}},
       picks("round_to_storage", {"double"}),
       after({with("flash1")}, picks("carry", {"fp32"})),
       {"block_mask",

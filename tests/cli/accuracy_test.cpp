@@ -78,8 +78,8 @@ TEST(Accuracy, TablesAndCsvSayTheSame) {
   const CliOutcome table = run_cli(kSmall);
   ASSERT_EQ(table.status, 0) << table.err;
   EXPECT_EQ(table.out.rfind("modelled: ", 0), 0u);
-  for (const char* text : {"overflow", "flash1", "O in HBM", "identical", "unfused",
-                           "error of P, given the rounded scores"}) {
+  for (const char* text :
+       {"overflow", "flash1", "O in HBM", "identical", "unfused", "error of P (rounded scores)"}) {
     EXPECT_NE(table.out.find(text), std::string::npos) << text << "\n" << table.out;
   }
   const CliOutcome csv = run_cli(std::string(kSmall) + "--csv -");

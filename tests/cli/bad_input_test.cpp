@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"TraceOfTwoRuns", "trace --measured --recording flash2-forward-64 --out t.json",
                    "give one of them"},
         BadRequest{"TraceRowsOfTheModel", "trace --algorithm flash2 --rows 1 --out t.json",
-                   "--rows goes with --measured"},
+                   "--rows requires --measured"},
         BadRequest{"TheoremsOfNoPass", "io --pass sideways", "it must be forward or backward"},
         BadRequest{"TraceMeasuredOfBothPasses",
                    "trace --measured --algorithm flash2 --pass both --out t.json",
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "sram-bytes 1 holds no element of fp16; give at least 2"},
         BadRequest{"IoOfBothPasses", "io --pass both", "forward or backward"},
         BadRequest{"IoOfAMask", "io --mask causal", "--mask"},
-        BadRequest{"FitsWithNothingToFind", "fits --batch 2 --seq-len 64", "leave nothing"},
+        BadRequest{"FitsWithNothingToFind", "fits --batch 2 --seq-len 64", "cannot be combined"},
         BadRequest{"FitsWithoutLayers", "fits --layers 0", "--layers is '0'"},
         BadRequest{"FitsInAnUnknownMode", "fits --mode tuning", "training or inference"},
         BadRequest{"FitsOfUnevenHeads", "fits --heads 6 --kv-heads 4", "must divide"},
@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "--json - for standard output"},
         BadRequest{"OneFolderForAllPoints",
                    "sweep --over seq-len=8,16 -- simulate --algorithm flash2 --out results",
-                   "over the last one's"},
+                   "replace the files of the previous one"},
         BadRequest{"TooManyPoints",
                    "sweep --over seed=1,2,3,4,5,6,7,8,9,10 --over heads=1,2,3,4,5,6,7,8,9,10 "
                    "--over batch=1,2,3,4,5,6,7,8,9,10 --over seq-len=1,2,3,4,5,6,7,8,9,10 "

@@ -89,7 +89,7 @@ TEST_F(CompileCommand, MakesPtxForAGpuThatIsNewerThanTheCompiler) {
   const CliOutcome outcome = run(words + " --ptx k.ptx");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr(", compute_"));
-  EXPECT_THAT(outcome.out, HasSubstr("unavailable: only PTX is made for this GPU"));
+  EXPECT_THAT(outcome.out, HasSubstr("unavailable: only PTX is generated for this GPU"));
   EXPECT_THAT(read_text(scratch_.path() / "k.ptx"), HasSubstr(".target sm_"));
   const CliOutcome refused = run(words + " --cubin k.cubin");
   EXPECT_EQ(refused.status, 1);

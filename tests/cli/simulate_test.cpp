@@ -92,7 +92,7 @@ TEST(Simulate, TheRefusalSaysThatTheSramWasGiven) {
       "simulate --algorithm flash2 --block-rows 64 --block-cols 64 --sram-bytes 1000 --gpu h200");
   EXPECT_EQ(given.err,
             "error: the tiling does not fit: Br = 64, Bc = 64, d = 64 in bf16 needs 32 KiB of "
-            "shared memory a thread block; the SRAM given has 1000 B; "
+            "shared memory per thread block; the SRAM given has 1000 B; "
             "--allow-overflow counts it anyway\n");
   EXPECT_EQ(run_cli("simulate --algorithm flash2 --sram-bytes 1000").err,
             "error: no tiling fits: with d = 64 not even 16 x 16 does on h200 with the SRAM given "
@@ -160,10 +160,12 @@ TEST(Simulate, SizesThatAreNotGivenAreThoseOfTheInputFiles) {
 
 TEST(Simulate, SaysWhereThePOfABlockIs) {
   const std::string words = "simulate --algorithm flash2 --seq-len 64 --pass ";
-  EXPECT_NE(run_cli(words + "forward").out.find("product; warps keep it in registers\n"),
-            std::string::npos);
-  EXPECT_NE(run_cli(words + "both").out.find("in the forward pass warps keep it in registers\n"),
-            std::string::npos);
+  EXPECT_NE(
+      run_cli(words + "forward").out.find("product, although the warps keep it in registers\n"),
+      std::string::npos);
+  EXPECT_NE(
+      run_cli(words + "both").out.find("in the forward pass the warps keep it in registers\n"),
+      std::string::npos);
   EXPECT_EQ(run_cli(words + "backward").out.find("in registers\n"), std::string::npos);
 }
 

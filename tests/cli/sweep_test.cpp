@@ -57,7 +57,7 @@ TEST(Sweep, SwitchesOfAKernelAreKeys) {
   const CliOutcome unknown =
       run_cli("sweep --over knob.stages=9 -- measure --algorithm flash2 --seq-len 64");
   EXPECT_EQ(unknown.status, 1);  // the only point has no result
-  EXPECT_THAT(unknown.err, ::testing::HasSubstr("switch stages is '9'; it takes 2, 1, 3"));
+  EXPECT_THAT(unknown.err, ::testing::HasSubstr("switch stages is '9'; it accepts 2, 1, 3"));
   const CliOutcome model = run_cli("sweep --over knob.stages=1 -- simulate");
   EXPECT_EQ(model.status, 2);
   EXPECT_THAT(model.err, ::testing::HasSubstr("knob.stages"));
@@ -68,7 +68,7 @@ TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {
       run_cli("sweep --json - --over kv-heads=1,4,2 -- simulate --algorithm flash2 --heads 6");
   EXPECT_EQ(outcome.status, 0);
   const json rows = json::parse(outcome.out);
-  EXPECT_EQ(outcome.err.rfind("note: 1 of the 3 points gave no result; the first, kv-heads=4: ", 0),
+  EXPECT_EQ(outcome.err.rfind("note: no result for 1 of the 3 points; the first: kv-heads=4: ", 0),
             0u)
       << outcome.err;
   EXPECT_EQ(outcome.error_lines(), 1);
@@ -136,8 +136,7 @@ TEST(Sweep, MeasuringWithoutAGpuSaysWhyInEveryRow) {
   const json rows = json::parse(outcome.out);
   ASSERT_EQ(rows.size(), 2u);
   for (const json& row : rows) EXPECT_TRUE(row.contains("unavailable")) << row;
-  EXPECT_EQ(outcome.err.rfind("unavailable: none of the 2 points gave a result; the first, ", 0),
-            0u)
+  EXPECT_EQ(outcome.err.rfind("unavailable: none of the 2 points has a result; the first: ", 0), 0u)
       << outcome.err;
   EXPECT_NE(outcome.err.find(rows[0]["unavailable"].get<std::string>()), std::string::npos);
   EXPECT_EQ(outcome.error_lines(), 1);

@@ -249,7 +249,7 @@ TEST(KernelTrace, SettingsThatThisVersionDoesNotKnowAreReportedAndAMaskIsRefused
   };
   const auto newer = with(R"("stages":3)");
   ASSERT_TRUE(newer.ok()) << newer.error().message;
-  EXPECT_EQ(newer.value().unidentified, "settings that this version does not know");
+  EXPECT_EQ(newer.value().unidentified, "settings unknown to this version");
   const auto masked = with(R"("block_mask":"butterfly")");
   ASSERT_FALSE(masked.ok());
   EXPECT_THAT(masked.error().message, HasSubstr("a trace has no block mask"));

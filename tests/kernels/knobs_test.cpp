@@ -85,7 +85,7 @@ TEST(Knobs, OfBothPassesGoToThePassThatHasThem) {
 TEST(Knobs, ThatAKernelLacksAreRefusedByName) {
   EXPECT_THAT(refusal(spec_with({{"stage", "1"}})), HasSubstr("did you mean 'stages'?"));
   EXPECT_THAT(refusal(spec_with({{"stages", "4"}})),
-              HasSubstr("switch stages is '4'; it takes 2, 1, 3"));
+              HasSubstr("switch stages is '4'; it accepts 2, 1, 3"));
   EXPECT_THAT(refusal(spec_with({{"stages", "1"}}, PassKind::backward)),
               HasSubstr("stages is a switch of the forward pass"));
   RunSpec standard = spec_with({{"mask", "all"}});

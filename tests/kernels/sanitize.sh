@@ -53,7 +53,7 @@ for tool in "${tools[@]}"; do
     log=$logs/$tool-$n
     summary=$(grep -E "^========= (ERROR SUMMARY|RACECHECK SUMMARY)" "$log" || true)
     if [[ ! $summary =~ :\ 0\ (errors|hazards) ]] ||
-      grep -qE "^exit status|points gave no result" "$log"; then
+      grep -qE "^exit status|no result for .* points" "$log"; then
       failed=1
       echo "$tool: ${groups[$n]}"
       tail -n 40 "$log"

@@ -99,7 +99,7 @@ TEST(KeyLengths, WrongCountsAndLengthsAreRefused) {
   problem.N_kv = 8;
   problem.key_lengths = {4};
   EXPECT_EQ(words(*validate(problem), Reader::file),
-            "key_lengths has 1 numbers and batch is 2; it takes one for each entry");
+            "key_lengths has 1 numbers and batch is 2; it needs one for each entry");
   problem.key_lengths = {4, 9};
   EXPECT_EQ(words(*validate(problem), Reader::file),
             "key_lengths has 9; each must lie between 0 and kv_len, which is 8");

@@ -77,8 +77,8 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   same.run.asked.switches = other.run.asked.switches;  // no switch changes bytes
   EXPECT_EQ(compare(same, gpu, other, h200_device()).stands_alone, "");
   other = row;
-  other.unidentified = "settings that this version does not know";
-  expect_alone(compare(model, gpu, other, h200_device()), "does not know");
+  other.unidentified = "settings unknown to this version";
+  expect_alone(compare(model, gpu, other, h200_device()), "unknown to this version");
   RecordingRow without_tiles = row;
   without_tiles.run.tiling = {0, 0};
   expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");

@@ -49,17 +49,17 @@ TEST(FusionSteps, LeaveOutWhatTheProblemMakesTheSameAsAnotherStep) {
        false,
        {"separate", "pairs", "rows"},
        "no dropout: its launches are left out",
-       "two operations a launch: scale and mask"},
+       "two operations per launch: scale and mask"},
       {false,
        true,
        {"separate", "pairs", "rows"},
        "no mask: its launches are left out",
-       "two operations a launch: softmax and dropout"},
+       "two operations per launch: softmax and dropout"},
       {true,
        true,
        {"separate", "figure2", "pairs", "rows"},
        "",
-       "two operations a launch: scale and mask, softmax and dropout"}};
+       "two operations per launch: scale and mask, softmax and dropout"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.words);
     AttentionProblem problem{.N = 256, .N_kv = 256, .d = 32, .dtype = DType::fp16};
