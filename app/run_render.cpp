@@ -26,8 +26,9 @@ constexpr int kSettlingFrames = 4;
 /// Nothing when the picture can be written, and replaces neither the scene nor a file that the
 /// scene's run reads. Leaves no file behind.
 std::optional<Error> check_writable(const std::string& path, const Scene& scene) {
-  if (check_can_write(path)) {
-    return invalid_request("--out '{}': the file cannot be written", printable(path));
+  if (const std::string reason = reason_not_writable(path); !reason.empty()) {
+    return invalid_request("--out '{}' cannot be written: {}; give a file in a writable folder",
+                           printable(path), reason);
   }
   if (const auto shipped = shipped_as(path)) {
     return invalid_request("--out would replace '{}', which is {}; give another file",

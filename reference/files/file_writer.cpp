@@ -104,4 +104,14 @@ std::error_code check_can_write(const fs::path& path) {
   return {reason, std::generic_category()};
 }
 
+std::string reason_not_writable(const fs::path& path) {
+  if (path.empty()) return "the name is empty";
+  std::error_code error;
+  if (fs::is_directory(path, error)) return "it is a folder";
+  // Let the file system check permissions, read-only mounts and name lengths
+  const std::error_code reason = check_can_write(path);
+  if (reason == std::errc::no_such_file_or_directory) return "its folder does not exist";
+  return reason ? reason.message() : "";
+}
+
 }  // namespace attnscope

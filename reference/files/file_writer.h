@@ -55,5 +55,7 @@ std::optional<Error> write_file(const std::filesystem::path& path, std::string_v
 
 /// Nothing when FileWriter::open() would succeed, else the reason. Leaves no trace.
 std::error_code check_can_write(const std::filesystem::path& path);
+/// The same, the reason in words that continue "cannot be written: "; empty when there is none.
+std::string reason_not_writable(const std::filesystem::path& path);
 
 }  // namespace attnscope
