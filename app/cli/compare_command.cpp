@@ -104,7 +104,7 @@ std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& a
 }
 
 Result<Answer> answer_compare(const GivenOptions& given) {
-  if (auto error = check_writable(given, "report")) return *error;
+  ATTNSCOPE_TRY(const auto report_file, parse_output(given, "report"));
   ATTNSCOPE_TRY(const auto asked,
                 given.has("algorithm") ? parse_run_of(given, algorithm_names()) : parse_run(given));
   const auto file = given.text("recording");
@@ -132,10 +132,9 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   }
 
   Answer answer = comparisons_answer(recording.value(), gpu, comparisons);
-  if (const auto report_file = given.text("report")) {
-    const std::string report = comparison_report(recording.value(), gpu, comparisons);
-    answer.failure = write_output(*report_file, report);
-    if (*report_file == "-") answer.text.clear();
+  if (!report_file.empty()) {
+    answer.others = {
+        text_document(report_file, comparison_report(recording.value(), gpu, comparisons))};
   }
   return answer;
 }

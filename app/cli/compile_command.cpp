@@ -92,13 +92,6 @@ std::string launch_text(const ordered_json& launch) {
   return table_text(lines);
 }
 
-/// Writes the code of all launches to the option's file, if it was given.
-std::optional<Error> write_code(const GivenOptions& given, std::string_view option,
-                                const std::string& code) {
-  const auto file = given.text(option);
-  return file ? write_output(*file, code) : std::nullopt;
-}
-
 /// The code of the launches, by the option that writes it: of all, in cubin of one.
 struct WrittenCode {
   std::string ptx, cubin, sass;
@@ -139,9 +132,9 @@ Result<std::string> architecture_for(const GivenOptions& given, const GpuDescrip
 }
 
 Result<Answer> answer_compile(const GivenOptions& given) {
-  for (const std::string_view option : {"ptx", "cubin", "sass"}) {
-    if (auto error = check_writable(given, option)) return *error;
-  }
+  ATTNSCOPE_TRY(const auto ptx_file, parse_output(given, "ptx"));
+  ATTNSCOPE_TRY(const auto cubin_file, parse_output(given, "cubin"));
+  ATTNSCOPE_TRY(const auto sass_file, parse_output(given, "sass"));
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
   ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
   if (auto error = kernels::check_compute_capability(gpu.display_name, gpu.compute_capability)) {
@@ -179,9 +172,9 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   document["launches"] = rows;
   answer.json = json_text(document);
   answer.csv = csv_text(rows);
-  answer.failure = write_code(given, "ptx", code.ptx);
-  if (!answer.failure) answer.failure = write_code(given, "cubin", code.cubin);
-  if (!answer.failure) answer.failure = write_code(given, "sass", code.sass);
+  answer.others = {text_document(ptx_file, code.ptx), text_document(cubin_file, code.cubin),
+                   text_document(sass_file, code.sass)};
+  answer.others[1].is_text = false;
   return answer;
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,18 +47,23 @@ std::optional<Error> check_writable(const GivenOptions& given, std::string_view 
                                     std::string_view accepted) {
   const auto given_path = given.text(option);
   if (!given_path || *given_path == "-") return std::nullopt;
-  const auto refuse = [&](std::string_view reason) {
-    return cannot_be_written(option, *given_path, reason, accepted);
-  };
-  if (given_path->empty()) return refuse("the name is empty");
-  std::error_code error;
-  if (fs::is_directory(*given_path, error)) return refuse("it is a folder");
-  // Let the file system check permissions, read-only mounts and name lengths
-  const std::error_code reason = check_can_write(*given_path);
-  if (reason == std::errc::no_such_file_or_directory) return refuse("its folder does not exist");
-  if (reason) return refuse(std::strerror(reason.value()));
-  return std::nullopt;
+  const std::string reason = reason_not_writable(*given_path);
+  if (reason.empty()) return std::nullopt;
+  return cannot_be_written(option, *given_path, reason, accepted);
 }
+
+namespace {
+
+/// Why the file of a tensor cannot be replaced or created; empty if it can.
+std::string reason_against(const fs::path& tensor) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(tensor, ignored);
+  const bool is_special = fs::exists(status) && !fs::is_regular_file(status);
+  if (is_special && !fs::is_directory(status)) return "it is not a regular file";
+  return reason_not_writable(tensor);
+}
+
+}  // namespace
 
 std::optional<Error> check_folder(const GivenOptions& given, std::string_view option) {
   const auto given_path = given.text(option);
@@ -70,8 +74,9 @@ std::optional<Error> check_folder(const GivenOptions& given, std::string_view op
   if (given_path->empty()) return refuse("the name is empty");
   if (*given_path == "-") return refuse("several files do not go to standard output");
   std::error_code error;
-  fs::path ancestor = fs::weakly_canonical(fs::absolute(*given_path, error), error);
+  const fs::path folder = fs::weakly_canonical(fs::absolute(*given_path, error), error);
   if (error) return refuse(error.message());
+  fs::path ancestor = folder;
   if (fs::exists(ancestor, error) && !fs::is_directory(ancestor, error)) {
     return refuse("it is not a folder");
   }
@@ -81,29 +86,74 @@ std::optional<Error> check_folder(const GivenOptions& given, std::string_view op
   if (!fs::is_directory(ancestor, error)) return refuse("a part of its path is not a folder");
   const std::error_code reason = check_can_write(ancestor / ".attnscope");
   if (reason) return refuse(reason.message());
+  if (ancestor != folder) return std::nullopt;
+  for (const std::string_view name : kTensorNames) {
+    const std::string against = reason_against(tensor_file(folder, name));
+    if (!against.empty()) return refuse(fmt::format("{}.npy: {}", name, against));
+  }
   return std::nullopt;
 }
 
+Result<std::string> parse_output(const GivenOptions& given, std::string_view option) {
+  if (auto error = check_writable(given, option)) return *error;
+  const std::string path = given.text(option).value_or("");
+  return !path.empty() && is_standard_output(path) ? "-" : path;
+}
+
 Result<OutputFiles> parse_outputs(const GivenOptions& given) {
-  for (const char* option : {"json", "csv"}) {
-    if (auto error = check_writable(given, option)) return *error;
-  }
-  const auto named = [&](const char* option) {
-    const std::string path = given.text(option).value_or("");
-    return !path.empty() && is_standard_output(path) ? "-" : path;
+  OutputFiles files;
+  ATTNSCOPE_TRY(files.json, parse_output(given, "json"));
+  ATTNSCOPE_TRY(files.csv, parse_output(given, "csv"));
+  return files;
+}
+
+Document text_document(std::string path, std::string text) {
+  return {std::move(path), [text = std::move(text)](FileWriter& output) -> std::optional<Error> {
+            output.write(text);
+            return std::nullopt;
+          }};
+}
+
+namespace {
+
+/// Writes the document to the file, or to standard output ("-").
+std::optional<Error> write_to(const std::string& path, const Document& document) {
+  auto output = path == "-" ? FileWriter::standard_output() : FileWriter::open(path);
+  if (!output) return output.error();
+  auto error = document.write(output.value());
+  if (error && error->kind == Error::Kind::invalid_request) return error;
+  // The file's error has the reason
+  auto unsaved = output.value().finish();
+  return unsaved ? unsaved : error;
+}
+
+}  // namespace
+
+std::optional<Error> print_output(std::string_view text) {
+  return write_to("-", text_document("-", std::string(text)));
+}
+
+std::optional<Error> write_documents(const std::vector<Document>& documents,
+                                     const std::function<std::string()>& text,
+                                     std::optional<Error> failure) {
+  const auto add_failure = [&](Error error) {
+    if (failure) error.message = fmt::format("{}; {}", failure->message, error.message);
+    failure = std::move(error);
   };
-  return OutputFiles{named("json"), named("csv")};
-}
-
-Result<FileWriter> open_output(const std::string& path) {
-  if (is_standard_output(path)) return FileWriter::standard_output();
-  return FileWriter::open(path);
-}
-
-std::optional<Error> write_output(const std::string& path, std::string_view text) {
-  ATTNSCOPE_TRY(auto output, open_output(path));
-  output.write(text);
-  return output.finish();
+  const Document* unsaved = nullptr;
+  for (const Document& document : documents) {
+    if (document.path.empty()) continue;
+    auto error = write_to(document.path, document);
+    if (!error) continue;
+    if (error->kind == Error::Kind::invalid_request) return error;
+    if (document.is_text && unsaved == nullptr) unsaved = &document;
+    add_failure(*std::move(error));
+  }
+  const bool is_taken = std::ranges::find(documents, "-", &Document::path) != documents.end();
+  if (is_taken) return failure;
+  auto unprinted = unsaved != nullptr ? write_to("-", *unsaved) : print_output(text());
+  if (unprinted) add_failure(*std::move(unprinted));
+  return failure;
 }
 
 std::string json_text(const ordered_json& document) {
@@ -112,23 +162,11 @@ std::string json_text(const ordered_json& document) {
 }
 
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer) {
-  const bool has_room = files.json != "-" && files.csv != "-";
-  std::optional<Error> failure = answer.failure;
-  // What cannot be saved goes to standard output
-  std::string unsaved;
-  const auto write = [&](const std::string& path, const std::string& text) {
-    if (path.empty()) return;
-    auto error = write_output(path, text);
-    if (!error) return;
-    if (path != "-" && unsaved.empty()) unsaved = text;
-    if (failure) error->message = fmt::format("{}; {}", failure->message, error->message);
-    failure = std::move(error);
-  };
-  write(files.json, answer.json);
-  write(files.csv, answer.csv);
-  const std::string& text = unsaved.empty() ? answer.text : unsaved;
-  if (has_room && !text.empty()) write("-", text);
-  return failure;
+  std::vector<Document> documents = answer.others;
+  documents.push_back(text_document(files.json, answer.json));
+  documents.push_back(text_document(files.csv, answer.csv));
+  return write_documents(
+      documents, [&] { return answer.text; }, answer.failure);
 }
 
 std::vector<OptionSpec> output_options() {

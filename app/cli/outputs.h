@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -21,14 +22,13 @@ namespace attnscope::cli {
 
 using nlohmann::ordered_json;  ///< used for every document: keeps the order of fields
 
-/// --json and --csv; empty when not given, "-" is standard output.
+/// --json and --csv, as of parse_output().
 struct OutputFiles {
   std::string json;
   std::string csv;
 };
 
-/// The choice, or invalid_request when one cannot be written. Checked before the work starts;
-/// leaves no file behind.
+/// Errors as of parse_output().
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
 
 /// Whether the path is "-", or names the file, pipe or terminal that standard output goes to.
@@ -37,36 +37,52 @@ bool is_standard_output(const std::filesystem::path& path);
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
 bool is_stream(const std::string& path);
 
+/// The option's file; "-" for standard output under any name, empty when the option is not given.
+/// invalid_request when it cannot be written, found before the work starts; leaves no file behind.
+Result<std::string> parse_output(const GivenOptions& given, std::string_view option);
+
 /// Nothing when the option is not given, is - or names a place where a file can be created or
 /// replaced, else invalid_request, which names what would be `accepted`.
 std::optional<Error> check_writable(
     const GivenOptions& given, std::string_view option,
     std::string_view accepted = "a file in a writable folder, or - for standard output");
 
-/// Nothing when the option is not given, or names a folder that is writable or can be created, else
-/// invalid_request; "-" is not a folder.
+/// Nothing when the option is not given, or names a folder that can be created or in which every
+/// tensor's file can be written, else invalid_request; "-" is not a folder.
 std::optional<Error> check_folder(const GivenOptions& given, std::string_view option);
 
-/// The writer of the file, or of standard output ("-").
-Result<FileWriter> open_output(const std::string& path);
+/// Writes the text to standard output; errors as of FileWriter.
+std::optional<Error> print_output(std::string_view text);
 
-/// Writes the text to the file or to standard output; errors as of FileWriter.
-std::optional<Error> write_output(const std::string& path, std::string_view text);
+/// A document that a command writes.
+struct Document {
+  std::string path;  ///< as of parse_output()
+  /// Writes it. invalid_request, before anything is written, when there is no such document.
+  std::function<std::optional<Error>(FileWriter&)> write;
+  bool is_text = true;
+};
+Document text_document(std::string path, std::string text);
+
+/// Writes every document, and the text to standard output unless a document goes there. The first
+/// text document that cannot be saved is printed in place of the text. Returns all errors, after
+/// `failure`.
+std::optional<Error> write_documents(const std::vector<Document>& documents,
+                                     const std::function<std::string()>& text,
+                                     std::optional<Error> failure = std::nullopt);
 
 /// The document as the text of a JSON file.
 std::string json_text(const ordered_json& document);
 
 /// The results of a command.
 struct Answer {
-  std::string json;              ///< json_text() of its document
-  std::string csv;               ///< csv_text() of its rows
-  std::string text;              ///< as text for the terminal
-  std::optional<Error> failure;  ///< an error in the results, reported after they are written
+  std::string json;                   ///< json_text() of its document
+  std::string csv;                    ///< csv_text() of its rows
+  std::string text;                   ///< as text for the terminal
+  std::optional<Error> failure;       ///< an error in the results, reported after they are written
+  std::vector<Document> others = {};  ///< besides JSON and CSV
 };
 
-/// Writes the requested JSON and CSV, and the text to standard output unless JSON or CSV go there.
-/// A document that cannot be saved is printed in place of the text, and the error is returned,
-/// together with the answer's failure.
+/// Writes the answer with its JSON and CSV to these files, as write_documents() does.
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer);
 
 /// --json, --csv.

@@ -40,7 +40,7 @@ int report(const Error& error) {
 
 /// Prints the text; returns the exit status.
 int answer(const std::string& text) {
-  const auto error = write_output("-", text);
+  const auto error = print_output(text);
   return error ? report(*error) : 0;
 }
 

@@ -28,9 +28,8 @@ std::optional<BlockOrder> parse_block_order(std::string_view text) {
   return std::nullopt;
 }
 
-/// What follows a summary's table: where the trace is; nothing if it could not be written.
-std::string written_text(const std::string& path, const std::optional<Error>& unsaved) {
-  if (unsaved) return "";
+/// What follows a summary's table: where the trace is.
+std::string written_text(const std::string& path) {
   return fmt::format("wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
                      printable(path));
 }
@@ -132,35 +131,29 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
 
 /// Writes the real run's Chrome trace to `path`, and with --save the trace itself.
 std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {
-  if (auto error = check_writable(given, "save")) return error;
+  ATTNSCOPE_TRY(auto save, parse_output(given, "save"));
   ATTNSCOPE_TRY(const auto trace,
                 given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given));
-  const auto save = given.text("save");
-  std::optional<Error> unsaved;
-  if (save) {
-    const std::string text = kernel_trace_text(trace);
-    unsaved = check_json_size(*save, text.size());
-    if (!unsaved) unsaved = write_output(*save, text);
+  std::string text;
+  std::optional<Error> too_large;
+  if (!save.empty()) {
+    text = kernel_trace_text(trace);
+    too_large = check_json_size(save, text.size());
+    if (too_large) save.clear();
   }
-
-  ATTNSCOPE_TRY(auto output, open_output(path));
   Index events = 0;
-  write_measured_trace(
-      trace, [&output](std::string_view piece) { return output.write(piece); }, events);
-  auto failure = output.finish();
-  if (path == "-" || save == "-") return failure ? failure : unsaved;
-  auto unprinted = write_output("-", summary_text(trace, events) + written_text(path, failure));
-  if (failure) return failure;
-  return unsaved ? unsaved : unprinted;
+  const auto write = [&](FileWriter& output) -> std::optional<Error> {
+    write_measured_trace(
+        trace, [&](std::string_view piece) { return output.write(piece); }, events);
+    return std::nullopt;
+  };
+  return write_documents(
+      {text_document(save, std::move(text)), {path, write}},
+      [&] { return summary_text(trace, events) + written_text(path); }, std::move(too_large));
 }
 
-std::optional<Error> run_trace(const GivenOptions& given) {
-  const auto path = given.text("out");
-  if (!path)
-    return invalid_request("--out is required: the trace's file, or - for standard output");
-  if (auto error = check_writable(given, "out")) return error;
-  if (auto error = check_measured_options(given)) return error;
-  if (given.has("measured") || given.has("recording")) return run_measured_trace(given, *path);
+/// Writes the model's Chrome trace to `path`.
+std::optional<Error> run_modelled_trace(const GivenOptions& given, const std::string& path) {
   BlockOrder order;
   if (auto error = read_choice(given, "block-order", parse_block_order,
                                "ascending, descending or shuffled", order)) {
@@ -168,7 +161,6 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   }
   ATTNSCOPE_TRY(const auto model, parse_model_run(given));
 
-  ATTNSCOPE_TRY(auto output, open_output(*path));
   int shown = -1;
   const auto progress = [&shown](double fraction) {
     const int percent = static_cast<int>(100 * fraction);
@@ -176,19 +168,29 @@ std::optional<Error> run_trace(const GivenOptions& given) {
     shown = percent;
     show_progress(fmt::format("writing the trace: {} %", percent));
   };
-  const auto summary = write_trace(
-      model.run, model.gpu, order,
-      [&output](std::string_view piece) { return output.write(piece); }, progress);
-  clear_progress();
-  // If a file could not be written, its error comes first
-  const bool refused = !summary && summary.error().kind == Error::Kind::invalid_request;
-  if (refused) return summary.error();
-  if (auto error = output.finish()) return error;
-  if (!summary) return summary.error();
-  if (*path == "-") return std::nullopt;
-  return write_output(
-      "-", summary_text(summary.value()) + written_text(*path, std::nullopt) +
-               "the times are a lower bound from the datasheet's peak rates, not a prediction\n");
+  TraceSummary summary;
+  const auto write = [&](FileWriter& output) -> std::optional<Error> {
+    auto written = write_trace(
+        model.run, model.gpu, order,
+        [&output](std::string_view piece) { return output.write(piece); }, progress);
+    clear_progress();
+    if (!written) return written.error();
+    summary = std::move(written).value();
+    return std::nullopt;
+  };
+  return write_documents({{path, write}}, [&] {
+    return summary_text(summary) + written_text(path) +
+           "the times are a lower bound from the datasheet's peak rates, not a prediction\n";
+  });
+}
+
+std::optional<Error> run_trace(const GivenOptions& given) {
+  if (!given.has("out"))
+    return invalid_request("--out is required: the trace's file, or - for standard output");
+  ATTNSCOPE_TRY(const auto path, parse_output(given, "out"));
+  if (auto error = check_measured_options(given)) return error;
+  const bool is_real = given.has("measured") || given.has("recording");
+  return is_real ? run_measured_trace(given, path) : run_modelled_trace(given, path);
 }
 
 }  // namespace

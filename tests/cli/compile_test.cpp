@@ -64,6 +64,27 @@ TEST_F(CompileCommand, WritesTheCode) {
   EXPECT_EQ(code.find("flash2_preprocess"), std::string::npos);
 }
 
+TEST_F(CompileCommand, PrintsOnlyTheCodeThatStandardOutputIsFor) {
+  const std::string words = "--algorithm flash2 --head-dim 16 --ptx ";
+  ASSERT_EQ(run(words + "k.ptx").status, 0);
+  const std::string ptx = read_text(scratch_.path() / "k.ptx");
+  for (const char* name : {"-", "/dev/stdout"}) EXPECT_EQ(run(words + name).out, ptx) << name;
+}
+
+TEST_F(CompileCommand, WritesEveryFileThatItCan) {
+  const CliOutcome outcome =
+      run("--algorithm flash2 --head-dim 16 --ptx /dev/full --cubin k.cubin --json k.json");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "error: cannot write /dev/full: No space left on device\n");
+  EXPECT_THAT(outcome.out, HasSubstr(".target sm_"));  // what could not be saved is printed
+  EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
+                                                                 "ELF"));
+  EXPECT_TRUE(json::accept(read_text(scratch_.path() / "k.json")));
+  const CliOutcome binary = run("--algorithm flash2 --head-dim 16 --cubin /dev/full");
+  EXPECT_EQ(binary.status, 1);
+  EXPECT_THAT(binary.out, HasSubstr("registers of a thread"));
+}
+
 TEST_F(CompileCommand, TakesTheDefaultTilingOfTheGpu) {
   const std::string words = "--algorithm flash1 --head-dim 128 --carry fp32 --gpu ";
   for (const char* gpu : {"rtx4090", "a100-40gb", "h200"}) {

@@ -26,7 +26,8 @@ void with_every_fault(const std::string& words, const ScratchFolder& folder,
                       const std::vector<std::string>& kinds = {"fail", "kill", "cut"});
 
 /// Expects every file that the command writes to be the old or the new one, and the new one where
-/// its exit status is 0; and no other file beside them where a signal ends it.
+/// its exit status is 0; a document that could not be saved to be printed; and no other file beside
+/// them where a signal ends it.
 void expect_old_or_new(const std::string& words, const std::vector<std::string>& names);
 
 }  // namespace attnscope

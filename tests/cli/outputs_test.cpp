@@ -115,6 +115,32 @@ TEST(RowFiles, AreWrittenAnewWhenTheyWereRemovedButNotOverOtherText) {
   EXPECT_EQ(read_text(files.json), "mine");
 }
 
+/// What the documents print, with the text "text"; `errors` receives the messages.
+std::string printed_with(const std::vector<Document>& documents, std::string& errors) {
+  testing::internal::CaptureStdout();
+  const auto failure = write_documents(documents, [] { return "text"; });
+  errors = failure ? failure->message : "";
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(Documents, AreAllAttemptedAndTheFirstThatIsUnsavedIsPrinted) {
+  const ScratchFolder scratch;
+  std::string errors;
+  const auto saved = text_document(scratch.file("a"), "saved");
+  const auto lost = text_document("/dev/full", "lost");
+  const auto beside = text_document(scratch.file("no/b"), "lost, too");
+  EXPECT_EQ(printed_with({saved, text_document("", "not asked for")}, errors), "text");
+  EXPECT_EQ(errors, "");
+  EXPECT_EQ(printed_with({beside, lost, saved}, errors), "lost, too");
+  EXPECT_THAT(errors, HasSubstr("no/b"));
+  EXPECT_THAT(errors, EndsWith("; cannot write /dev/full: No space left on device"));
+  EXPECT_EQ(read_text(scratch.file("a")), "saved");
+  Document code = lost;
+  code.is_text = false;
+  EXPECT_EQ(printed_with({code}, errors), "text");
+  EXPECT_EQ(printed_with({lost, text_document("-", "printed")}, errors), "printed");
+}
+
 TEST(TableText, ColumnsAreAligned) {
   EXPECT_EQ(table_text({{"name", "bytes"}, {"Q", "1234567"}}), "name    bytes\nQ     1234567\n");
 }

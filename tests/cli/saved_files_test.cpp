@@ -42,6 +42,10 @@ TEST(SavedFiles, TracesAreOldOrNewAtEveryFault) {
   expect_old_or_new("trace --algorithm flash2 --seq-len 256 --out t.json", {"t.json"});
 }
 
+TEST(SavedFiles, TracesOfRealRunsAreOldOrNewAtEveryFault) {
+  expect_old_or_new("trace --recording flash2-forward-64 --out t.json", {"t.json"});
+}
+
 TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
   expect_old_or_new("compare --recording h200 --algorithm flash2 --head-dim 64 --report r.md",
                     {"r.md"});
