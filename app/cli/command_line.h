@@ -22,6 +22,7 @@ struct OptionFiles {
   Use use = Use::none;
   std::function<std::vector<std::filesystem::path>(const std::string& value)> named_by = {};
   std::string_view may_replace = {};  ///< the shipped files that it may: "a recording"
+  bool may_be_stdout = false;         ///< a written file that may be standard output
 };
 
 /// One option of a command.

@@ -209,7 +209,7 @@ CommandSpec measure_command() {
            joined({run_options(FieldTarget::kernel),
                    modelled_gpu_options(),
                    {{"out", "FILE", "add the measurement to a recording (JSON)", false,
-                     writes_file("a recording")},
+                     adds_to_recording()},
                     {"resume", "", "skip runs that the recording already has"},
                     {"warm-ups", "COUNT", "passes before the timed ones [3]"},
                     {"repeats", "COUNT", "timed passes [20]"},

@@ -1,5 +1,8 @@
 #include "app/cli/option_files.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -22,15 +25,35 @@ OptionFiles reads_asset(const char* folder) {
           }};
 }
 
-/// A file that an option names.
+const fs::path kStandardOutput = "/dev/fd/1";
+
+/// Of the regular file that standard output goes to; nothing if it goes elsewhere.
+std::optional<FileIdentity> standard_output_file() {
+  std::error_code ignored;
+  if (!fs::is_regular_file(kStandardOutput, ignored)) return std::nullopt;
+  return identity_of(kStandardOutput);
+}
+
+/// A file that an option names, or that standard output goes to.
 struct NamedFile {
-  std::string option;
+  std::string name;  ///< of what names it: "--json"
   std::string value;
   fs::path path;
+  FileIdentity identity;  ///< empty for standard output that is no regular file
   bool is_stdout = false;
-  FileIdentity identity;
-  std::string_view may_replace;  ///< as OptionFiles
+  std::string_view may_replace = {};  ///< as OptionFiles
 };
+
+NamedFile named_file(const OptionSpec& option, const std::string& value, const fs::path& path) {
+  NamedFile file{.name = "--" + option.name,
+                 .value = value,
+                 .path = path,
+                 .is_stdout = option.files.may_be_stdout && is_standard_output(path),
+                 .may_replace = option.files.may_replace};
+  file.identity =
+      file.is_stdout ? standard_output_file().value_or(FileIdentity{}) : identity_of(path);
+  return file;
+}
 
 std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
                                    OptionFiles::Use use) {
@@ -42,10 +65,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
       for (const std::string& value : given->all(option.name)) {
         if (!done.emplace(command, option.name, value).second) continue;
         for (const fs::path& path : option.files.named_by(value)) {
-          const bool is_stdout = use == OptionFiles::Use::written && is_standard_output(path);
-          files.push_back({option.name, value, path, is_stdout,
-                           is_stdout ? FileIdentity{} : identity_of(path),
-                           option.files.may_replace});
+          files.push_back(named_file(option, value, path));
         }
       }
     }
@@ -53,25 +73,63 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
   return files;
 }
 
+/// The outputs; standard output, too, if it goes to a file and is none of them.
+std::vector<NamedFile> with_standard_output(std::vector<NamedFile> outputs) {
+  if (std::ranges::any_of(outputs, &NamedFile::is_stdout)) return outputs;
+  if (const auto identity = standard_output_file()) {
+    outputs.push_back({.name = "standard output",
+                       .path = kStandardOutput,
+                       .identity = *identity,
+                       .is_stdout = true});
+  }
+  return outputs;
+}
+
+/// What a message suggests in place of the output.
+std::string_view another(const NamedFile& output) {
+  if (output.is_stdout) return "send standard output to another file";
+  return output.path == output.value ? "give another file" : "give another folder";
+}
+
+Error would_replace(const NamedFile& output, const fs::path& path, std::string_view which) {
+  return invalid_request("{} would replace '{}', which {}; {}", output.name,
+                         printable(path.string()), which, another(output));
+}
+
 /// Nothing when the outputs `a` and `b` are apart.
 std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   if (a.is_stdout && b.is_stdout) {
-    return invalid_request("--{} and --{} both write to standard output; give one of them a file",
-                           a.option, b.option);
+    return invalid_request("{} and {} both write to standard output; give one of them a file",
+                           a.name, b.name);
   }
-  if (a.is_stdout || b.is_stdout || a.identity != b.identity) return std::nullopt;
-  return invalid_request("--{} and --{} both name '{}'; give two files", a.option, b.option,
-                         printable(b.path.string()));
+  const NamedFile& file = b.is_stdout ? a : b;
+  if (a.identity == b.identity) {
+    return invalid_request("{} and {} both name '{}'; give two files", a.name, b.name,
+                           printable(file.path.string()));
+  }
+  for (const auto& [below, above] : {std::pair{a, b}, {b, a}}) {
+    if (!below.identity.is_below(above.identity)) continue;
+    return invalid_request("{} needs a folder where {} writes the file '{}'; {}", below.name,
+                           above.name, printable(above.path.string()), another(above));
+  }
+  return std::nullopt;
 }
 
 /// Nothing unless the output would replace a shipped file. Commands read those files without naming
 /// them: the GPU that is present or recorded, everything that `list` shows.
 std::optional<Error> check_shipped(const NamedFile& output) {
-  if (output.is_stdout) return std::nullopt;
-  const auto shipped = shipped_as(output.path);
-  if (!shipped || *shipped == output.may_replace) return std::nullopt;
-  return invalid_request("--{} would replace '{}', which is {}; give another file", output.option,
-                         printable(output.path.string()), *shipped);
+  if (!output.is_stdout) {
+    const auto shipped = shipped_as(output.path);
+    if (!shipped || *shipped == output.may_replace) return std::nullopt;
+    return would_replace(output, output.path, fmt::format("is {}", *shipped));
+  }
+  // A file that the shell has just created or emptied has nothing to lose
+  std::error_code error;
+  if (!standard_output_file() || fs::file_size(kStandardOutput, error) == 0) return std::nullopt;
+  const auto shipped = shipped_as(kStandardOutput);
+  if (!shipped) return std::nullopt;
+  return would_replace(output, fs::read_symlink(kStandardOutput, error),
+                       fmt::format("is {}", *shipped));
 }
 
 }  // namespace
@@ -91,8 +149,15 @@ OptionFiles reads_trace() {
   return reads_asset("recordings/traces");
 }
 OptionFiles writes_file(std::string_view may_replace) {
-  return {OptionFiles::Use::written,
-          [](const std::string& value) { return std::vector<fs::path>{value}; }, may_replace};
+  return {.use = OptionFiles::Use::written,
+          .named_by = [](const std::string& value) { return std::vector<fs::path>{value}; },
+          .may_replace = may_replace,
+          .may_be_stdout = true};
+}
+OptionFiles adds_to_recording() {
+  OptionFiles file = writes_file("a recording");
+  file.may_be_stdout = false;
+  return file;
 }
 OptionFiles writes_tensors() {
   return {OptionFiles::Use::written, [](const std::string& folder) {
@@ -106,14 +171,12 @@ OptionFiles writes_tensors() {
 
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
   const auto read = named_files(commands, OptionFiles::Use::read);
-  const auto written = named_files(commands, OptionFiles::Use::written);
+  const auto written = with_standard_output(named_files(commands, OptionFiles::Use::written));
   for (std::size_t w = 0; w < written.size(); ++w) {
     const NamedFile& output = written[w];
     for (const NamedFile& input : read) {
-      if (output.is_stdout || output.identity != input.identity) continue;
-      return invalid_request("--{} would replace '{}', which --{} reads; give another {}",
-                             output.option, printable(output.path.string()), input.option,
-                             output.path == output.value ? "file" : "folder");
+      if (output.identity != input.identity) continue;
+      return would_replace(output, input.path, fmt::format("{} reads", input.name));
     }
     if (auto error = check_shipped(output)) return error;
     for (std::size_t other = 0; other < w; ++other) {
@@ -126,17 +189,17 @@ std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
 std::optional<Error> check_masks_stay(const GivenOptions& given,
                                       std::initializer_list<const char*> outputs,
                                       const Recording& recording) {
+  std::vector<NamedFile> files;
   for (const char* option : outputs) {
-    const auto output = given.text(option);
-    if (!output || is_standard_output(*output)) continue;
-    const FileIdentity identity = identity_of(*output);
+    const auto path = given.text(option);
+    if (path) files.push_back(named_file({.name = option, .files = writes_file()}, *path, *path));
+  }
+  for (const NamedFile& output : with_standard_output(std::move(files))) {
     for (const RecordingRow& row : recording.rows) {
       const auto& mask = row.run.asked.block_mask;
       const bool is_file = mask && mask->kind == BlockPattern::Kind::file;
-      if (!is_file || identity_of(mask->path) != identity) continue;
-      return invalid_request(
-          "--{} would replace '{}', which a row of the recording reads; give another file", option,
-          printable(*output));
+      if (!is_file || identity_of(mask->path) != output.identity) continue;
+      return would_replace(output, mask->path, "a row of the recording reads");
     }
   }
   return std::nullopt;

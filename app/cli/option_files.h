@@ -21,6 +21,8 @@ OptionFiles reads_trace();
 /// A file that is written; "-" is standard output. It may replace a shipped file of one kind only,
 /// in the words of shipped_as().
 OptionFiles writes_file(std::string_view may_replace = {});
+/// A recording to which rows are added; never standard output.
+OptionFiles adds_to_recording();
 /// A folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.
 OptionFiles writes_tensors();
 
@@ -30,13 +32,14 @@ struct GivenCommand {
   const GivenOptions* given = nullptr;
 };
 
-/// Nothing when all files that the commands write are different files, none of them read, and
-/// standard output is written at most once; else invalid_request. Paths lead to the same file if
-/// identity_of() is equal. A value that points of a sweep share counts once.
+/// Nothing when all files that the commands write are different files, none of them read and none
+/// in the place of another one's folder, and standard output is written at most once; else
+/// invalid_request. Paths lead to the same file if identity_of() is equal. A file that standard
+/// output was redirected to counts as written. A value that points of a sweep share counts once.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
-/// Nothing unless one of these outputs is a block mask file that a row of the recording reads; else
-/// invalid_request.
+/// Nothing unless one of these outputs, or the file that standard output goes to, is a block mask
+/// file that a row of the recording reads; else invalid_request.
 std::optional<Error> check_masks_stay(const GivenOptions& given,
                                       std::initializer_list<const char*> outputs,
                                       const Recording& recording);

@@ -48,6 +48,12 @@ FileIdentity identity_of(const fs::path& path) {
   return {found.st_dev, found.st_ino, rest};
 }
 
+bool FileIdentity::is_below(const FileIdentity& folder) const {
+  const bool share_folder = device == folder.device && inode == folder.inode;
+  if (!share_folder || folder.rest.empty() || rest == folder.rest) return false;
+  return rest.string().starts_with(folder.rest.string());  // which ends with a separator
+}
+
 FileStamp FileStamp::of(const fs::path& path) {
   FileStamp stamp;
   const int descriptor = ::open(path.c_str(), O_PATH | O_CLOEXEC);

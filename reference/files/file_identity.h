@@ -26,6 +26,8 @@ struct FileIdentity {
   ino_t inode = 0;
   std::filesystem::path rest;
   bool operator==(const FileIdentity&) const = default;
+  /// Whether `folder`, which does not exist, would have to be a folder for this file to exist.
+  bool is_below(const FileIdentity& folder) const;
 };
 FileIdentity identity_of(const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+
+/// What the echo GPU measures.
+const std::string kMeasure = "measure --algorithm flash2 --inputs needle --seed 7 ";
 
 TEST(OutputFiles, AShippedFileIsReplacedOnlyByItsKind) {
   const ScratchFolder folder;
@@ -63,6 +67,96 @@ TEST(OutputFiles, StandardOutputIsWrittenOnceWhateverItsName) {
   EXPECT_EQ(run_shell(simulate + "--json /dev/null --csv - > /dev/null", folder).status, 0);
 }
 
+TEST(OutputFiles, ADocumentOnStandardOutputIsAloneWhateverItsName) {
+  const ScratchFolder folder;
+  const std::string trace = "CLI trace --algorithm flash2 --seq-len 64 --out ";
+  const std::string compare = "CLI compare --recording h200 --algorithm flash2 --head-dim 64 ";
+  const std::string report = run_shell(compare + "--report -", folder).out;
+  for (const std::string name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    EXPECT_TRUE(json::accept(run_shell(trace + name, folder).out)) << name;
+    EXPECT_EQ(run_shell(compare + "--report " + name, folder).out, report) << name;
+  }
+  EXPECT_EQ(run_shell(trace + "t.json > t.json", folder).status, 0);
+  EXPECT_TRUE(json::accept(read_text(folder.path() / "t.json")));
+  EXPECT_EQ(run_shell(compare + "--report r.md > r.md", folder).status, 0);
+  EXPECT_EQ(read_text(folder.path() / "r.md"), report);
+}
+
+TEST(OutputFiles, AFileThatStandardOutputGoesToIsNoInput) {
+  const ScratchFolder folder;
+  const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 4 --head-dim 2 ";
+  ASSERT_EQ(run_shell(simulate + "--out .", folder).status, 0);
+  const std::string o = read_text(folder.path() / "o.npy");
+  ASSERT_EQ(run_shell("CLI " + kMeasure + "--seq-len 256 --out r.json", folder).status, 0);
+  const std::string recording = read_text(folder.path() / "r.json");
+  for (const std::string& command :
+       {simulate + "--q o.npy >> o.npy", simulate + "--q o.npy --json - 1<> o.npy",
+        simulate + "--q o.npy --csv /dev/stdout >> o.npy",
+        "CLI sweep --over seed=4 -- " + simulate.substr(4) + " --q o.npy >> o.npy",
+        std::string("CLI compare --recording r.json --json - >> r.json"),
+        std::string("CLI compare --recording r.json >> r.json")}) {
+    const CliOutcome refused = run_shell(command, folder);
+    EXPECT_EQ(refused.status, 2) << command;
+    EXPECT_EQ(refused.error_lines(), 1) << command;
+    EXPECT_THAT(refused.err, HasSubstr("send standard output to another file")) << command;
+  }
+  EXPECT_EQ(read_text(folder.path() / "o.npy"), o);
+  EXPECT_EQ(read_text(folder.path() / "r.json"), recording);
+}
+
+TEST(OutputFiles, AFileThatStandardOutputGoesToIsNoOtherOutput) {
+  const ScratchFolder folder;
+  const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 4 --head-dim 2 ";
+  std::filesystem::create_directory(folder.path() / "d");
+  const std::string measure = kMeasure + "--out rec.json ";
+  ASSERT_EQ(run_cli(measure, {}, folder.path()).status, 0);
+  for (const std::string& command :
+       {simulate + "--out d > d/o.npy", simulate + "--out d --json - > d/lse.npy",
+        "CLI " + measure + ">> rec.json",
+        "CLI sweep --over seq-len=64 -- " + measure + ">> rec.json"}) {
+    const CliOutcome refused = run_shell(command, folder);
+    EXPECT_EQ(refused.status, 2) << command;
+    EXPECT_THAT(refused.err, HasSubstr("both name")) << command;
+  }
+}
+
+TEST(OutputFiles, StandardOutputIsAddedToNoShippedFile) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(folder.path() / "assets/recordings");
+  folder.write("assets/recordings/a.json", "kept");
+  const std::string list = "ATTNSCOPE_ASSETS=assets CLI list recordings --json - ";
+  for (const char* redirection : {">> assets/recordings/a.json", "1<> assets/recordings/a.json"}) {
+    const CliOutcome refused = run_shell(list + redirection, folder);
+    EXPECT_EQ(refused.status, 2) << redirection;
+    EXPECT_THAT(refused.err, HasSubstr("a.json', which is a recording")) << redirection;
+  }
+  EXPECT_EQ(read_text(folder.path() / "assets/recordings/a.json"), "kept");
+  // A new file has nothing to lose
+  EXPECT_EQ(run_shell(list + "> assets/recordings/b.json", folder).status, 0);
+}
+
+TEST(OutputFiles, ThatCannotBeWrittenAreRefusedBeforeTheWork) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(folder.path() / "folder/o.npy");
+  std::filesystem::create_directory(folder.path() / "pipe");
+  ASSERT_EQ(::mkfifo(folder.file("pipe/lse.npy").c_str(), 0600), 0);
+  const std::string simulate = "simulate --algorithm flash2 --seq-len 4 --head-dim 2 --out ";
+  const std::pair<std::string, std::string> cases[] = {
+      {"folder", "o.npy: it is a folder"},
+      {"pipe", "lse.npy: it is not a regular file"},
+      {"new --json new", "--out needs a folder where --json writes the file 'new'"},
+      {"new/below --csv new", "--out needs a folder where --csv writes the file 'new'"},
+  };
+  for (const auto& [options, why] : cases) {
+    const CliOutcome refused = run_cli(simulate + options, {}, folder.path());
+    EXPECT_EQ(refused.status, 2) << options;
+    EXPECT_EQ(refused.error_lines(), 1) << options;
+    EXPECT_THAT(refused.err, HasSubstr(why)) << options;
+    EXPECT_EQ(refused.out, "") << options;
+  }
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"folder", "pipe"}));
+}
+
 TEST(OutputFiles, AnOutputIsNeverAnInput) {
   const ScratchFolder folder;
   ASSERT_EQ(
@@ -93,7 +187,7 @@ TEST(OutputFiles, AnOutputIsNeverAnInput) {
 
 TEST(OutputFiles, ASweepReplacesNoMaskOfItsRecording) {
   const ScratchFolder folder;
-  const std::string measure = "measure --algorithm flash2 --inputs needle --seed 7 --out rec.json";
+  const std::string measure = kMeasure + "--out rec.json";
   ASSERT_EQ(run_cli(measure + " --seq-len 256", {}, folder.path()).status, 0);
   json recording = json::parse(read_text(folder.path() / "rec.json"));
   json masked = recording["rows"][0];
@@ -102,9 +196,12 @@ TEST(OutputFiles, ASweepReplacesNoMaskOfItsRecording) {
   recording["rows"].push_back(masked);
   folder.write("rec.json", recording.dump());
   std::filesystem::create_symlink("m.npy", folder.path() / "link");
-  for (const std::string output : {"--json m.npy", "--csv link"}) {
+  for (const std::string output : {"--json m.npy", "--csv link", "--json - >> m.npy", ">> link"}) {
+    const std::size_t redirection = std::min(output.find(">>"), output.size());
     const CliOutcome swept =
-        run_cli("sweep " + output + " --over seq-len=512 -- " + measure, {}, folder.path());
+        run_shell("CLI sweep " + output.substr(0, redirection) + " --over seq-len=512 -- " +
+                      measure + " " + output.substr(redirection),
+                  folder);
     EXPECT_EQ(swept.status, 2) << output;
     EXPECT_EQ(swept.error_lines(), 1) << output;
     EXPECT_THAT(swept.err, HasSubstr("which a row of the recording reads")) << output;
