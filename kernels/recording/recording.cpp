@@ -52,10 +52,13 @@ std::string utc_date() {
 
 namespace {
 
-Result<Recording> from_document(const json& document, std::string_view name) {
-  if (auto error = check_schema(document, kRecordingSchema, kRecordingVersion, name)) return *error;
+Result<Recording> from_document(Result<json> document, std::string_view name) {
+  if (!document) return document.error();
+  if (auto error = check_schema(document.value(), kRecordingSchema, kRecordingVersion, name)) {
+    return *error;
+  }
   try {
-    return recording_from_json(document, name);
+    return recording_from_json(std::move(document).value(), name);
   } catch (const JsonFieldError& error) {
     return invalid_request(error.what());
   }
@@ -64,15 +67,11 @@ Result<Recording> from_document(const json& document, std::string_view name) {
 }  // namespace
 
 Result<Recording> parse_recording(std::string_view text, std::string_view name) {
-  const auto document = parse_json(text, name);
-  if (!document) return document.error();
-  return from_document(document.value(), name);
+  return from_document(parse_json(text, name), name);
 }
 
 Result<Recording> read_recording(const std::filesystem::path& path) {
-  const auto document = read_json_file(path);
-  if (!document) return document.error();
-  return from_document(document.value(), path.string());
+  return from_document(read_json_file(path), path.string());
 }
 
 std::string recording_text(const Recording& recording) {

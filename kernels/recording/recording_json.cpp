@@ -310,7 +310,6 @@ RecordingRow row_without_mask(const JsonObject& object) {
   } else {
     row.measurement = measurement_from_json(object);
   }
-  row.source = std::make_shared<const json>(object.value());
   return row;
 }
 
@@ -328,7 +327,7 @@ RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
   return row;
 }
 
-Recording recording_from_json(const json& document, std::string_view name) {
+Recording recording_from_json(json document, std::string_view name) {
   const JsonObject object(document, std::string(name));
   Recording recording;
   recording.device = device_from_json(object.object("device"));
@@ -341,17 +340,16 @@ Recording recording_from_json(const json& document, std::string_view name) {
   }
   recording.date = optional_text_of_at_most(object, "date", kMostNameBytes);
   if (object.has("protocol")) recording.protocol = protocol_from_json(object.object("protocol"));
-  std::size_t index = 0;
+  const std::size_t row_count = object.array("rows").size();
   RecordedMasks masks;
-  for (const json& row : object.array("rows")) {
+  for (std::size_t r = 0; r < row_count; ++r) {
+    json& row = document["rows"][r];
     recording.rows.push_back(
-        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++)), masks));
+        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, r)), masks));
+    recording.rows.back().source = std::make_shared<const json>(std::move(row));
   }
-
-  // The rows keep their own source
-  json header = document;
-  header.erase("rows");
-  recording.source = std::make_shared<const json>(std::move(header));
+  document.erase("rows");
+  recording.source = std::make_shared<const json>(std::move(document));
   return recording;
 }
 

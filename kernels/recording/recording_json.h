@@ -58,7 +58,8 @@ nlohmann::json header_to_json(const Recording& recording);
 nlohmann::json row_to_json(const RecordingRow& row);
 
 /// Each throws JsonFieldError.
-Recording recording_from_json(const nlohmann::json& document, std::string_view name);
+Recording recording_from_json(nlohmann::json document, std::string_view name);
+/// The row without its source.
 RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks);
 /// The same without the block mask.
 RecordingRow row_without_mask(const JsonObject& object);

@@ -200,7 +200,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   for (const char* key : {"build", "date"}) {
     if (object.has(key)) header[key] = document.at(key);
   }
-  trace.header = recording_from_json(header, name);
+  trace.header = recording_from_json(std::move(header), name);
   trace.run = kernel_run_from_json(object);
   if (trace.run.asked.block_mask) {
     throw JsonFieldError("{}: a trace has no block mask", object.path_of("block_mask"));

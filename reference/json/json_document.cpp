@@ -28,6 +28,18 @@ constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 /// written.
 constexpr std::size_t kMaxDepth = 64;
 
+/// Larger documents are not AttnScope's either: of short numbers alone, the largest file takes this
+/// much.
+constexpr std::size_t kMaxDocumentBytes = 8 * kMaxFileBytes;
+
+/// About what a value takes in memory, without its elements.
+std::size_t memory_bytes(const json& value) {
+  constexpr std::size_t kString = 48, kList = 32, kObject = 64;
+  if (value.is_string()) return sizeof(json) + kString + value.get_ref<const std::string&>().size();
+  return sizeof(json) + (value.is_array() ? kList : value.is_object() ? kObject : 0);
+}
+constexpr std::size_t kMemberBytes = 80;  ///< of an object, without its value
+
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -47,10 +59,10 @@ Place place_of(std::string_view text, std::size_t offset) {
 }
 
 /// Builds the document from the parser's events. Stops where objects and lists are nested deeper
-/// than kMaxDepth, and reports errors without an exception.
+/// than kMaxDepth or the document takes kMaxDocumentBytes, and reports errors without an exception.
 class DocumentBuilder {
  public:
-  enum class Failure { none, too_deep, number_too_large, syntax };
+  enum class Failure { none, too_deep, too_large, number_too_large, syntax };
 
   /// `document` receives the document, and outlives the builder.
   explicit DocumentBuilder(json& document) : document_(document) {}
@@ -70,6 +82,7 @@ class DocumentBuilder {
   bool start_object(std::size_t /*size*/) { return open(json::object()); }
   bool start_array(std::size_t /*size*/) { return open(json::array()); }
   bool key(std::string& name) {
+    document_bytes_ += kMemberBytes + name.size();
     member_ = &(*open_.back())[std::move(name)];
     return true;
   }
@@ -95,8 +108,17 @@ class DocumentBuilder {
   }
 
   bool add(json value) {
+    if (!count(value)) return false;
     store(std::move(value));
     return true;
+  }
+
+  /// False if the document is too large with this value.
+  bool count(const json& value) {
+    document_bytes_ += memory_bytes(value);
+    if (document_bytes_ <= kMaxDocumentBytes) return true;
+    failure_ = Failure::too_large;
+    return false;
   }
 
   bool open(json value) {
@@ -104,6 +126,7 @@ class DocumentBuilder {
       failure_ = Failure::too_deep;
       return false;
     }
+    if (!count(value)) return false;
     open_.push_back(&store(std::move(value)));
     return true;
   }
@@ -116,6 +139,7 @@ class DocumentBuilder {
   json& document_;
   std::vector<json*> open_;  ///< objects and lists that have not ended, outermost first
   json* member_ = nullptr;   ///< the value of the innermost object's last key
+  std::size_t document_bytes_ = 0;
   Failure failure_ = Failure::none;
   std::size_t failure_offset_ = 0;
 };
@@ -132,6 +156,10 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
 
   if (builder.failure() == DocumentBuilder::Failure::too_deep) {
     return invalid_request("{}: objects and lists are nested more than {} deep", source, kMaxDepth);
+  }
+  if (builder.failure() == DocumentBuilder::Failure::too_large) {
+    return invalid_request("{}: its values would take more than {} bytes of memory", source,
+                           kMaxDocumentBytes);
   }
   if (builder.failure() == DocumentBuilder::Failure::number_too_large) {
     return invalid_request("{}: a number is too large for JSON", source);

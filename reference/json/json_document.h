@@ -14,8 +14,9 @@
 
 namespace attnscope {
 
-/// The document in the text, or invalid_request: with line and column where it is not JSON, or
-/// where objects and lists are nested too deep. `source` names the file in the message.
+/// The document in the text, or invalid_request: with line and column where it is not JSON, for
+/// objects and lists that are nested too deep, and for values that would take too much memory.
+/// `source` names the file in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
 
 /// Nothing when a file of this size can be read again, else failed.

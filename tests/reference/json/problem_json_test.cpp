@@ -142,6 +142,24 @@ TEST(ParseJson, RefusesDeepNesting) {
   }
 }
 
+TEST(ParseJson, RefusesValuesThatTakeMuchMoreMemoryThanTheirText) {
+  const auto repeated = [](std::string_view value, std::size_t text_bytes) {
+    std::string text = "[";
+    while (text.size() < text_bytes) text.append(value).push_back(',');
+    text.back() = ']';
+    return text;
+  };
+  constexpr std::size_t kMostBytes = std::size_t{1} << 25;
+  EXPECT_TRUE(parse_json(repeated("0", kMostBytes), "x.json").ok());
+  for (const char* value : {"[]", "{}", "\"\"", "[[0]]", "{\"\":{\"\":{\"\":0}}}"}) {
+    EXPECT_TRUE(parse_json(repeated(value, kMostBytes / 8), "x.json").ok()) << value;
+    const auto refused = parse_json(repeated(value, kMostBytes), "x.json");
+    ASSERT_FALSE(refused.ok()) << value;
+    EXPECT_EQ(refused.error().message,
+              "x.json: its values would take more than 268435456 bytes of memory");
+  }
+}
+
 TEST(ParseJson, CountsOnlyOpenObjectsAndListsOutsideOfTexts) {
   const std::string brackets(100, '[');
   EXPECT_TRUE(parse_json("[\"" + brackets + "\", \"\\\"" + brackets + "\"]", "x.json").ok());
