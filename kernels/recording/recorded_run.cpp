@@ -9,6 +9,7 @@
 
 #include "kernels/recording/recording_json.h"
 #include "reference/fnv1a.h"
+#include "reference/json/json_ranges.h"
 #include "reference/json/run_json.h"
 
 namespace attnscope {
@@ -158,7 +159,8 @@ Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonOb
 ResolvedRun kernel_run_from_json(const JsonObject& object) {
   ResolvedRun run;
   RunSpec defaults;
-  defaults.kernel = object.has("kernel") ? object.string("kernel") : object.string("algorithm");
+  const std::string_view named_by = object.has("kernel") ? "kernel" : "algorithm";
+  defaults.kernel = text_of_at_most(object, named_by, kMostNameBytes);
   defaults.algorithm = defaults.kernel;
   const bool has_inputs = object.has("inputs");
   if (has_inputs && object.object("inputs").string_or("kind", "") == kFiles) {

@@ -228,7 +228,7 @@ Measurement measurement_from_json(const JsonObject& row) {
   } else {
     measurement.spilled_bytes = count_or(row, "spilled_bytes", 0);
   }
-  measurement.instructions = row.string_or("instructions", "");
+  measurement.instructions = optional_text_of_at_most(row, "instructions", kMostNameBytes);
   return measurement;
 }
 

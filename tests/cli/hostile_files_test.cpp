@@ -198,6 +198,10 @@ TEST(HostileFiles, ValuesWithoutMeaningAreRefusedWithTheirField) {
   refuse(set("/device/clocks/sm_mhz", 5e-324), "sm_mhz: 5e-324 is out of range");
   refuse(set("/device/power_limit_w", 1e308), "power_limit_w: 1e+308 is out of range");
   refuse(set("/device/name", std::string(201, 'x')), "name: a text of 201 bytes is too long");
+  for (const std::string name : {"kernel", "instructions"}) {
+    refuse(set(("/rows/0/" + name).c_str(), std::string(201, 'x')),
+           name + ": a text of 201 bytes is too long; use at most 200");
+  }
   refuse(set("/device/sm_count", 0), "sm_count: 0 is out of range; use 1 to 65536");
   refuse(set("/protocol/time_budget_s", 1e308), "use 0, or 1e-12 to 1e+09");
   refuse(set("/protocol/repeats", 0), "repeats: 0 is out of range");
