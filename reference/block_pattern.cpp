@@ -159,13 +159,24 @@ void draw_butterfly(const MaskGrid& grid, Index i, RowColumns& columns) {
   }
 }
 
+/// Column tiles [0, global) and [first, past_last) of a row.
+struct LocalGlobalRow {
+  Index global, first, past_last;
+  Index count() const { return global + past_last - first; }
+};
+
+LocalGlobalRow local_global_row(const BlockPattern& pattern, const MaskGrid& grid, Index i) {
+  const Index global = i < pattern.global ? grid.Tc : std::min(pattern.global, grid.Tc);
+  const Index row = grid.row_at(i);
+  const Index first = std::max(global, grid.first_column(row - pattern.window));
+  return {global, first, std::max(first, grid.first_column(row + pattern.window + 1))};
+}
+
 void draw_local_global(const BlockPattern& pattern, const MaskGrid& grid, Index i,
                        RowColumns& columns) {
-  const Index global = i < pattern.global ? grid.Tc : std::min(pattern.global, grid.Tc);
+  const auto [global, first, past_last] = local_global_row(pattern, grid, i);
   append_columns(0, global, columns);
-  const Index row = grid.row_at(i);
-  append_columns(std::max(global, grid.first_column(row - pattern.window)),
-                 grid.first_column(row + pattern.window + 1), columns);
+  append_columns(first, past_last, columns);
 }
 
 void draw_random(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
@@ -176,13 +187,17 @@ void draw_random(const BlockPattern& pattern, const MaskGrid& grid, Index i, Row
   }
 }
 
+/// Ones of each row of a uniform mask.
+Index uniform_ones(const BlockPattern& pattern, const MaskGrid& grid) {
+  const double wanted = pattern.density * static_cast<double>(grid.Tc);
+  return std::max<Index>(1, static_cast<Index>(std::llround(wanted)));
+}
+
 /// R. W. Floyd's sample without replacement: one draw for each member.
 void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
   RowWords words(pattern.seed, i);
-  const Index wanted = std::max<Index>(
-      1, static_cast<Index>(std::llround(pattern.density * static_cast<double>(grid.Tc))));
   std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // faster than bits
-  for (Index last = grid.Tc - wanted; last < grid.Tc; ++last) {
+  for (Index last = grid.Tc - uniform_ones(pattern, grid); last < grid.Tc; ++last) {
     const auto drawn = static_cast<std::size_t>(words.below(last + 1));
     taken[taken[drawn] != 0 ? static_cast<std::size_t>(last) : drawn] = 1;
   }
@@ -203,15 +218,15 @@ Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& gr
   return file;
 }
 
-/// Appends row i, the next one of the file; `row` is room for its values.
+/// Appends row i, the next one of the file; `values` is room for its values.
 std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Index i,
-                              std::vector<double>& row, RowColumns& columns) {
-  if (auto error = file.read(row)) return error;
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    if (row[j] == 1.0) columns.push_back(static_cast<std::int32_t>(j));
-    if (row[j] == 1.0 || row[j] == 0.0) continue;
+                              std::vector<double>& values, RowColumns& columns) {
+  if (auto error = file.read(values)) return error;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    if (values[j] == 1.0) columns.push_back(static_cast<std::int32_t>(j));
+    if (values[j] == 1.0 || values[j] == 0.0) continue;
     return invalid_request("{}: the value at [{}, {}] is {}; a block mask holds 0 and 1",
-                           pattern.path, i, j, row[j]);
+                           pattern.path, i, j, values[j]);
   }
   return std::nullopt;
 }
@@ -230,6 +245,15 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowCol
     case BlockPattern::Kind::file:
       return;
   }
+}
+
+/// The number of ones, if it is known before they are drawn.
+std::optional<Index> known_ones(const BlockPattern& pattern, const MaskGrid& grid) {
+  if (pattern.kind == BlockPattern::Kind::uniform) return grid.Tr * uniform_ones(pattern, grid);
+  if (pattern.kind != BlockPattern::Kind::local_global) return std::nullopt;
+  Index ones = 0;
+  for (Index i = 0; i < grid.Tr; ++i) ones += local_global_row(pattern, grid, i).count();
+  return ones;
 }
 
 /// At least, of a row or a column, for its place in the lists: the limit is one of memory.
@@ -272,30 +296,36 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
                          "block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
                          to_string(pattern), grid.Tr, grid.Tc, most_tiles(pattern, grid, limits));
   }
+  const auto has_too_many = [&] {
+    return invalid_field(ErrorCode::too_many, "block_mask",
+                         "block mask {} keeps more than {} tiles of {} x {}; use a lower density "
+                         "or larger tiles",
+                         to_string(pattern), limits.ones, grid.Tr, grid.Tc);
+  };
+  const auto ones = known_ones(pattern, grid);
+  if (ones > limits.ones) return has_too_many();
   std::optional<NpyReader> file;
-  std::vector<double> row;
+  std::vector<double> values;
   if (pattern.kind == BlockPattern::Kind::file) {
     ATTNSCOPE_TRY(file, open_mask_file(pattern, grid));
-    row.resize(static_cast<std::size_t>(grid.Tc));
+    values.resize(static_cast<std::size_t>(grid.Tc));
   }
 
   std::vector<Index> row_offsets{0};
   row_offsets.reserve(static_cast<std::size_t>(grid.Tr) + 1);
-  RowColumns columns;
+  RowColumns columns, row;
+  columns.reserve(static_cast<std::size_t>(ones.value_or(0)));
   for (Index i = 0; i < grid.Tr; ++i) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return cancelled();
+    row.clear();
     if (!file) {
-      draw_row(pattern, grid, i, columns);
-    } else if (auto error = read_row(pattern, *file, i, row, columns)) {
+      draw_row(pattern, grid, i, row);
+    } else if (auto error = read_row(pattern, *file, i, values, row)) {
       return *error;
     }
-    row_offsets.push_back(static_cast<Index>(columns.size()));
-    if (row_offsets.back() > limits.ones) {
-      return invalid_field(ErrorCode::too_many, "block_mask",
-                           "block mask {} keeps more than {} tiles of {} x {}; use a "
-                           "lower density or larger tiles",
-                           to_string(pattern), limits.ones, grid.Tr, grid.Tc);
-    }
+    row_offsets.push_back(row_offsets.back() + static_cast<Index>(row.size()));
+    if (row_offsets.back() > limits.ones) return has_too_many();
+    columns.insert(columns.end(), row.begin(), row.end());
   }
   return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),
                                            std::move(columns), to_string(pattern));

@@ -44,7 +44,7 @@ Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Limits of a mask.
 struct MaskLimits {
-  Index ones = Index{1} << 27;   ///< tiles that it keeps
+  Index ones = 100'000'000;      ///< tiles that it keeps: 800 MB, by row and by column
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 

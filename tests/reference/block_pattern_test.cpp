@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <bit>
@@ -86,6 +87,25 @@ TEST(BlockPattern, LimitsTheTilesThatAreDrawnOneByOneAndTheRowsOfOtherMasks) {
   expect_refused("random:0.00001", 128, "131072 x 131072 tiles; at most 268435456 are drawn");
   expect_refused("uniform:0.00001", 128, "131072 x 131072 tiles; at most 134217728 are drawn");
   expect_refused("butterfly", 1, "16777216 x 16777216 tiles; at most 10737418 rows are drawn");
+}
+
+TEST(BlockPattern, AMaskThatKeepsTooManyTilesIsRefusedWithoutTheirMemory) {
+  const auto peak_kb = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  constexpr Index kTokens = Index{1} << 20;
+  const auto refused = [&](const char* text, const MaskLimits& limits) {
+    const auto mask =
+        make_block_mask(parse_block_pattern(text).value(), kTokens, kTokens, {1, 1}, limits);
+    return !mask && mask.error().code == ErrorCode::too_many;
+  };
+  const long before_kb = peak_kb();
+  EXPECT_TRUE(refused("local-global:60,60", {}));
+  EXPECT_TRUE(refused("uniform:0.001", {.ones = 10'000, .steps = Index{1} << 62}));
+  EXPECT_TRUE(refused("random:0.9", {.ones = 10'000, .steps = Index{1} << 62}));
+  EXPECT_LT(peak_kb() - before_kb, 64 * 1024);
 }
 
 TEST(BlockPattern, LimitsTheListsOfRowsAndColumnsOfMasksOfFewTiles) {
