@@ -158,12 +158,33 @@ struct SweptRows {
   std::optional<Error> unsaved;
 };
 
+/// Files are written row by row, streams at the end.
+struct SweepOutputs {
+  OutputFiles files, streams;
+};
+
+SweepOutputs split_outputs(const OutputFiles& outputs) {
+  SweepOutputs split;
+  for (const auto name : {&OutputFiles::json, &OutputFiles::csv}) {
+    const std::string& path = outputs.*name;
+    (is_stream(path) ? split.streams : split.files).*name = path;
+  }
+  return split;
+}
+
 /// What a signal's line says of the rows; a recording's line says how to resume.
 std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& planned,
-                            const OutputFiles& files, bool is_model) {
+                            const SweepOutputs& outputs, bool is_model) {
+  const auto& [files, streams] = outputs;
   const std::string count = fmt::format("{} of the {} points", done, planned.size());
   if (files.json.empty() && files.csv.empty()) {
-    return fmt::format("{} were finished; --json FILE saves each as it is finished", count);
+    const std::string& stream = streams.json.empty() ? streams.csv : streams.json;
+    if (stream.empty()) {
+      return fmt::format("{} were finished; --json FILE saves each as it is finished", count);
+    }
+    return fmt::format(
+        "{} were finished; {} is written at the end; a regular file has each as it is finished",
+        count, stream == "-" ? "standard output" : stream);
   }
   const char* both = files.json.empty() || files.csv.empty() ? "" : " and ";
   std::string where = fmt::format("{} are in {}{}{}", count, files.json, both, files.csv);
@@ -177,11 +198,11 @@ std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& p
 
 /// Runs the points; each row is written to the files before the next point runs.
 SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
-                     const OutputFiles& files) {
-  RowFiles row_files(files);
+                     const SweepOutputs& outputs) {
+  RowFiles row_files(outputs.files);
   SweptRows swept;
   std::vector<ordered_json>& rows = swept.rows;
-  const auto said = [&] { return saved_rows_text(rows.size(), planned, files, sweep.is_model); };
+  const auto said = [&] { return saved_rows_text(rows.size(), planned, outputs, sweep.is_model); };
   save_before_signals(SavedResults::rows, said);
   for (const PlannedPoint& planned_point : planned) {
     show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),
@@ -228,7 +249,9 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
 }
 
 std::optional<Error> run_sweep(const GivenOptions& given) {
-  ATTNSCOPE_TRY(const auto outputs, parse_outputs(given));
+  ATTNSCOPE_TRY(const auto asked, parse_outputs(given));
+  const SweepOutputs outputs = split_outputs(asked);
+  const OutputFiles& streams = outputs.streams;
   std::vector<std::string> words = given.all(kSweptWords);
   if (words.empty() || (words[0] != "simulate" && words[0] != "measure")) {
     return invalid_request(
@@ -250,13 +273,7 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   for (const PlannedPoint& point : planned) commands.push_back({&sweep.swept, &point.given});
   if (auto error = check_apart(commands)) return error;
 
-  // Files are written row by row, streams at the end
-  OutputFiles files, streams;
-  for (const auto name : {&OutputFiles::json, &OutputFiles::csv}) {
-    const std::string& path = outputs.*name;
-    (is_stream(path) ? streams : files).*name = path;
-  }
-  const auto [rows, unsaved] = run_points(sweep, planned, files);
+  const auto [rows, unsaved] = run_points(sweep, planned, outputs);
   clear_progress();
   // Rows that cannot be saved are printed
   const std::string text = unsaved ? json_text(rows) : sweep_text(axes, is_model, rows);

@@ -260,6 +260,21 @@ TEST(SavedFiles, CtrlCSaysWhichRowsOfASweepAreSaved) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"err", "out", "r.json"}));
 }
 
+TEST(SavedFiles, CtrlCSaysThatAStreamIsWrittenAtTheEnd) {
+  const ScratchFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("rows").c_str(), 0600), 0);
+  for (const std::string stream : {"rows", "-"}) {
+    const pid_t child =
+        start(folder, "sweep --json " + stream +
+                          " --over seq-len=8191,8192 -- simulate --algorithm flash2 --check");
+    wait_until_busy(child);
+    expect_ended_by(child, SIGINT);
+    const std::string name = stream == "-" ? "standard output" : stream;
+    EXPECT_THAT(read_text(folder.path() / "err"),
+                HasSubstr("0 of the 2 points were finished; " + name + " is written at the end"));
+  }
+}
+
 TEST(SavedFiles, ASignalEndsALongComputation) {
   const ScratchFolder folder;
   folder.write("a.json", "old");
