@@ -74,7 +74,7 @@ void run_recording(std::string_view input) {
 void run_trace(std::string_view input) {
   const auto trace = parse_kernel_trace(input, "input");
   if (!trace) return require_good_message(trace.error());
-  if (trace.value().run.problem.block_mask) return;  // a trace file cannot store a mask
+  require(trace.value().run.problem.block_mask == nullptr, "a trace with a block mask");
   require_round_trip(trace.value(), parse_kernel_trace, kernel_trace_text);
   require(block_slots(trace.value()).size() == trace.value().blocks.size(), "a slot is missing");
   require(trace.value().end_ps() >= 0 && trace.value().step_count() >= 0, "a negative count");
