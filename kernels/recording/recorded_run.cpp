@@ -162,16 +162,14 @@ ResolvedRun kernel_run_from_json(const JsonObject& object) {
   const std::string_view named_by = object.has("kernel") ? "kernel" : "algorithm";
   defaults.kernel = text_of_at_most(object, named_by, kMostNameBytes);
   defaults.algorithm = defaults.kernel;
-  const bool has_inputs = object.has("inputs");
-  if (has_inputs && object.object("inputs").string_or("kind", "") == kFiles) {
+  const bool is_own =
+      object.has("inputs") && object.object("inputs").string_or("kind", "") == kFiles;
+  if (is_own) {
     const JsonObject inputs = object.object("inputs");
     run.files_hash = inputs.has("hash") ? hash_from_json(inputs, "hash") : kUnknownFiles;
-    json drawn = object.value();  // the table of fields knows no kind "files"
-    drawn.erase("inputs");
-    run.asked = run_from_json(JsonObject(drawn, object.path()), defaults);
-  } else {
-    run.asked = run_from_json(object, defaults);
   }
+  // The table of fields knows no kind "files"
+  run.asked = run_from_json(object, defaults, is_own ? "inputs" : "");
   run.problem = run.asked.problem;
   run.tiling = object.has("tiling") ? tiling_from_json(object.object("tiling")) : Tiling{0, 0};
   return run;

@@ -145,10 +145,11 @@ void store_run(const RunSpec& spec, json& document) {
   }
 }
 
-RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults) {
+RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults, std::string_view left_out) {
   RunSpec spec = defaults;
   for (const RunField& field : run_fields()) {
-    if (field.json_key.empty()) continue;
+    const bool is_read = !field.json_key.empty() && (left_out.empty() || field.json != left_out);
+    if (!is_read) continue;
     const auto object = find_object(root, field.json);
     if (object && object->has(field.json_key)) read_field(*object, field, spec);
   }

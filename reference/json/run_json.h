@@ -18,8 +18,9 @@ void store_run(const RunSpec& spec, nlohmann::json& document);
 
 /// `defaults`, overwritten by the fields in the object. Throws JsonFieldError with the field's path
 /// for a wrong type or value, a problem that cannot be computed, or a "problem" without "seq_len"
-/// or "head_dim".
-RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {});
+/// or "head_dim". The fields in the member `left_out` are not read.
+RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {},
+                      std::string_view left_out = {});
 
 /// Only the "problem" object.
 nlohmann::json problem_to_json(const AttentionProblem& problem);
