@@ -184,16 +184,16 @@ CommandSpec compile_command() {
   return answering(
       {.name = "compile",
        .summary = "Compiles a kernel for a GPU, and prints which SM resources it uses.",
-       .options =
-           joined({run_options(FieldTarget::kernel,
-                               {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),
-                   field_options({"gpu"}),
-                   {{"ptx", "FILE", "write the PTX code", false, writes_file()},
-                    {"cubin", "FILE",
-                     "write the machine code of the launch with the products, for nvdisasm", false,
-                     writes_file()},
-                    {"sass", "FILE", "write the machine code as text; needs nvdisasm or cuobjdump",
-                     false, writes_file()}}})},
+       .options = joined(
+           {run_options(FieldTarget::kernel,
+                        {"deterministic", "inputs", "seed", "q", "k", "v", "do"}),
+            field_options({"gpu"}),
+            {{"ptx", "FILE", "write the PTX code; - is standard output", false, writes_file()},
+             {"cubin", "FILE",
+              "write the machine code of the launch with the products, for nvdisasm", false,
+              writes_file()},
+             {"sass", "FILE", "write the machine code as text; needs nvdisasm or cuobjdump", false,
+              writes_file()}}})},
       answer_compile);
 }
 
