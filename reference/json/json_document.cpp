@@ -28,9 +28,9 @@ constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 /// written.
 constexpr std::size_t kMaxDepth = 64;
 
-/// Larger documents are not AttnScope's either: of short numbers alone, the largest file takes this
-/// much.
-constexpr std::size_t kMaxDocumentBytes = 8 * kMaxFileBytes;
+/// Larger documents are not AttnScope's either: one-digit numbers alone take 8 bytes of memory for
+/// each byte of the file, and recordings and traces less.
+constexpr std::size_t kMaxDocumentBytes = 9 * kMaxFileBytes;
 
 /// About what a value takes in memory, without its elements.
 std::size_t memory_bytes(const json& value) {
