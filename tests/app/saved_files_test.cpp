@@ -7,7 +7,7 @@ namespace attnscope {
 namespace {
 
 TEST(SavedByTheApp, ScenesAndPicturesAreOldOrNewAtEveryFault) {
-  expect_old_or_new("s.json p.png", {"s.json", "p.png"});
+  expect_old_or_new("s.json p.png", {"s.json", "p.png"}, Unsaved::in_the_app);
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ void with_every_fault(const std::string& words, const ScratchFolder& folder,
   }
 }
 
-void expect_old_or_new(const std::string& words, const std::vector<std::string>& names) {
+void expect_old_or_new(const std::string& words, const std::vector<std::string>& names,
+                       Unsaved unsaved) {
   const ScratchFolder folder;
   for (const std::string& name : names) {
     std::filesystem::create_directories((folder.path() / name).parent_path());
@@ -77,7 +78,8 @@ void expect_old_or_new(const std::string& words, const std::vector<std::string>&
     for (const std::string& name : names) {
       const std::string text = read_text(folder.path() / name);
       EXPECT_TRUE(text == whole[name] || (text == "old" && fault.outcome.status != 0)) << name;
-      if (text == "old" && fault.outcome.status == 1 && is_text_document(name)) {
+      const bool is_printed = unsaved == Unsaved::printed && is_text_document(name);
+      if (text == "old" && fault.outcome.status == 1 && is_printed) {
         EXPECT_EQ(fault.outcome.out, whole[name]) << name;
       }
     }
