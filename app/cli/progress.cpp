@@ -28,11 +28,13 @@ class ProgressLine {
  public:
   /// Shows the text, and `part` after it once `after` has passed.
   ProgressLine(std::string text, const std::string& part, milliseconds after) {
+    const auto start = std::chrono::steady_clock::now();  // the thread may begin later
     print(after > milliseconds() ? text : with_part(text, part));
     try {
-      clock_ = std::jthread([text = std::move(text), part, after](const std::stop_token& stop) {
-        show_time(stop, with_part(text, part), after);
-      });
+      clock_ =
+          std::jthread([text = std::move(text), part, after, start](const std::stop_token& stop) {
+            show_time(stop, with_part(text, part), after, start);
+          });
     } catch (const std::system_error&) {
       // No thread to be had: the line does not count the seconds
     }
@@ -53,11 +55,11 @@ class ProgressLine {
   }
 
   /// Shows the whole line once `after` has passed, then appends the seconds.
-  static void show_time(const std::stop_token& stop, const std::string& line, milliseconds after) {
+  static void show_time(const std::stop_token& stop, const std::string& line, milliseconds after,
+                        std::chrono::steady_clock::time_point start) {
     std::mutex mutex;
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
-    const auto start = std::chrono::steady_clock::now();
     const auto is_stopped_at = [&](milliseconds time) {
       stopped.wait_until(lock, stop, start + time, [] { return false; });
       return stop.stop_requested();
