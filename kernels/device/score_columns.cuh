@@ -108,6 +108,7 @@ class ScoreColumns {
       }
     }
     if constexpr (kFeatures.alibi) {
+      // Without a soft cap the branch itself would spill
       if (!kFeatures.soft_cap || scores().alibi_slopes != nullptr) {
         add_bias<Part>(S, key + lane / 4, i * Br + part_query + lane % 4 * 2,
                        seen(stage) + part_query + lane % 4 * 2);
