@@ -122,8 +122,9 @@ void pin_accuracy(std::vector<std::string>& arguments) {
   constexpr std::pair<std::string_view, std::string_view> kPinned[] = {
       {"--seq-len", "16"}, {"--head-dim", "8"}, {"--heads", "1"}, {"--orders", "2"}};
   for (const auto& [option, value] : kPinned) {
+    const std::string with_value = fmt::format("{}=", option);
     const auto has_value = [&](const std::string& argument) {
-      return argument.starts_with(fmt::format("{}=", option));
+      return argument.starts_with(with_value);
     };
     std::erase_if(arguments, has_value);
     for (auto at = std::ranges::find(arguments, option); at != arguments.end();
