@@ -153,12 +153,13 @@ AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& 
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec) {
   AttentionInputs inputs;
+  // All files first: a bad one is reported before others are generated, which can take minutes
   for (const auto& [tensor, path, values] : kInputMembers) {
-    if ((paths.*path).empty()) {
-      inputs.*values = generate(problem, tensor, spec);
-      continue;
-    }
+    if ((paths.*path).empty()) continue;
     ATTNSCOPE_TRY(inputs.*values, load(problem, tensor, paths.*path));
+  }
+  for (const auto& [tensor, path, values] : kInputMembers) {
+    if ((paths.*path).empty()) inputs.*values = generate(problem, tensor, spec);
   }
   return inputs;
 }

@@ -169,6 +169,25 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
+struct Prepared {
+  std::shared_ptr<Gpu> gpu;
+  AttentionInputs inputs;
+};
+
+/// A bad file is reported also where there is no GPU; a missing GPU before inputs are generated,
+/// which can take minutes.
+Result<Prepared> prepare(const AttentionProblem& problem, const RunSpec& spec) {
+  Prepared prepared;
+  if (!spec.files.any()) {
+    ATTNSCOPE_TRY(prepared.gpu, Gpu::open());
+  }
+  ATTNSCOPE_TRY(prepared.inputs, load_inputs(problem, spec.files, spec.inputs));
+  if (!prepared.gpu) {
+    ATTNSCOPE_TRY(prepared.gpu, Gpu::open());
+  }
+  return prepared;
+}
+
 Result<Answer> answer_run(const GivenOptions& given) {
   // Reject invalid requests before the GPU is used
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
@@ -177,9 +196,8 @@ Result<Answer> answer_run(const GivenOptions& given) {
   if (auto error = check_folder(given, "out")) return *error;
   const AttentionProblem& problem = runs.front().problem;
   if (auto error = check_host_memory(problem)) return *error;
-  ATTNSCOPE_TRY(const auto inputs, load_inputs(problem, spec.files, spec.inputs));
-
-  ATTNSCOPE_TRY(const auto gpu, Gpu::open());
+  ATTNSCOPE_TRY(const auto prepared, prepare(problem, spec));
+  const auto& [gpu, inputs] = prepared;
   const DeviceInfo& device = gpu->device();
   ordered_json documents = ordered_json::array();
   Answer answer;

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "reference/parse_number.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch.h"
 
@@ -135,6 +136,47 @@ void pin_accuracy(std::vector<std::string>& arguments) {
   }
 }
 
+/// The value, or the limit in place of a larger one.
+std::string at_most(std::string_view value, Index limit) {
+  const auto number = parse_number<Index>(value);
+  return number && *number > limit ? fmt::format("{}", limit) : std::string(value);
+}
+
+/// True for --option and --option=value.
+bool names_option(std::string_view argument, std::string_view option) {
+  return argument.starts_with(option) &&
+         (argument.size() == option.size() || argument[option.size()] == '=');
+}
+
+/// Sizes whose numbers take milliseconds under the sanitizers, in place of minutes, if numbers are
+/// asked for.
+void keep_numbers_small(std::vector<std::string>& arguments) {
+  constexpr std::string_view kNumbers[] = {"--check", "--out", "--q", "--k", "--v", "--do"};
+  constexpr std::pair<std::string_view, Index> kSizes[] = {{"--seq-len", 256}, {"--kv-len", 256},
+                                                           {"--head-dim", 16}, {"--heads", 8},
+                                                           {"--kv-heads", 8},  {"--batch", 8}};
+  const bool numbers = std::ranges::any_of(arguments, [&](const std::string& argument) {
+    return std::ranges::any_of(
+        kNumbers, [&](std::string_view option) { return names_option(argument, option); });
+  });
+  if (!numbers) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    // --over KEY=V1,V2 is an option --KEY with several values
+    const bool over = i > 0 && arguments[i - 1] == "--over";
+    const std::string option = over ? "--" + arguments[i] : arguments[i];
+    for (const auto& [size, limit] : kSizes) {
+      if (!names_option(option, size)) continue;
+      if (option.size() == size.size()) {
+        if (i + 1 < arguments.size()) arguments[i + 1] = at_most(arguments[i + 1], limit);
+        continue;
+      }
+      std::vector<std::string> values = cli::split(option.substr(size.size() + 1), ',');
+      for (std::string& value : values) value = at_most(value, limit);
+      arguments[i] = fmt::format("{}={}", over ? size.substr(2) : size, fmt::join(values, ","));
+    }
+  }
+}
+
 bool contains_pair(const std::vector<std::string>& arguments, std::string_view option,
                    std::string_view value) {
   const auto found = std::ranges::find(arguments, option);
@@ -180,6 +222,7 @@ void run_command(std::string_view input) {
   }
   std::vector<std::string> arguments = arguments_in(input.substr(0, mark));
   if (!arguments.empty() && arguments[0] == "accuracy") pin_accuracy(arguments);
+  keep_numbers_small(arguments);
   int status = 0;
   std::string out, err;
   {
