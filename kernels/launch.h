@@ -15,7 +15,7 @@
 namespace attnscope::kernels {
 
 struct LaunchResources;  // kernels/launch_resources.h
-struct TraceBuffer;      // kernels/trace/trace_buffer.h
+struct TraceBuffer;      // kernels/device/trace_buffer.cuh
 
 /// Everything a forward pass reads and writes.
 struct ForwardArguments {
@@ -43,7 +43,7 @@ struct ForwardArguments {
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
   /// Not null: the pass's main launch is traced and records into it.
-  /// kernels/trace/trace_plan.h sizes the buffer.
+  /// kernels/measure/trace/trace_plan.h sizes the buffer.
   const TraceBuffer* trace = nullptr;
 };
 

@@ -3,9 +3,9 @@
 /// Internal. Each enqueues its launches on arguments.stream and throws CudaError.
 #pragma once
 
+#include "kernels/device/trace_buffer.cuh"
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
-#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 

@@ -8,7 +8,7 @@
 #include "app/draw/format.h"
 #include "app/report/compare.h"
 #include "app/report/measured_trace.h"
-#include "kernels/trace/trace_steps.h"
+#include "kernels/measure/trace/trace_steps.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"

@@ -10,7 +10,7 @@
 
 #include "app/background_job.h"
 #include "app/panel.h"
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 #include "sim/device/gpu_description.h"
 #include "sim/ops/tile_op.h"
 #include "sim/snapshot/snapshot.h"

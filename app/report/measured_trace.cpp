@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/trace/trace_steps.h"
+#include "kernels/measure/trace/trace_steps.h"
 #include "reference/message_text.h"
 
 namespace attnscope {

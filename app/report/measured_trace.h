@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
-#include "kernels/trace/kernel_trace.h"
 #include "sim/trace/chrome_events.h"
 
 namespace attnscope {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/device/place.cuh"
-#include "kernels/trace/trace_buffer.h"
+#include "kernels/device/trace_buffer.cuh"
 
 namespace attnscope::kernels::device {
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
 #include "kernels/run_programs.h"
-#include "kernels/trace/kernel_trace.h"
 #include "reference/attention_problem.h"
 #include "reference/head_tensor.h"
 #include "reference/inputs.h"

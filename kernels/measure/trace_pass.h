@@ -4,15 +4,15 @@
 
 #include <vector>
 
+#include "kernels/device/trace_buffer.cuh"
 #include "kernels/host/device_buffer.h"
 #include "kernels/measure/session.h"
-#include "kernels/trace/trace_buffer.h"
-#include "kernels/trace/trace_plan.h"
+#include "kernels/measure/trace/trace_plan.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
-/// The kernel's records, as trace_buffer.h describes them.
+/// The kernel's records, as trace_buffer.cuh describes them.
 struct RawTrace {
   TracePlan plan;
   std::vector<TraceBlock> blocks;  ///< those that ran, the first of the grid

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
-#include "kernels/trace/kernel_trace.h"
 #include "reference/npy.h"
 #include "sim/device/gpu_description.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,7 +1,7 @@
 /// A trace without blocks, for tests of what traces are made into.
 #pragma once
 
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 
 namespace attnscope {
 

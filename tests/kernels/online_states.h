@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 #include "reference/inputs.h"
 
 namespace attnscope::test {

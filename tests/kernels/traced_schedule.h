@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 
 namespace attnscope {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
-#include "kernels/trace/kernel_trace.h"
 #include "reference/block_mask.h"
 #include "reference/key_splits.h"
 #include "tests/measure/recorded_rows.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/device/trace_buffer.cuh"
 #include "kernels/recording/recording.h"
-#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope {
 

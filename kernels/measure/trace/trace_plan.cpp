@@ -1,10 +1,10 @@
-#include "kernels/trace/trace_plan.h"
+#include "kernels/measure/trace/trace_plan.h"
 
 #include <string>
 
+#include "kernels/device/trace_buffer.cuh"
 #include "kernels/resolve.h"
 #include "kernels/split_kv/split_kv_shared.h"
-#include "kernels/trace/trace_buffer.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {

@@ -1,5 +1,5 @@
 /// Decoding what traced kernels record, and its file.
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/trace/trace_steps.h"
+#include "kernels/measure/trace/trace_steps.h"
 
 #include <array>
 

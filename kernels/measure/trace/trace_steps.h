@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "kernels/trace/trace_buffer.h"
+#include "kernels/device/trace_buffer.cuh"
 
 namespace attnscope::kernels {
 

@@ -1,5 +1,5 @@
 /// Which runs can be traced, how large their traces are, and what their steps are called.
-#include "kernels/trace/trace_plan.h"
+#include "kernels/measure/trace/trace_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "kernels/default_tilings.h"
-#include "kernels/trace/trace_steps.h"
+#include "kernels/measure/trace/trace_steps.h"
 #include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 

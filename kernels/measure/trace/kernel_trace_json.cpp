@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kernels/measure/trace/kernel_trace.h"
+#include "kernels/measure/trace/trace_steps.h"
 #include "kernels/recording/recording_json.h"
-#include "kernels/trace/kernel_trace.h"
-#include "kernels/trace/trace_steps.h"
 #include "reference/block_pattern.h"
 #include "reference/check.h"
 #include "reference/json/json_document.h"

@@ -1,4 +1,4 @@
-#include "kernels/trace/kernel_trace.h"
+#include "kernels/measure/trace/kernel_trace.h"
 
 #include <algorithm>
 #include <cmath>
