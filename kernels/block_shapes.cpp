@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/flash1/flash1_backward_shared.h"
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/flash1/flash1_backward_shared.cuh"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash2/flash2_backward_shared.cuh"
+#include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/host/hopper.h"
-#include "kernels/score_features.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/kernel_parameters.h"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {

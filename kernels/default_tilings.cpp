@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "kernels/block_shapes.h"
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {

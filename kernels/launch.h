@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "kernels/catalog.h"
-#include "kernels/tensor_view.h"
+#include "kernels/tensor_view.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {

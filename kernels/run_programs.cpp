@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/backward_launches.h"
 #include "kernels/resolve.h"
-#include "kernels/sum_heads.h"
 
 namespace attnscope::kernels {
 

@@ -2,7 +2,7 @@
 /// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Bound by memory.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/device/tile_of_block.cuh"
 
 namespace attnscope::kernels {

@@ -6,7 +6,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 #include "reference/block_mask.h"
 #include "reference/head_dim.h"
 

@@ -1,11 +1,11 @@
 #include "kernels/workspace.h"
 
-#include "kernels/backward_parameters.h"
-#include "kernels/block_sparse/tile_lists.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/default_tilings.h"
-#include "kernels/flash1/flash1_carry.h"
+#include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/launch.h"
-#include "kernels/split_kv/split_kv_parameters.h"
+#include "kernels/split_kv/split_kv_parameters.cuh"
+#include "kernels/tile_lists.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {

@@ -1,9 +1,10 @@
-#include "kernels/block_sparse/tile_lists.h"
 #include "kernels/flash2/launch_flash2.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
+#include "kernels/tile_lists.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {

@@ -9,7 +9,7 @@
 
 #include "kernels/compile/compiler.h"
 #include "kernels/knobs.h"
-#include "kernels/score_features.h"
+#include "kernels/score_features.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {

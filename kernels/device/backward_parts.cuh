@@ -2,11 +2,11 @@
 /// how the warps share a result, the sums dKj and dVj, and their way to HBM.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/warp_parts_shared.h"
+#include "kernels/warp_parts_shared.cuh"
 
 namespace attnscope::kernels::device {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/device/warpgroup_products.cuh"
-#include "kernels/gradient_maps.h"
+#include "kernels/gradient_maps.cuh"
 
 namespace attnscope::kernels::device {
 

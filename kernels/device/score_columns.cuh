@@ -11,7 +11,7 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/score_steps.cuh"
 #include "kernels/device/seen_keys.cuh"
-#include "kernels/score_shared.h"
+#include "kernels/score_shared.cuh"
 
 namespace attnscope::kernels::device {
 

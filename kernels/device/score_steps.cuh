@@ -1,10 +1,10 @@
 /// The steps of a score function on one element or four, shared by both passes of flash2: soft cap,
 /// ALiBi and dropout, as reference/score_function.h has them. Scores are held before the softmax
-/// scale (score_parameters.h).
+/// scale (score_parameters.cuh).
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/score_parameters.h"
+#include "kernels/score_parameters.cuh"
 #include "reference/dropout.h"
 
 namespace attnscope::kernels::device {

@@ -1,7 +1,7 @@
 /// Which keys the rows of a tile see under windows and key lengths, and which rows see keys.
 #pragma once
 
-#include "kernels/score_parameters.h"
+#include "kernels/score_parameters.cuh"
 
 namespace attnscope::kernels::device {
 

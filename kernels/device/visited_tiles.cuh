@@ -2,7 +2,7 @@
 /// tile i, or the row tiles i of column tile j. The counterpart of the simulator's TileRange.
 #pragma once
 
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
 
 namespace attnscope::kernels::device {
 
@@ -40,7 +40,7 @@ struct VisitedTiles<Visits::listed> {
   __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
 };
 
-/// The tiles `first` up to `past_last`, or those that the lists (kernels/block_sparse/tile_lists.h)
+/// The tiles `first` up to `past_last`, or those that the lists (kernels/tile_lists.h)
 /// have for tile `of`.
 template <Visits kVisits>
 __device__ inline VisitedTiles<kVisits> visited_tiles(const int* lists, int of, int first,

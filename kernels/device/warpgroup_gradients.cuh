@@ -9,7 +9,7 @@
 #include "kernels/device/gradient_slots.cuh"
 #include "kernels/device/score_columns.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/gradient_maps.h"
+#include "kernels/gradient_maps.cuh"
 
 namespace attnscope::kernels::device {
 

@@ -4,7 +4,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/tile_products.cuh"
-#include "kernels/flash1/flash1_carry.h"
+#include "kernels/flash1/flash1_parameters.cuh"
 
 namespace attnscope::kernels::device {
 

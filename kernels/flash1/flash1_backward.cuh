@@ -23,8 +23,8 @@
 
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/flash1/flash1_backward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_backward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/flash1/flash1_scores.cuh"
 
 namespace attnscope::kernels {

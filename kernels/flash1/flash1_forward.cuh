@@ -34,8 +34,8 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/flash1/carried_state.cuh"
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/flash1/flash1_scores.cuh"
 #include "kernels/flash1/rounded_scores.cuh"
 

@@ -7,7 +7,7 @@
 
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_parameters.cuh"
 
 namespace attnscope::kernels {
 

@@ -1,10 +1,10 @@
 #include "kernels/flash1/flash1_programs.h"
 
 #include "kernels/block_shapes.h"
-#include "kernels/flash1/flash1_backward_shared.h"
-#include "kernels/flash1/flash1_forward_shared.h"
+#include "kernels/flash1/flash1_backward_shared.cuh"
+#include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/host/hopper.h"
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 
 namespace attnscope::kernels {
 

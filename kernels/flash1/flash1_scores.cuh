@@ -3,14 +3,14 @@
 
 #include "kernels/device/score_columns.cuh"
 #include "kernels/device/score_rows.cuh"
-#include "kernels/flash1/flash1_backward_shared.h"
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_backward_shared.cuh"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 
 namespace attnscope::kernels {
 
 /// Positions of the row tiles that see column tile j: in the lists of packed sequences
-/// (kernels/block_sparse/tile_lists.h), or, without lists, the tiles themselves.
+/// (kernels/tile_lists.h), or, without lists, the tiles themselves.
 struct RowTilePositions {
   const int* lists;
 

@@ -1,11 +1,12 @@
-#include "kernels/flash1/flash1_carry.h"
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/flash1/flash1_programs.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
+#include "kernels/tile_lists.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {

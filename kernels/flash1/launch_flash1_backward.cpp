@@ -1,12 +1,13 @@
-#include "kernels/flash1/flash1_forward_shared.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/backward_launches.h"
+#include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/flash1/flash1_programs.h"
 #include "kernels/host/hopper.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
-#include "kernels/score_features.h"
-#include "kernels/sum_heads.h"
+#include "kernels/score_features.cuh"
+#include "kernels/tile_lists.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {

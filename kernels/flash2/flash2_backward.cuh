@@ -27,7 +27,7 @@
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
 #include "kernels/device/visited_tiles.cuh"
-#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_shared.cuh"
 
 namespace attnscope::kernels {
 

@@ -13,7 +13,7 @@
 #include "kernels/device/tile_of_block.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
-#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_shared.cuh"
 
 namespace attnscope::kernels {
 

@@ -10,8 +10,8 @@
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/device/warpgroup_gradients.cuh"
 #include "kernels/flash2/flash2_backward.cuh"
-#include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_hopper_parameters.h"
+#include "kernels/flash2/flash2_backward_shared.cuh"
+#include "kernels/flash2/flash2_hopper_parameters.cuh"
 
 namespace attnscope::kernels {
 

@@ -5,10 +5,10 @@
 /// Both are bound by memory: a warp's accesses are whole sectors, past L1.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/tile_of_block.cuh"
-#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_shared.cuh"
 
 namespace attnscope::kernels {
 

@@ -28,8 +28,8 @@
 #include "kernels/device/score_rows.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
-#include "kernels/flash2/flash2_forward_shared.h"
-#include "kernels/forward_parameters.h"
+#include "kernels/flash2/flash2_forward_shared.cuh"
+#include "kernels/forward_parameters.cuh"
 
 namespace attnscope::kernels {
 

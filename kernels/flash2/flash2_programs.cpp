@@ -4,9 +4,9 @@
 #include <bit>
 
 #include "kernels/block_shapes.h"
-#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/host/hopper.h"
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {

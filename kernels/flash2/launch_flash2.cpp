@@ -2,8 +2,10 @@
 
 #include "kernels/flash2/flash2_programs.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
+#include "kernels/tile_lists.h"
 
 namespace attnscope::kernels {
 

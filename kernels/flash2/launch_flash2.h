@@ -1,7 +1,7 @@
 /// flash2's launches, for flash2 and block_sparse2. Internal.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/launch.h"
 
 namespace attnscope::kernels {

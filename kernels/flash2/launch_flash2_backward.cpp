@@ -1,11 +1,12 @@
-#include "kernels/flash2/flash2_hopper_parameters.h"
+#include "kernels/backward_launches.h"
+#include "kernels/flash2/flash2_hopper_parameters.cuh"
 #include "kernels/flash2/flash2_programs.h"
 #include "kernels/flash2/launch_flash2.h"
 #include "kernels/host/hopper.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
-#include "kernels/sum_heads.h"
+#include "kernels/tile_lists.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {

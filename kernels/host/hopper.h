@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "kernels/backward_parameters.h"
-#include "kernels/gradient_maps.h"
+#include "kernels/backward_parameters.cuh"
+#include "kernels/gradient_maps.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {

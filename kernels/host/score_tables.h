@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
 #include "kernels/host/device_table.h"
-#include "kernels/score_arrays.h"
+#include "kernels/kernel_parameters.h"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {

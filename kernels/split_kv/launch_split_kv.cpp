@@ -2,9 +2,10 @@
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
-#include "kernels/split_kv/split_kv_parameters.h"
+#include "kernels/split_kv/split_kv_parameters.cuh"
 #include "kernels/split_kv/split_kv_programs.h"
 #include "kernels/workspace.h"
 #include "reference/key_splits.h"

@@ -9,7 +9,7 @@
 
 #include "kernels/device/launch_order.cuh"
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/split_kv/split_kv_parameters.h"
+#include "kernels/split_kv/split_kv_parameters.cuh"
 
 namespace attnscope::kernels {
 

@@ -24,8 +24,8 @@
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/split_kv/split_kv_parameters.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_parameters.cuh"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "kernels/split_kv/split_scores.cuh"
 
 namespace attnscope::kernels {

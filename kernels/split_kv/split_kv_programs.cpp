@@ -1,8 +1,8 @@
 #include "kernels/split_kv/split_kv_programs.h"
 
 #include "kernels/block_shapes.h"
-#include "kernels/score_features.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/kernel_parameters.h"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/head_dim.h"
 #include "reference/key_splits.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/device/score_rows.cuh"
-#include "kernels/split_kv/split_kv_parameters.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_parameters.cuh"
+#include "kernels/split_kv/split_kv_shared.cuh"
 
 namespace attnscope::kernels {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/tensor_view.h"
+#include "kernels/tensor_view.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {

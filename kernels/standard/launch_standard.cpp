@@ -3,10 +3,11 @@
 #include <cstddef>
 
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
-#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_parameters.cuh"
 #include "kernels/standard/softmax_programs.h"
 #include "kernels/workspace.h"
 

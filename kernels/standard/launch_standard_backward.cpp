@@ -7,14 +7,14 @@
 /// after dropout; with a soft cap, dS also reads S, and dP has separate memory.
 #include <cstddef>
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_launches.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
-#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_parameters.cuh"
 #include "kernels/standard/softmax_programs.h"
-#include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {

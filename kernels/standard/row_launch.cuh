@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/device/element_types.cuh"
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
 
 namespace attnscope::kernels {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/device/score_steps.cuh"
-#include "kernels/score_features.h"
+#include "kernels/score_features.cuh"
 #include "kernels/standard/row_launch.cuh"
 
 namespace attnscope::kernels {

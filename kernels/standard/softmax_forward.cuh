@@ -17,7 +17,7 @@
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/standard/row_launch.cuh"
 #include "kernels/standard/row_scores.cuh"
-#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_parameters.cuh"
 
 namespace attnscope::kernels {
 

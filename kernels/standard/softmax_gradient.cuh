@@ -11,7 +11,7 @@
 
 #include "kernels/standard/row_launch.cuh"
 #include "kernels/standard/row_scores.cuh"
-#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_parameters.cuh"
 
 namespace attnscope::kernels {
 

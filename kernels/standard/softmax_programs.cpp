@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/score_features.h"
+#include "kernels/kernel_parameters.h"
 #include "tests/kernels/catalog_helpers.h"
 
 namespace attnscope::kernels {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/host/device_buffer.h"
-#include "kernels/tensor_view.h"
+#include "kernels/tensor_view.cuh"
 #include "reference/head_tensor.h"
 
 namespace attnscope::kernels {

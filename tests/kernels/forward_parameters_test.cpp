@@ -1,4 +1,4 @@
-#include "kernels/forward_parameters.h"
+#include "kernels/kernel_parameters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-#include "kernels/score_arrays.h"
+#include "kernels/kernel_parameters.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
+#include "kernels/tile_lists.h"
 
 namespace attnscope::kernels {
 namespace {

@@ -1,5 +1,5 @@
 /// The lists that block_sparse2's kernels walk are the tiles that its schedule visits.
-#include "kernels/block_sparse/tile_lists.h"
+#include "kernels/tile_lists.h"
 
 #include <gtest/gtest.h>
 

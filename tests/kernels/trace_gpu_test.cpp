@@ -11,7 +11,7 @@
 #include "kernels/measure/backward_tensors.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/measure/trace_pass.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/kernels/online_states.h"

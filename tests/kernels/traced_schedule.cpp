@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "kernels/catalog.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/measure/trace/trace_steps.h"
-#include "kernels/score_features.h"
 #include "reference/check.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"

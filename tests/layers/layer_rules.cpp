@@ -203,8 +203,7 @@ const std::set<std::string> kRunFields = {"batch",
 bool may_repeat_run_fields(std::string_view path) {
   return path == "reference/attention_problem.h" || path == "reference/run_spec.h" ||
          path == "reference/schedule_variant.h" || path == "kernels/attnscope_kernels.h" ||
-         path == "kernels/forward_shape.h" || path == "kernels/measure/trace/trace_plan.cpp" ||
-         path.ends_with(".cuh");
+         path == "kernels/measure/trace/trace_plan.cpp" || path.ends_with(".cuh");
 }
 
 /// The text without comments and without what stands in inner braces: declarations of members.

@@ -4,7 +4,7 @@
 
 #include "kernels/device/trace_buffer.cuh"
 #include "kernels/resolve.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {

@@ -8,7 +8,7 @@
 #include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/run_programs.h"
 
 namespace attnscope::kernels {

@@ -2,9 +2,9 @@
 /// gradient, sums over heads, and those of measurements.
 #include <gmock/gmock.h>
 
+#include "kernels/backward_launches.h"
 #include "kernels/measure/measuring_programs.h"
 #include "kernels/standard/softmax_programs.h"
-#include "kernels/sum_heads.h"
 #include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {

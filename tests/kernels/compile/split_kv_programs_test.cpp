@@ -5,8 +5,8 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/score_shared.h"
-#include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/score_shared.cuh"
+#include "kernels/split_kv/split_kv_shared.cuh"
 #include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {

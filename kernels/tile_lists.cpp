@@ -1,10 +1,9 @@
-#include "kernels/block_sparse/tile_lists.h"
+#include "kernels/tile_lists.h"
 
 #include <algorithm>
 #include <span>
 
 #include "kernels/default_tilings.h"
-#include "kernels/score_arrays.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -56,7 +55,58 @@ AttentionProblem without_key_lengths(AttentionProblem problem) {
   return problem;
 }
 
+/// A block mask that keeps the tiles of packed sequences.
+BlockMask packed_tiles(const AttentionProblem& problem, const Tiling& tiling) {
+  std::vector<Index> row_offsets{0};
+  std::vector<std::int32_t> columns;
+  Index s = 0;
+  for (Index begin = 0; begin < problem.N; begin += tiling.Br) {
+    const Index end = std::min(begin + tiling.Br, problem.N);
+    while (problem.sequence(s).query_end <= begin) ++s;
+    Index next = 0;  // the first column tile that is not listed yet
+    for (Index of = s; of < problem.sequence_count(); ++of) {
+      const Sequence own = problem.sequence(of);
+      const Index first = std::max(begin, own.query_begin);
+      const Index last = std::min(end, own.query_end) - 1;
+      if (own.query_begin >= end) break;
+      if (first > last) continue;
+      // One range, because both ends of a query's keys rise with the query
+      const KeyRange keys{problem.keys_of(first).begin, problem.keys_of(last).end};
+      if (keys.size() == 0) continue;
+      for (Index j = std::max(next, keys.begin / tiling.Bc); j * tiling.Bc < keys.end; ++j) {
+        columns.push_back(static_cast<std::int32_t>(j));
+        next = j + 1;
+      }
+    }
+    row_offsets.push_back(static_cast<Index>(columns.size()));
+  }
+  return BlockMask(tiling, ceil_div(problem.N_kv, tiling.Bc), std::move(row_offsets),
+                   std::move(columns), "packed");
+}
+
+/// Number t is the index at which tile t's list begins; each list ends with -1.
+std::vector<int> flat_lists(std::span<const Index> offsets, std::span<const std::int32_t> tiles) {
+  constexpr int kEnd = -1;
+  std::vector<int> lists(offsets.size() - 1);
+  for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
+    lists[t] = static_cast<int>(lists.size());
+    lists.insert(lists.end(), tiles.begin() + offsets[t], tiles.begin() + offsets[t + 1]);
+    lists.push_back(kEnd);
+  }
+  return lists;
+}
+
 }  // namespace
+
+std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling) {
+  const BlockMask tiles = packed_tiles(problem, tiling);
+  return flat_lists(tiles.row_offsets(), tiles.columns());
+}
+
+std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling) {
+  const BlockMask tiles = packed_tiles(problem, tiling);
+  return flat_lists(tiles.column_offsets(), tiles.rows());
+}
 
 TileLists column_tile_lists(const AttentionProblem& given, const Tiling& tiling) {
   const AttentionProblem problem = without_key_lengths(given);

@@ -4,12 +4,9 @@
 
 #include "reference/fixed_width.h"
 
-#include "kernels/forward_shape.h"
+#include "kernels/forward_shape.cuh"
 
 namespace attnscope::kernels {
-
-/// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
-enum class ScoreUnit : uint8_t { before_scale, scaled };
 
 /// Passed by value. The score function's biases and caps are in the unit of the kernel's scores:
 /// for scores before the softmax scale they are divided by that scale.
@@ -36,10 +33,6 @@ struct ScoreParameters {
   uint32_t first_batch = 0;
   uint32_t first_head = 0;
 };
-
-/// Every parameter except the arrays in device memory.
-ScoreParameters score_parameters(const AttentionProblem& problem,
-                                 ScoreUnit unit = ScoreUnit::before_scale);
 
 /// Keys [begin, end) that a query sees, and the key that it is aligned with (ALiBi).
 struct SeenKeys {

@@ -2,7 +2,7 @@
 /// device: the catalog chooses a tiling by them, and the kernels are started with them.
 #pragma once
 
-#include "kernels/score_shared.h"
+#include "kernels/score_shared.cuh"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {

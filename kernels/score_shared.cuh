@@ -1,8 +1,8 @@
 /// Shared memory of a block for its problem's score features. Compiled for host and device.
 #pragma once
 
-#include "kernels/score_features.h"
-#include "kernels/warp_parts_shared.h"
+#include "kernels/score_features.cuh"
+#include "kernels/warp_parts_shared.cuh"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -15,7 +15,7 @@ constexpr Index score_keys_drawn(Index Bc) {
   return drawn;
 }
 
-/// The keys that a row sees: SeenKeys of score_parameters.h.
+/// The keys that a row sees: SeenKeys of score_parameters.cuh.
 inline constexpr Index kSeenKeysBytes = 12;
 
 /// The tile's place: its first row or key, its rows or keys, its head and its batch entry.

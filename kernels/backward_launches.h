@@ -1,10 +1,18 @@
-/// The last launch of a backward pass with grouped heads. Internal.
+/// What the backward passes share: their parameters, and the last launch with grouped heads.
+/// Internal.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_parameters.cuh"
 #include "kernels/compile/block_program.h"
 
 namespace attnscope::kernels {
+
+struct BackwardArguments;  // kernels/launch.h
+
+/// The parameters that all backward passes share. With grouped heads the query heads' dK and dV go
+/// to contiguous tensors at the two given places in the workspace.
+BackwardParameters backward_parameters(const BackwardArguments& arguments, void* dK_heads_dev,
+                                       void* dV_heads_dev);
 
 inline BlockProgram sum_heads_program(DType dtype) {
   constexpr int kThreads = 256;

@@ -1,7 +1,7 @@
 /// The parameters of split_kv's launches, passed by value. Compiled for host and device.
 #pragma once
 
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
 
 namespace attnscope::kernels {
 

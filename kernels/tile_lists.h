@@ -1,5 +1,5 @@
-/// The lists of tiles that block_sparse2's thread blocks visit, as its kernels read them. Plain
-/// C++.
+/// The lists of tiles that thread blocks visit under a block mask or in packed sequences, as the
+/// kernels read them. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,12 @@ using TileLists = std::vector<int>;
 TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
+
+/// Lists for packed sequences: for each row
+/// tile the column tiles in which it sees a key, and for each column tile the row tiles that see
+/// it. Between two sequences there may be tiles in neither list.
+std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling);
+std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling);
 
 /// Largest size of either array, in the tiling or, without one, in any default tiling of the pass.
 Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,

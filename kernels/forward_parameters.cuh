@@ -2,8 +2,8 @@
 /// types. Internal to the kernels. Compiled for host and device.
 #pragma once
 
-#include "kernels/score_parameters.h"
-#include "kernels/tensor_view.h"
+#include "kernels/score_parameters.cuh"
+#include "kernels/tensor_view.cuh"
 #include "reference/host_device.h"
 
 namespace attnscope::kernels {
@@ -13,7 +13,7 @@ struct ForwardParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
   float* LSE = nullptr;
-  /// Each row tile's column tiles, in the format of kernels/block_sparse/tile_lists.h: for
+  /// Each row tile's column tiles, in the format of kernels/tile_lists.h: for
   /// block_sparse2 and for packed sequences.
   const int* column_tiles = nullptr;
   ScoreParameters scores = {};

@@ -2,7 +2,7 @@
 /// device.
 #pragma once
 
-#include "kernels/score_parameters.h"
+#include "kernels/score_parameters.cuh"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {

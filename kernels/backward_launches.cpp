@@ -1,6 +1,8 @@
-#include "kernels/backward_parameters.h"
+#include "kernels/backward_launches.h"
 
+#include "kernels/kernel_parameters.h"
 #include "kernels/launch.h"
+#include "kernels/launch_resources.h"
 
 namespace attnscope::kernels {
 
@@ -32,6 +34,14 @@ BackwardParameters backward_parameters(const BackwardArguments& arguments, void*
           .dK_heads = grouped ? per_head_view(dK_heads_dev, problem) : arguments.dK,
           .dV_heads = grouped ? per_head_view(dV_heads_dev, problem) : arguments.dV,
           .LSE = arguments.LSE_dev};
+}
+
+void start_sum_heads(const BackwardArguments& arguments, const BackwardParameters& parameters,
+                     Index Bc) {
+  const AttentionProblem& problem = arguments.problem;
+  const Index blocks = problem.batch * problem.kv_heads * ceil_div(problem.N_kv, Bc);
+  arguments.resources->kernels.start(sum_heads_program(problem.dtype), blocks, arguments.stream,
+                                     parameters, static_cast<int>(Bc));
 }
 
 }  // namespace attnscope::kernels

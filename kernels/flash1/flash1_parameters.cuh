@@ -1,10 +1,16 @@
 /// The parameters of flash1's kernels, passed by value. Compiled for host and device.
 #pragma once
 
-#include "kernels/backward_parameters.h"
-#include "kernels/gradient_maps.h"
+#include "kernels/backward_parameters.cuh"
+#include "kernels/gradient_maps.cuh"
 
 namespace attnscope::kernels {
+
+/// Columns of a row of O where flash1 keeps it in fp32 in HBM between passes over the keys: d,
+/// rounded up to whole 16-byte pieces; those beyond d are zero.
+ATTNSCOPE_HOST_DEVICE constexpr int flash1_carried_columns(int d) {
+  return (d + 3) / 4 * 4;
+}
 
 /// m and l live in HBM between passes, [B, H, N] each; m is the running maximum of Q K^T before the
 /// scale. O is the tensor that travels: the output itself, or an fp32 workspace (Carry::fp32).

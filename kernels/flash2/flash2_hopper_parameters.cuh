@@ -2,8 +2,8 @@
 /// device.
 #pragma once
 
-#include "kernels/backward_parameters.h"
-#include "kernels/gradient_maps.h"
+#include "kernels/backward_parameters.cuh"
+#include "kernels/gradient_maps.cuh"
 
 namespace attnscope::kernels {
 

@@ -4,10 +4,6 @@
 
 #include "reference/host_device.h"
 
-namespace attnscope {
-struct AttentionProblem;
-}
-
 namespace attnscope::kernels {
 
 /// The sizes and the mask of a problem. `diagonal_offset` is the number of keys that lie before the
@@ -29,7 +25,5 @@ struct ForwardShape {
     return end < 0 ? 0 : (end < N_kv ? end : N_kv);
   }
 };
-
-ForwardShape forward_shape(const AttentionProblem& problem);
 
 }  // namespace attnscope::kernels

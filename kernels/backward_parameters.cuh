@@ -2,11 +2,9 @@
 /// types. Internal to the kernels. Compiled for host and device.
 #pragma once
 
-#include "kernels/forward_parameters.h"
+#include "kernels/forward_parameters.cuh"
 
 namespace attnscope::kernels {
-
-struct BackwardArguments;  // kernels/launch.h
 
 /// 16-bit kernels store dQ_accum in pieces of 16 rows and 8 columns, each in the layout of the
 /// tensor cores' fragments (device/matrix_fragments.cuh): this many pieces along the N rows of a
@@ -35,10 +33,5 @@ struct BackwardParameters {
   const int* row_tiles = nullptr;  ///< of each column tile, like column_tiles
   ScoreParameters scores = {};
 };
-
-/// The parameters that all backward passes share. With grouped heads the query heads' dK and dV go
-/// to contiguous tensors at the two given places in the workspace.
-BackwardParameters backward_parameters(const BackwardArguments& arguments, void* dK_heads_dev,
-                                       void* dV_heads_dev);
 
 }  // namespace attnscope::kernels

@@ -2,7 +2,7 @@
 /// the catalog chooses a tiling by them, and the kernel is started with them.
 #pragma once
 
-#include "kernels/score_shared.h"
+#include "kernels/score_shared.cuh"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {

@@ -1,0 +1,92 @@
+#include "kernels/kernel_parameters.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "reference/dropout.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// The divisor of a scaled score.
+double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
+  return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
+}
+
+/// No key lies farther from a diagonal than this; sums with it stay in range.
+constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+
+int window_side(Index side) {
+  return static_cast<int>(std::min(side, kLongestSide));
+}
+
+std::vector<int> as_ints(const std::vector<Index>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+ForwardShape forward_shape(const AttentionProblem& problem) {
+  ForwardShape shape;
+  shape.heads = static_cast<int>(problem.heads);
+  shape.heads_per_kv_head = static_cast<int>(problem.heads_per_kv_head());
+  shape.N = static_cast<int>(problem.N);
+  shape.N_kv = static_cast<int>(problem.N_kv);
+  shape.d = static_cast<int>(problem.d);
+  shape.diagonal_offset =
+      static_cast<int>(problem.mask.is_none() ? problem.N_kv : problem.diagonal(0));
+  shape.softmax_scale = static_cast<float>(problem.softmax_scale());
+  shape.softmax_scale_log2 = static_cast<float>(problem.softmax_scale() * std::numbers::log2e);
+  return shape;
+}
+
+ScoreFeatures score_features(const AttentionProblem& problem) {
+  const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
+  return {.key_ranges = !plain_mask || problem.has_key_lengths() || problem.is_packed(),
+          .soft_cap = problem.score.soft_cap.has_value(),
+          .alibi = problem.score.has_alibi(),
+          .dropout = problem.score.has_dropout()};
+}
+
+ScoreFeatures flash1_backward_features(const AttentionProblem& problem) {
+  ScoreFeatures features = score_features(problem);
+  features.key_ranges = features.any();
+  return features;
+}
+
+ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit) {
+  const ScoreFunction& score = problem.score;
+  ScoreParameters parameters;
+  parameters.window_left = window_side(problem.mask.left);
+  parameters.window_right = window_side(problem.mask.right);
+  parameters.top_left = problem.mask.alignment == Mask::Alignment::top_left;
+  parameters.sequences = problem.is_packed() ? static_cast<int>(problem.sequence_count()) : 0;
+  if (score.soft_cap) {
+    const double cap = *score.soft_cap / score_divisor(problem, unit);
+    parameters.soft_cap = static_cast<float>(cap);
+    parameters.inverse_soft_cap = static_cast<float>(1.0 / cap);
+  }
+  if (score.has_dropout()) {
+    parameters.drops = true;
+    parameters.dropout_threshold = dropout_threshold(score.dropout.probability);
+    parameters.dropout_scale = static_cast<float>(score.dropout.scale());
+    parameters.dropout_seed = score.dropout.seed;
+    parameters.first_batch = static_cast<std::uint32_t>(score.dropout.first_batch);
+    parameters.first_head = static_cast<std::uint32_t>(score.dropout.first_head);
+  }
+  return parameters;
+}
+
+ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit) {
+  ScoreArrays arrays{.cu_seqlens_q = as_ints(problem.cu_seqlens_q),
+                     .cu_seqlens_k = as_ints(problem.cu_seqlens_k),
+                     .key_lengths = as_ints(problem.key_lengths),
+                     .alibi_slopes = {}};
+  for (const double slope : problem.score.alibi_slopes) {
+    arrays.alibi_slopes.push_back(static_cast<float>(slope / score_divisor(problem, unit)));
+  }
+  return arrays;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,37 @@
+/// A problem in the types of the kernels: the parameters that they are passed by value, the arrays
+/// that they read in device memory, and the score features that they are compiled with. Plain C++.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/forward_shape.cuh"
+#include "kernels/score_features.cuh"
+#include "kernels/score_parameters.cuh"
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+ForwardShape forward_shape(const AttentionProblem& problem);
+
+ScoreFeatures score_features(const AttentionProblem& problem);
+
+/// Those that flash1's backward pass is compiled with. Under any feature it reads each row's keys
+/// from the table of key ranges: to compute them takes registers that it lacks.
+ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
+
+/// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
+enum class ScoreUnit : std::uint8_t { before_scale, scaled };
+
+/// Every parameter except the arrays in device memory.
+ScoreParameters score_parameters(const AttentionProblem& problem,
+                                 ScoreUnit unit = ScoreUnit::before_scale);
+
+/// The arrays that ScoreParameters points to; empty where the problem has none.
+struct ScoreArrays {
+  std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
+  std::vector<float> alibi_slopes;
+};
+ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
+
+}  // namespace attnscope::kernels
