@@ -15,16 +15,11 @@ namespace attnscope::kernels {
 using TileLists = std::vector<int>;
 
 /// For each row tile: the column tiles that are visible under the mask and packed sequences and, if
-/// there is a block mask, kept by it. The block mask's tiles are those of the tiling.
+/// there is a block mask, kept by it. The block mask's tiles are those of the tiling. Between two
+/// packed sequences there may be tiles in neither list.
 TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
-
-/// Lists for packed sequences: for each row
-/// tile the column tiles in which it sees a key, and for each column tile the row tiles that see
-/// it. Between two sequences there may be tiles in neither list.
-std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling);
-std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling);
 
 /// Largest size of either array, in the tiling or, without one, in any default tiling of the pass.
 Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,

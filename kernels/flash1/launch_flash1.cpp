@@ -30,7 +30,7 @@ void start_forward(const ForwardArguments& arguments, Flash1Parameters parameter
   const Index blocks = problem.batch * problem.heads;
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);
-  if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
+  if (problem.is_packed()) parameters.row_tiles = tables.lists(row_tile_lists(problem, tiling));
   start_traceable(arguments, block, blocks, parameters);
 }
 

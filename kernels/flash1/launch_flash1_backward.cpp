@@ -53,7 +53,7 @@ std::optional<Error> launch_flash1_backward(const BackwardArguments& arguments,
   LaunchTables tables(arguments.resources->tables);
   parameters.shared.scores = tables.scores(problem);
   if (problem.is_packed()) {
-    parameters.shared.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
+    parameters.shared.row_tiles = tables.lists(row_tile_lists(problem, tiling));
   }
 
   named_launch(arguments, "initialise", [&] {

@@ -28,7 +28,7 @@ std::optional<Error> launch_flash2(const ForwardArguments& arguments, const Tili
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);
   if (problem.is_packed()) {
-    parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));
+    parameters.column_tiles = tables.lists(column_tile_lists(problem, tiling));
   }
   named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
   return std::nullopt;

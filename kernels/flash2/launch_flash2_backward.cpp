@@ -70,7 +70,7 @@ std::optional<Error> launch_flash2_backward(const BackwardArguments& arguments,
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   LaunchTables tables(arguments.resources->tables);
   parameters.scores = tables.scores(problem);
-  if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
+  if (problem.is_packed()) parameters.row_tiles = tables.lists(row_tile_lists(problem, tiling));
   start_flash2_backward(arguments, parameters, tiling);
   return std::nullopt;
 }

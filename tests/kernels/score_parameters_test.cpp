@@ -103,8 +103,8 @@ TEST(PackedTiles, AreThoseInWhichAQuerySeesAKey) {
     };
     const Index Tr = ceil_div(problem.N, kTiling.Br);
     const Index Tc = ceil_div(problem.N_kv, kTiling.Bc);
-    EXPECT_EQ(packed_column_tiles(problem, kTiling), lists(Tr, Tc, is_seen)) << to_string(mask);
-    EXPECT_EQ(packed_row_tiles(problem, kTiling),
+    EXPECT_EQ(column_tile_lists(problem, kTiling), lists(Tr, Tc, is_seen)) << to_string(mask);
+    EXPECT_EQ(row_tile_lists(problem, kTiling),
               lists(Tc, Tr, [&](Index j, Index i) { return is_seen(i, j); }))
         << to_string(mask);
   }
