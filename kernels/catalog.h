@@ -60,7 +60,7 @@ struct KernelInfo {
   std::string_view forward_state = {};
   KernelPass forward;
   std::optional<KernelPass> backward = {};
-  /// The programs of a run in the order of their launches; cuBLAS's are not among them.
+  /// The programs of a run in the order of their launches, but for cuBLAS's and "sum_heads".
   std::vector<LaunchProgram> (*programs)(const ResolvedRun& run, const ProgramTarget& target,
                                          const LaunchKind& kind);
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
-#include "kernels/default_tilings.h"
-#include "kernels/host/compiled_kernels.h"
 #include "kernels/host/cuda_check.h"
-#include "kernels/launches.h"
+#include "kernels/pass_launcher.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {
@@ -61,56 +60,48 @@ std::optional<Error> check_workspace(const KernelInfo& kernel, const void* works
                          needed_bytes);
 }
 
-std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  if (auto error = check_tensor("Q", arguments.Q, problem.d, problem.dtype)) return error;
-  if (auto error = check_tensor("K", arguments.K, problem.d, problem.dtype)) return error;
-  if (auto error = check_tensor("V", arguments.V, problem.d, problem.dtype)) return error;
-  if (auto error = check_tensor("O", arguments.O, problem.d, problem.dtype)) return error;
+std::optional<Error> check_memory(const PassArguments& arguments) {
+  const ResolvedRun& run = arguments.run;
+  const KernelInfo& kernel = kernel_of(run);
+  const bool backward = run.pass() == PassKind::backward;
+  const std::pair<std::string_view, const TensorView&> tensors[] = {
+      {"Q", arguments.Q},   {"K", arguments.K},   {"V", arguments.V},   {"O", arguments.O},
+      {"dO", arguments.dO}, {"dQ", arguments.dQ}, {"dK", arguments.dK}, {"dV", arguments.dV}};
+  for (const auto& [name, tensor] : std::span(tensors).first(backward ? 8 : 4)) {
+    if (auto error = check_tensor(name, tensor, run.problem.d, run.problem.dtype)) return error;
+  }
+  if (backward && arguments.LSE_dev == nullptr) {
+    return invalid_request("LSE is a null pointer; a backward pass reads it");
+  }
   if (kernel.always_writes_lse && arguments.LSE_dev == nullptr) {
     return invalid_request("LSE is a null pointer; kernel {} always writes it", kernel.name);
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
-  return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
-                         workspace_bytes(kernel, problem, arguments.tiling, arguments.carry));
-}
-
-std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  const std::pair<std::string_view, const TensorView&> tensors[] = {
-      {"Q", arguments.Q},   {"K", arguments.K},   {"V", arguments.V},   {"O", arguments.O},
-      {"dO", arguments.dO}, {"dQ", arguments.dQ}, {"dK", arguments.dK}, {"dV", arguments.dV}};
-  for (const auto& [name, tensor] : tensors) {
-    if (auto error = check_tensor(name, tensor, problem.d, problem.dtype)) return error;
-  }
-  if (arguments.LSE_dev == nullptr) {
-    return invalid_request("LSE is a null pointer; a backward pass reads it");
-  }
-  if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
-  const bool reads_forward_workspace = !kernel.forward_state.empty();
-  if (reads_forward_workspace && arguments.forward_workspace_dev == nullptr) {
-    return invalid_request(
-        "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
-        "there",
-        kernel.name, kernel.forward_state);
-  }
-  if (reads_forward_workspace) {
+  if (backward && !kernel.forward_state.empty()) {
+    if (arguments.forward_workspace_dev == nullptr) {
+      return invalid_request(
+          "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
+          "there",
+          kernel.name, kernel.forward_state);
+    }
     if (auto error = check_address("the forward pass's workspace", arguments.forward_workspace_dev,
                                    kWorkspaceAlignment)) {
       return error;
     }
   }
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
-                         backward_workspace_bytes(kernel, problem, arguments.tiling));
+                         workspace_bytes(run));
 }
 
-/// Runs the launches and converts their exceptions to an Error.
-template <typename Launches>
-std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
+/// Checks the arguments, then calls `work` with the tiling of the pass; exceptions become an Error.
+template <typename Work>
+std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
+  if (auto error = supports(arguments.run)) return error;
+  if (auto error = check_memory(arguments)) return error;
   try {
-    return launches();
+    return work(tiling_on_gpu(arguments.run, shared_bytes_per_block()));
   } catch (const GpuTooSmall& error) {
-    return unavailable("kernel {}: {}", kernel.name, error.what());
+    return unavailable("kernel {}: {}", arguments.run.asked.kernel, error.what());
   } catch (const NotCompiled& failure) {
     return failure.error;
   } catch (const CudaError& error) {
@@ -118,88 +109,35 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
   }
 }
 
-/// The passes of each kernel of the catalog.
+/// A kernel of the catalog, by name, and its passes; `backward` is null where there is none.
+struct KernelLaunches {
+  std::string_view kernel;
+  PassLaunches forward, backward;
+};
 constexpr KernelLaunches kLaunches[] = {
     {"standard", launch_standard, launch_standard_backward},
     {"flash1", launch_flash1, launch_flash1_backward},
     {"flash2", launch_flash2, launch_flash2_backward},
-    {"block_sparse2", launch_block_sparse, launch_block_sparse_backward},
+    {"block_sparse2", launch_flash2, launch_flash2_backward},
     {"split_kv", launch_split_kv, nullptr},
 };
 
-const KernelLaunches& launches_of(const KernelInfo& kernel) {
-  return *std::ranges::find(kLaunches, kernel.name, &KernelLaunches::kernel);
-}
+}  // namespace
 
-Carry carry_of(const ForwardArguments& arguments) {
-  return arguments.carry;
-}
-Carry carry_of(const BackwardArguments& /*arguments*/) {
-  return Carry::problem;
-}
-
-template <typename Arguments>
-Tiling tiling_of(const KernelInfo& kernel, PassKind pass, const Arguments& arguments) {
-  const auto asked = asked_tiling(arguments.problem, arguments.tiling);
-  return asked ? *asked : *default_tiling(kernel, pass, arguments.problem, carry_of(arguments));
-}
-
-/// Checks the arguments, then calls `prepare` with the requested tiling.
-template <typename Arguments, typename Prepare>
-std::optional<Error> prepared(const std::optional<Error>& refusal, const KernelInfo& kernel,
-                              PassKind pass, const Arguments& arguments, Prepare&& prepare) {
-  if (refusal) return refusal;
-  if (auto error = check_memory(kernel, arguments)) return error;
-  return guarded(kernel, [&]() -> std::optional<Error> {
-    if (kernel.takes_block_mask) prepare(tiling_of(kernel, pass, arguments));
+std::optional<Error> prepare_workspace(const PassArguments& arguments) {
+  return checked(arguments, [&](const Tiling& tiling) -> std::optional<Error> {
+    if (kernel_of(arguments.run).takes_block_mask) upload_tile_lists(arguments, tiling);
     return std::nullopt;
   });
 }
 
-}  // namespace
-
-std::optional<Error> prepare_workspace(const KernelInfo& kernel,
-                                       const ForwardArguments& arguments) {
-  return prepared(
-      supports(kernel, PassKind::forward, arguments.problem, arguments.tiling, arguments.carry),
-      kernel, PassKind::forward, arguments,
-      [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
-}
-
-std::optional<Error> prepare_workspace(const KernelInfo& kernel,
-                                       const BackwardArguments& arguments) {
-  return prepared(supports(kernel, PassKind::backward, arguments.problem, arguments.tiling), kernel,
-                  PassKind::backward, arguments,
-                  [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
-}
-
-std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  if (auto error =
-          supports(kernel, PassKind::forward, problem, arguments.tiling, arguments.carry)) {
-    return error;
-  }
-  if (auto error = check_memory(kernel, arguments)) return error;
-  return guarded(kernel, [&]() -> std::optional<Error> {
-    return launches_of(kernel).forward(arguments, tiling_of(kernel, PassKind::forward, arguments));
-  });
-}
-
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem, Carry carry) {
-  return default_tiling(kernel, pass, problem, carry, shared_bytes_per_block());
-}
-
-std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  if (auto error = supports(kernel, PassKind::backward, problem, arguments.tiling, Carry::problem,
-                            arguments.deterministic)) {
-    return error;
-  }
-  if (auto error = check_memory(kernel, arguments)) return error;
-  return guarded(kernel, [&]() -> std::optional<Error> {
-    return launches_of(kernel).backward(arguments,
-                                        tiling_of(kernel, PassKind::backward, arguments));
+std::optional<Error> launch(const PassArguments& arguments) {
+  return checked(arguments, [&](const Tiling& tiling) {
+    const auto& launches =
+        *std::ranges::find(kLaunches, arguments.run.asked.kernel, &KernelLaunches::kernel);
+    PassLauncher pass(arguments, tiling);
+    const bool backward = arguments.run.pass() == PassKind::backward;
+    return (backward ? launches.backward : launches.forward)(pass);
   });
 }
 

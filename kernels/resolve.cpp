@@ -77,6 +77,13 @@ RunSpec with_available_switches(RunSpec spec) {
   return spec;
 }
 
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
+  if (run.pass() == PassKind::forward) return false;
+  const bool other_dQ =
+      run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
+  return !other_dQ && has_hopper_backward(run.problem, run.tiling, knobs);
+}
+
 std::optional<Error> supports(const ResolvedRun& run) {
   return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
                   run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked));
@@ -110,12 +117,9 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
 /// has no switches: the other program never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const bool has_switches = !run.asked.switches.empty();
-  if (run.pass() == PassKind::forward || !has_switches || knobs_of(run.asked).hopper == 0) {
+  if (!has_switches || knobs_of(run.asked).hopper == 0 || !has_hopper_program(run, {})) {
     return std::nullopt;
   }
-  const bool other_dq =
-      run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
-  if (other_dq || !has_hopper_backward(run.problem, run.tiling)) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "switches",
       "on a Hopper GPU this backward pass runs a program that has no switch {}; add "

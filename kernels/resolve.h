@@ -53,6 +53,9 @@ std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 /// requested one, else that of the block mask, else the kernel's default on that GPU.
 Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block);
 
+/// Whether a Hopper GPU runs the pass with its own instructions, under these switches.
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
+
 /// Nothing when the kernel supports the run, else invalid_request.
 std::optional<Error> supports(const ResolvedRun& run);
 

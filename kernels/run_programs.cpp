@@ -2,17 +2,25 @@
 
 #include <algorithm>
 
-#include "kernels/backward_launches.h"
+#include "kernels/host/hopper.h"
 #include "kernels/resolve.h"
 
 namespace attnscope::kernels {
 
-std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
-                                          const AttentionProblem& problem) {
-  if (problem.heads_per_kv_head() > 1) {
-    programs.push_back({"sum_heads", sum_heads_program(problem.dtype)});
-  }
-  return programs;
+namespace {
+
+BlockProgram sum_heads_program(DType dtype) {
+  constexpr int kThreads = 256;
+  return {.program = {.sources = {"kernels/sum_heads.cuh"},
+                      .expression = instance_of("sum_heads", element_type(dtype), kThreads)},
+          .threads = kThreads};
+}
+
+}  // namespace
+
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind) {
+  return target.bulk_copies && target.compute_capability == kHopperComputeCapability &&
+         has_hopper_program(run, kind.knobs);
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
@@ -22,7 +30,11 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
                         .knobs = knobs_of(run.asked)};
-  return kernel.programs(run, target, kind);
+  std::vector<LaunchProgram> programs = kernel.programs(run, target, kind);
+  if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
+    programs.push_back({"sum_heads", sum_heads_program(run.problem.dtype)});
+  }
+  return programs;
 }
 
 const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs) {

@@ -19,6 +19,7 @@ enum class RunUse : std::uint8_t { run, measure, trace };
 struct ProgramTarget {
   std::string compute_capability;    ///< "9.0"
   Index shared_bytes_per_block = 0;  ///< that one block can have
+  bool bulk_copies = true;           ///< they can address the run's tensors
 };
 
 struct LaunchProgram {
@@ -26,9 +27,18 @@ struct LaunchProgram {
   BlockProgram block;
 };
 
-/// The launches of a backward pass, and the last one if query heads share a KV head.
-std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
-                                          const AttentionProblem& problem);
+/// Whether the run's backward launch is the program with Hopper's instructions.
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
+
+/// Each kernel's programs: KernelInfo::programs. block_sparse2's are flash2's.
+std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                             const LaunchKind& kind);
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind);
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                           const LaunchKind& kind);
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
+                                             const LaunchKind& kind);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.

@@ -1,9 +1,9 @@
 #include "kernels/workspace.h"
 
 #include "kernels/backward_parameters.cuh"
-#include "kernels/default_tilings.h"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/launch.h"
+#include "kernels/resolve.h"
 #include "kernels/split_kv/split_kv_parameters.cuh"
 #include "kernels/tile_lists.h"
 #include "reference/key_splits.h"
@@ -89,32 +89,17 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
           .bytes = dK_heads_offset + 2 * per_head_bytes};
 }
 
-namespace {
+std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
+  const auto own_bytes = kernel_of(run).pass(run.pass()).workspace_bytes;
+  return own_bytes == nullptr ? 0 : own_bytes(run.problem, tiling, run.asked.variant.carry);
+}
 
-/// The lists of tiles follow everything else.
-std::size_t workspace_bytes(const KernelInfo& kernel, PassKind pass,
-                            const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                            Carry carry) {
-  std::size_t bytes = 0;
-  if (const auto own_bytes = kernel.pass(pass).workspace_bytes; own_bytes != nullptr) {
-    const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
-    bytes = own_bytes(problem, tiling.value_or(own.value_or(Tiling{})), carry);
-  }
-  if (!kernel.takes_block_mask) return bytes;
-  const Index numbers = most_list_numbers(kernel, pass, problem, tiling);
+std::size_t workspace_bytes(const ResolvedRun& run) {
+  const std::size_t bytes = own_workspace_bytes(run, tiling_on_gpu(run, kMostSharedBytes));
+  if (!kernel_of(run).takes_block_mask) return bytes;
+  const Index numbers =
+      most_list_numbers(kernel_of(run), run.pass(), run.problem, asked_tiling(run));
   return bytes + align_up(static_cast<std::size_t>(numbers) * sizeof(int));
-}
-
-}  // namespace
-
-std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
-                            const std::optional<Tiling>& tiling, Carry carry) {
-  return workspace_bytes(kernel, PassKind::forward, problem, tiling, carry);
-}
-
-std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
-                                     const std::optional<Tiling>& tiling) {
-  return workspace_bytes(kernel, PassKind::backward, problem, tiling, Carry::problem);
 }
 
 }  // namespace attnscope::kernels

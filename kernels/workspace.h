@@ -58,4 +58,7 @@ struct Flash1BackwardWorkspace {
 };
 Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& problem);
 
+/// Bytes of a pass's workspace in this tiling; block_sparse2's lists of tiles follow them.
+std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling);
+
 }  // namespace attnscope::kernels

@@ -83,18 +83,40 @@ std::optional<Error> require_session(const attnscope_session* session) {
   return invalid_request("session is NULL; attnscope_session_open() gives one");
 }
 
-/// Shared start of all calls on the caller's tensors: `work` receives the caller's struct and the
-/// run that it requests.
-template <typename Struct, typename Work>
-attnscope_status with_request(attnscope_session* session, PassKind pass, const Struct* given,
-                              const char* name, const Work& work) {
+attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
+                              const attnscope_kernel* kernel, uint64_t* bytes) {
+  return guarded(nullptr, [&]() -> std::optional<Error> {
+    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
+    const auto run = read_request(pass, problem, kernel);
+    if (!run) return run.error();
+    if (auto error = supports(run.value())) return error;
+    *bytes = workspace_bytes(run.value());
+    return std::nullopt;
+  });
+}
+
+/// Launches a pass on the caller's tensors; `read_others` reads those that only its struct has.
+template <typename Struct, typename Read>
+attnscope_status launch_with(attnscope_session* session, PassKind pass, const Struct* given,
+                             const char* name, const Read& read_others) {
   return guarded(session, [&]() -> std::optional<Error> {
     if (auto error = require_session(session)) return error;
     Struct known{};
     if (auto error = read_struct(given, known, name)) return error;
-    const auto run = read_request(pass, known.problem, known.kernel);
+    auto run = read_request(pass, known.problem, known.kernel);
     if (!run) return run.error();
-    return work(known, run.value());
+    PassArguments arguments;
+    arguments.resources = &session->session->resources();
+    arguments.run = std::move(run).value();
+    arguments.Q = view_of(known.q);
+    arguments.K = view_of(known.k);
+    arguments.V = view_of(known.v);
+    arguments.O = view_of(known.o);
+    arguments.workspace_dev = known.workspace_dev;
+    arguments.workspace_bytes = known.workspace_bytes;
+    arguments.stream = known.stream;
+    read_others(known, arguments);
+    return session->session->run([&] { return launch(arguments); });
   });
 }
 
@@ -162,75 +184,31 @@ attnscope_status attnscope_session_device(attnscope_session* session, attnscope_
 
 attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
                                              const attnscope_kernel* kernel, uint64_t* bytes) {
-  return guarded(nullptr, [&]() -> std::optional<Error> {
-    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
-    const auto run = read_request(PassKind::forward, problem, kernel);
-    if (!run) return run.error();
-    const ResolvedRun& r = run.value();
-    if (auto error = supports(r)) return error;
-    *bytes = workspace_bytes(kernel_of(r), r.problem, asked_tiling(r), r.asked.variant.carry);
-    return std::nullopt;
-  });
+  return workspace_of(PassKind::forward, problem, kernel, bytes);
 }
 
 attnscope_status attnscope_forward_launch(attnscope_session* session,
                                           const attnscope_forward* forward) {
-  return with_request(
-      session, PassKind::forward, forward, "forward",
-      [&](const attnscope_forward& known, const ResolvedRun& r) -> std::optional<Error> {
-        ForwardArguments arguments;
-        arguments.resources = &session->session->resources();
-        arguments.problem = r.problem;
-        arguments.tiling = asked_tiling(r);
-        arguments.carry = r.asked.variant.carry;
-        arguments.Q = view_of(known.q);
-        arguments.K = view_of(known.k);
-        arguments.V = view_of(known.v);
-        arguments.O = view_of(known.o);
-        arguments.LSE_dev = known.lse_dev;
-        arguments.workspace_dev = known.workspace_dev;
-        arguments.workspace_bytes = known.workspace_bytes;
-        arguments.stream = known.stream;
-        return session->session->run([&] { return launch_forward(kernel_of(r), arguments); });
-      });
+  return launch_with(session, PassKind::forward, forward, "forward",
+                     [](const attnscope_forward& known, PassArguments& arguments) {
+                       arguments.LSE_dev = known.lse_dev;
+                     });
 }
 
 attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                               const attnscope_kernel* kernel, uint64_t* bytes) {
-  return guarded(nullptr, [&]() -> std::optional<Error> {
-    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
-    const auto run = read_request(PassKind::backward, problem, kernel);
-    if (!run) return run.error();
-    if (auto error = supports(run.value())) return error;
-    *bytes = backward_workspace_bytes(kernel_of(run.value()), run.value().problem,
-                                      asked_tiling(run.value()));
-    return std::nullopt;
-  });
+  return workspace_of(PassKind::backward, problem, kernel, bytes);
 }
 
 attnscope_status attnscope_backward_launch(attnscope_session* session,
                                            const attnscope_backward* backward) {
-  return with_request(
-      session, PassKind::backward, backward, "backward",
-      [&](const attnscope_backward& known, const ResolvedRun& r) -> std::optional<Error> {
-        BackwardArguments arguments;
-        arguments.resources = &session->session->resources();
-        arguments.problem = r.problem;
-        arguments.tiling = asked_tiling(r);
-        arguments.deterministic = r.asked.deterministic;
-        arguments.Q = view_of(known.q);
-        arguments.K = view_of(known.k);
-        arguments.V = view_of(known.v);
-        arguments.O = view_of(known.o);
-        arguments.dO = view_of(known.d_o);
-        arguments.dQ = view_of(known.dq);
-        arguments.dK = view_of(known.dk);
-        arguments.dV = view_of(known.dv);
-        arguments.LSE_dev = known.lse_dev;
-        arguments.forward_workspace_dev = known.forward_workspace_dev;
-        arguments.workspace_dev = known.workspace_dev;
-        arguments.workspace_bytes = known.workspace_bytes;
-        arguments.stream = known.stream;
-        return session->session->run([&] { return launch_backward(kernel_of(r), arguments); });
-      });
+  return launch_with(session, PassKind::backward, backward, "backward",
+                     [](const attnscope_backward& known, PassArguments& arguments) {
+                       arguments.LSE_dev = const_cast<float*>(known.lse_dev);  // only read
+                       arguments.dO = view_of(known.d_o);
+                       arguments.dQ = view_of(known.dq);
+                       arguments.dK = view_of(known.dk);
+                       arguments.dV = view_of(known.dv);
+                       arguments.forward_workspace_dev = known.forward_workspace_dev;
+                     });
 }

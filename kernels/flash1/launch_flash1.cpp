@@ -1,12 +1,7 @@
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
-#include "kernels/flash1/flash1_programs.h"
-#include "kernels/host/cuda_check.h"
-#include "kernels/host/score_tables.h"
-#include "kernels/kernel_parameters.h"
-#include "kernels/launch_resources.h"
-#include "kernels/launches.h"
-#include "kernels/tile_lists.h"
+#include "kernels/host/hopper.h"
+#include "kernels/pass_launcher.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {
@@ -21,31 +16,25 @@ TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Inde
           .stride_row = columns};
 }
 
-void start_forward(const ForwardArguments& arguments, Flash1Parameters parameters,
-                   const Tiling& tiling) {
-  const AttentionProblem& problem = arguments.problem;
-  const BlockProgram block =
-      flash1_forward_program(problem, tiling, arguments.carry, shared_bytes_per_block(),
-                             {.traced = arguments.trace != nullptr, .knobs = arguments.knobs});
-  const Index blocks = problem.batch * problem.heads;
-  LaunchTables tables(arguments.resources->tables);
-  parameters.scores = tables.scores(problem);
-  if (problem.is_packed()) parameters.row_tiles = tables.lists(row_tile_lists(problem, tiling));
-  start_traceable(arguments, block, blocks, parameters);
-}
-
 /// Thread blocks of a launch of flash1_rows.cuh with this many threads in total.
 Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
 }
 
+Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters, Index batch) {
+  const BackwardParameters& shared = parameters.shared;
+  return {parameters, gradient_maps(shared, batch), row_tile_map(shared.O, shared.shape, batch),
+          row_tile_map(shared.dQ, shared.shape, batch)};
+}
+
 }  // namespace
 
-std::optional<Error> launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
-  const AttentionProblem& problem = arguments.problem;
-  const Flash1Workspace layout = flash1_workspace(problem, arguments.carry);
-  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  const bool carries_fp32 = arguments.carry == Carry::fp32;
+std::optional<Error> launch_flash1(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const PassArguments& arguments = pass.arguments;
+  const Carry carry = arguments.run.asked.variant.carry;
+  const Flash1Workspace layout = flash1_workspace(problem, carry);
+  const bool carries_fp32 = carry == Carry::fp32;
   const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
   const Index columns =
       carries_fp32 ? flash1_carried_columns(static_cast<int>(problem.d)) : problem.d;
@@ -54,32 +43,53 @@ std::optional<Error> launch_flash1(const ForwardArguments& arguments, const Tili
       .Q = arguments.Q,
       .K = arguments.K,
       .V = arguments.V,
-      .O = carries_fp32 ? contiguous_view(workspace + layout.O_offset, problem, columns)
-                        : arguments.O,
-      .m = reinterpret_cast<float*>(workspace + layout.m_offset),
-      .l = reinterpret_cast<float*>(workspace + layout.l_offset)};
+      .O = carries_fp32
+               ? contiguous_view(pass.workspace<std::byte>(layout.O_offset), problem, columns)
+               : arguments.O,
+      .m = pass.workspace<float>(layout.m_offset),
+      .l = pass.workspace<float>(layout.l_offset),
+      .scores = pass.scores(),
+      .row_tiles = pass.tile_lists()};
 
-  CompiledKernels& kernels = arguments.resources->kernels;
   const Index rows = problem.batch * problem.heads * problem.N;
-  named_launch(arguments, "initialise", [&] {
-    const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-    kernels.start(flash1_initialise_program(problem, arguments.carry), row_blocks(rows * chunks),
-                  arguments.stream, parameters, rows, chunks, static_cast<int>(columns));
-  });
-  named_launch(arguments, "forward", [&] { start_forward(arguments, parameters, tiling); });
+  const Index chunks = ceil_div(columns * size_bytes(carried), 16);
+  pass.start("initialise", row_blocks(rows * chunks), parameters, rows, chunks,
+             static_cast<int>(columns));
+  pass.start_traceable("forward", problem.batch * problem.heads, parameters);
   if (carries_fp32) {
-    named_launch(arguments, "convert", [&] {
-      const Index chunks = columns / 4;
-      kernels.start(flash1_convert_program(problem), row_blocks(rows * chunks), arguments.stream,
-                    arguments.O, parameters, rows, chunks);
-    });
+    const Index wide_chunks = columns / 4;
+    pass.start("convert", row_blocks(rows * wide_chunks), arguments.O, parameters, rows,
+               wide_chunks);
   }
   if (arguments.LSE_dev != nullptr) {
-    named_launch(arguments, "lse", [&] {
-      kernels.start(flash1_lse_program(), row_blocks(rows), arguments.stream, arguments.LSE_dev,
-                    parameters, rows);
-    });
+    pass.start("lse", row_blocks(rows), arguments.LSE_dev, parameters, rows);
   }
+  return std::nullopt;
+}
+
+std::optional<Error> launch_flash1_backward(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const Flash1BackwardWorkspace layout = flash1_backward_workspace(problem);
+  const Flash1Workspace forward_layout = flash1_workspace(problem, Carry::problem);  // of m and l
+  const auto* const forward = static_cast<const std::byte*>(pass.arguments.forward_workspace_dev);
+  Flash1BackwardParameters parameters{
+      .shared = pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset),
+      .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
+      .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
+  parameters.shared.scores = pass.scores();
+  parameters.shared.row_tiles = pass.tile_lists();
+
+  const Index heads = problem.batch * problem.heads;
+  const Index rows = heads * problem.N;
+  const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
+  pass.start("initialise", row_blocks(rows * chunks), parameters.shared.dQ, parameters.shared.shape,
+             rows, chunks);
+  if (pass.runs_on_hopper("backward")) {
+    pass.start_traceable("backward", heads, with_maps(parameters, problem.batch));
+  } else {
+    pass.start_traceable("backward", heads, parameters);
+  }
+  pass.sum_grouped_heads(parameters.shared);
   return std::nullopt;
 }
 

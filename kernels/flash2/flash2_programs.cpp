@@ -1,12 +1,7 @@
-#include "kernels/flash2/flash2_programs.h"
-
-#include <algorithm>
-#include <bit>
-
 #include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
-#include "kernels/host/hopper.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/run_programs.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
@@ -17,17 +12,41 @@ std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
 }
 
-/// In fp32, on the CUDA cores, four threads own four rows.
-BlockProgram fp32_program(const std::string& file, std::string_view kernel,
-                          const AttentionProblem& problem, const Tiling& tiling,
-                          const LaunchKind& kind, const BlockShape& shape) {
+/// The launch of the pass's tiles: `kernel` is flash2_forward or flash2_backward. In fp32, on the
+/// CUDA cores, four threads own four rows.
+BlockProgram tiles_program(const std::string& kernel, const ResolvedRun& run,
+                           const BlockShape& shape, const LaunchKind& kind) {
+  const AttentionProblem& problem = run.problem;
   const Index width = padded_head_dim(problem.d);
-  return {.program = {.sources = {file},
-                      .expression = instance_of(kernel, width, tiling.Br, tiling.Bc,
-                                                trace_policy(kind.traced))},
-          .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes,
-          .instructions = kCudaCores};
+  BlockProgram launch{.threads = shape.threads,
+                      .shared_bytes = shape.shared_bytes,
+                      .instructions = problem.dtype == DType::fp32 ? kCudaCores : kTensorCores};
+  KernelProgram& program = launch.program;
+  if (problem.dtype == DType::fp32) {
+    program.sources = {"kernels/flash2/" + kernel + "_fp32.cuh"};
+    program.expression = instance_of(kernel + "_fp32", width, run.tiling.Br, run.tiling.Bc,
+                                     trace_policy(kind.traced));
+    return launch;
+  }
+  program.options = knob_options(kind.knobs);
+  program.sources = {"kernels/flash2/" + kernel + ".cuh"};
+  program.expression =
+      instance_of(kernel, element_type(problem.dtype), width, run.tiling.Br, run.tiling.Bc,
+                  shape.threads / 32, columns_policy(problem.d, width), visits_of(kind),
+                  trace_policy(kind.traced), features_argument(score_features(problem)));
+  return launch;
+}
+
+BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
+  const Index d = run.problem.d;
+  return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
+                      .expression = instance_of(
+                          "flash2_backward_hopper", element_type(run.problem.dtype), d,
+                          run.tiling.Br, run.tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
+                      .options = knob_options(kind.knobs)},
+          .threads = kFlash2HopperThreads,
+          .shared_bytes = flash2_backward_hopper_shared_bytes(d, run.tiling),
+          .instructions = kHopper};
 }
 
 /// Of a launch that goes through the rows of a tensor.
@@ -42,86 +61,22 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
 
 }  // namespace
 
-BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    const LaunchKind& kind) {
-  const BlockShape shape =
-      flash2_forward_shape(problem, tiling, Carry::problem, kMostSharedBytes, kind.knobs);
-  if (problem.dtype == DType::fp32) {
-    return fp32_program("kernels/flash2/flash2_forward_fp32.cuh", "flash2_forward_fp32", problem,
-                        tiling, kind, shape);
-  }
-  return {.program = {.sources = {"kernels/flash2/flash2_forward.cuh"},
-                      .expression = instance_of(
-                          "flash2_forward", element_type(problem.dtype), padded_head_dim(problem.d),
-                          tiling.Br, tiling.Bc, shape.threads / 32,
-                          columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
-                          trace_policy(kind.traced), features_argument(score_features(problem))),
-                      .options = knob_options(kind.knobs)},
-          .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes,
-          .instructions = kTensorCores};
-}
-
-BlockProgram flash2_preprocess_program(const AttentionProblem& problem) {
-  return rows_program(problem, "flash2_preprocess");
-}
-
-int preprocess_lanes(const AttentionProblem& problem) {
-  constexpr Index kChunkElements = 8;  // that a thread reads at once
-  return static_cast<int>(
-      std::bit_ceil(static_cast<unsigned>(ceil_div(problem.d, kChunkElements))));
-}
-
-BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
-                                     const LaunchKind& kind) {
-  const BlockShape shape = flash2_backward_shape(problem, tiling, Carry::problem);
-  if (problem.dtype == DType::fp32) {
-    return fp32_program("kernels/flash2/flash2_backward_fp32.cuh", "flash2_backward_fp32", problem,
-                        tiling, kind, shape);
-  }
-  return {.program = {.sources = {"kernels/flash2/flash2_backward.cuh"},
-                      .expression = instance_of(
-                          "flash2_backward", element_type(problem.dtype),
-                          padded_head_dim(problem.d), tiling.Br, tiling.Bc, shape.threads / 32,
-                          columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
-                          trace_policy(kind.traced), features_argument(score_features(problem))),
-                      .options = knob_options(kind.knobs)},
-          .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes,
-          .instructions = kTensorCores};
-}
-
-BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                                            const LaunchKind& kind) {
-  return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
-                      .expression = instance_of(
-                          "flash2_backward_hopper", element_type(problem.dtype), problem.d,
-                          tiling.Br, tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
-                      .options = knob_options(kind.knobs)},
-          .threads = kFlash2HopperThreads,
-          .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling),
-          .instructions = kHopper};
-}
-
-BlockProgram flash2_convert_dq_program(const AttentionProblem& problem) {
-  return rows_program(problem, "flash2_convert_dq");
-}
-
+/// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
+/// dQ = softmax_scale dQ_accum.
 std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
                                            const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) {
-    return {{"forward", flash2_forward_program(problem, run.tiling, kind)}};
+    const BlockShape shape =
+        flash2_forward_shape(problem, run.tiling, Carry::problem, kMostSharedBytes, kind.knobs);
+    return {{"forward", tiles_program("flash2_forward", run, shape, kind)}};
   }
-  const bool on_hopper = target.compute_capability == kHopperComputeCapability &&
-                         !run.asked.deterministic &&
-                         has_hopper_backward(problem, run.tiling, kind.knobs);
-  return with_sum_heads(
-      {{"preprocess", flash2_preprocess_program(problem)},
-       {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)
-                              : flash2_backward_program(problem, run.tiling, kind)},
-       {"convert", flash2_convert_dq_program(problem)}},
-      problem);
+  const BlockShape shape = flash2_backward_shape(problem, run.tiling, Carry::problem);
+  return {{"preprocess", rows_program(problem, "flash2_preprocess")},
+          {"backward", runs_on_hopper(run, target, kind)
+                           ? hopper_backward_program(run, kind)
+                           : tiles_program("flash2_backward", run, shape, kind)},
+          {"convert", rows_program(problem, "flash2_convert_dq")}};
 }
 
 }  // namespace attnscope::kernels

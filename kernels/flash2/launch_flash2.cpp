@@ -1,36 +1,61 @@
-#include "kernels/flash2/launch_flash2.h"
+#include <bit>
 
-#include "kernels/flash2/flash2_programs.h"
-#include "kernels/host/score_tables.h"
-#include "kernels/kernel_parameters.h"
-#include "kernels/launch_resources.h"
-#include "kernels/launches.h"
-#include "kernels/tile_lists.h"
+#include "kernels/flash2/flash2_hopper_parameters.cuh"
+#include "kernels/host/hopper.h"
+#include "kernels/pass_launcher.h"
+#include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 
-void start_flash2_forward(const ForwardArguments& arguments, const ForwardParameters& parameters,
-                          const Tiling& tiling) {
-  const AttentionProblem& problem = arguments.problem;
-  const BlockProgram block = flash2_forward_program(problem, tiling,
-                                                    {.listed = parameters.column_tiles != nullptr,
-                                                     .traced = arguments.trace != nullptr,
-                                                     .knobs = arguments.knobs});
-  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
-  start_traceable(arguments, block, blocks, parameters);
+std::optional<Error> launch_flash2(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const PassArguments& arguments = pass.arguments;
+  const ForwardParameters parameters{.shape = forward_shape(problem),
+                                     .Q = arguments.Q,
+                                     .K = arguments.K,
+                                     .V = arguments.V,
+                                     .O = arguments.O,
+                                     .LSE = arguments.LSE_dev,
+                                     .column_tiles = pass.tile_lists(),
+                                     .scores = pass.scores()};
+  pass.start_traceable(
+      "forward", problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br), parameters);
+  return std::nullopt;
 }
 
-std::optional<Error> launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
-  const AttentionProblem& problem = arguments.problem;
-  ForwardParameters parameters{
-      forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
-      arguments.LSE_dev};
-  LaunchTables tables(arguments.resources->tables);
-  parameters.scores = tables.scores(problem);
-  if (problem.is_packed()) {
-    parameters.column_tiles = tables.lists(column_tile_lists(problem, tiling));
+std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const Flash2BackwardWorkspace layout = flash2_backward_workspace(problem);
+  BackwardParameters parameters =
+      pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset);
+  parameters.D = pass.workspace<float>(layout.D_offset);
+  parameters.dQ_accum = pass.workspace<float>(layout.dQ_accum_offset);
+  if (pass.arguments.run.asked.deterministic) {
+    parameters.dQ_turns = pass.workspace<int>(layout.dQ_turns_offset);
   }
-  named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
+  parameters.scores = pass.scores();
+  parameters.row_tiles = pass.tile_lists();
+
+  const Index heads = problem.batch * problem.heads;
+  const Index row_blocks = heads * ceil_div(problem.N, pass.tiling.Br);
+  const Index column_blocks = heads * ceil_div(problem.N_kv, pass.tiling.Bc);
+  const int Br = static_cast<int>(pass.tiling.Br);
+  if (problem.dtype == DType::fp32) {
+    pass.start("preprocess", row_blocks, parameters, Br);
+  } else {
+    constexpr Index kChunkElements = 8;  // that a thread reads at once
+    const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
+    pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
+  }
+  if (pass.runs_on_hopper("backward")) {
+    pass.start_traceable(
+        "backward", column_blocks,
+        Flash2HopperParameters{parameters, gradient_maps(parameters, problem.batch)});
+  } else {
+    pass.start_traceable("backward", column_blocks, parameters);
+  }
+  pass.start("convert", row_blocks, parameters, Br);
+  pass.sum_grouped_heads(parameters);
   return std::nullopt;
 }
 

@@ -1,7 +1,5 @@
 #include "kernels/host/compiled_kernels.h"
 
-#include <fmt/core.h>
-
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/host/cuda_check.h"
 
@@ -9,20 +7,8 @@ namespace attnscope::kernels {
 
 namespace {
 
-int attribute_of_device(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&value, attribute, device));
-  return value;
-}
-
-int compute_major() {
-  return attribute_of_device(cudaDevAttrComputeCapabilityMajor);
-}
-
 std::string architecture_of_device() {
-  auto architecture = architecture_here(fmt::format(
-      "{}.{}", compute_major(), attribute_of_device(cudaDevAttrComputeCapabilityMinor)));
+  auto architecture = architecture_here(compute_capability());
   if (!architecture) throw NotCompiled(architecture.error());
   return std::move(architecture).value();
 }
@@ -89,7 +75,8 @@ void CompiledKernels::enqueue(const BlockProgram& block, Index blocks, void* str
   launch.dynamicSmemBytes = static_cast<std::size_t>(block.shared_bytes);
   launch.stream = static_cast<cudaStream_t>(stream);
   launch.attrs = &overlap;
-  launch.numAttrs = block.overlaps_launch_before && compute_major() >= 9 ? 1 : 0;
+  const bool can_overlap = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+  launch.numAttrs = block.overlaps_launch_before && can_overlap ? 1 : 0;
   ATTNSCOPE_CUDA(cudaLaunchKernelExC(&launch, function, arguments));
 }
 

@@ -17,13 +17,20 @@ void check_cuda(cudaError_t code, const char* expression, const char* file, int 
   if (code != cudaSuccess) throw CudaError(code, expression, file, line);
 }
 
-int shared_bytes_per_block() {
-  int device = 0;
-  int limit_bytes = 0;
+int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
   ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  ATTNSCOPE_CUDA(
-      cudaDeviceGetAttribute(&limit_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return limit_bytes;
+  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+std::string compute_capability() {
+  return fmt::format("{}.{}", device_attribute(cudaDevAttrComputeCapabilityMajor),
+                     device_attribute(cudaDevAttrComputeCapabilityMinor));
+}
+
+int shared_bytes_per_block() {
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 void check_shared_memory(int shared_bytes) {

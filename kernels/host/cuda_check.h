@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace attnscope::kernels {
 
@@ -23,8 +24,10 @@ class GpuTooSmall : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Largest shared memory of a block on the current device.
-int shared_bytes_per_block();
+/// Properties of the current device. They throw CudaError.
+int device_attribute(cudaDeviceAttr attribute);
+std::string compute_capability();  ///< "9.0"
+int shared_bytes_per_block();      ///< largest shared memory of a block
 
 /// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
 void check_shared_memory(int shared_bytes);

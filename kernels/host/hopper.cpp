@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "kernels/host/cuda_check.h"
+#include "kernels/kernel_parameters.h"
+#include "kernels/launch.h"
 
 namespace attnscope::kernels {
 
@@ -84,29 +87,21 @@ MappedTensor columns_of_query_heads(const TensorView& view, const ForwardShape& 
   return {view, batch, shape.heads, shape.N_kv};
 }
 
-bool gpu_is_hopper() {
-  int device = 0, major = 0, minor = 0;
-  ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return major == 9 && minor == 0;
-}
-
 }  // namespace
 
-bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
-                    const Tiling& tiling) {
-  if (dtype == DType::fp32 || d != kHopperHeadDim || tiling != kHopperTiling) return false;
-  const ForwardShape& shape = parameters.shape;
-  const auto rows = {parameters.Q, parameters.O, parameters.dO, parameters.dQ};
-  const auto columns = {parameters.K, parameters.V};
-  const auto gradients = {parameters.dK_heads, parameters.dV_heads};
-  const auto all_walked = [&](const auto& views, auto* mapped) {
-    return std::ranges::all_of(
-        views, [&](const TensorView& view) { return can_be_walked(mapped(view, shape, batch)); });
+bool bulk_copies_reach(const PassArguments& arguments) {
+  const AttentionProblem& problem = arguments.run.problem;
+  const ForwardShape shape = forward_shape(problem);
+  const auto all_walked = [&](std::initializer_list<TensorView> views, auto* mapped) {
+    return std::ranges::all_of(views, [&](const TensorView& view) {
+      return can_be_walked(mapped(view, shape, problem.batch));
+    });
   };
-  return all_walked(rows, rows_of) && all_walked(columns, columns_of) &&
-         all_walked(gradients, columns_of_query_heads) && gpu_is_hopper();
+  // With grouped heads they read dK and dV of query heads, which are contiguous in the workspace
+  const bool grouped = problem.heads_per_kv_head() > 1;
+  return all_walked({arguments.Q, arguments.O, arguments.dO, arguments.dQ}, rows_of) &&
+         all_walked({arguments.K, arguments.V}, columns_of) &&
+         (grouped || all_walked({arguments.dK, arguments.dV}, columns_of));
 }
 
 GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch) {

@@ -10,6 +10,8 @@
 
 namespace attnscope::kernels {
 
+struct PassArguments;  // kernels/launch.h
+
 /// The GPUs that have its instructions.
 inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
@@ -17,13 +19,11 @@ inline constexpr std::string_view kHopperComputeCapability = "9.0";
 inline constexpr int kHopperHeadDim = 128;
 inline constexpr Tiling kHopperTiling{64, 128};
 
-/// Whether the instance fits this problem, the current GPU has compute capability 9.0, and bulk
-/// copies can address every tensor: the strides between heads and batch entries are greater than 0
-/// and less than 2^40 bytes. Throws CudaError.
-bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
-                    const Tiling& tiling);
+/// Whether bulk copies can address every tensor of a backward pass: the strides between heads and
+/// batch entries are greater than 0 and less than 2^40 bytes.
+bool bulk_copies_reach(const PassArguments& arguments);
 
-/// The maps of a problem that runs_on_hopper(). Both throw CudaError when the driver fails.
+/// The maps of such a pass. Both throw CudaError when the driver fails.
 GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
 TensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);

@@ -16,8 +16,7 @@ Result<BackwardTensors> BackwardTensors::allocate(const ResolvedRun& run) {
   };
   const std::size_t query_bytes = bytes(problem.batch * problem.heads * problem.N * problem.d);
   const std::size_t key_bytes = bytes(problem.batch * problem.kv_heads * problem.N_kv * problem.d);
-  const std::size_t scratch_bytes =
-      backward_workspace_bytes(kernel_of(run), problem, asked_tiling(run));
+  const std::size_t scratch_bytes = workspace_bytes(run);
   const std::size_t needed_bytes = 2 * (query_bytes + key_bytes) + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
   try {
@@ -59,34 +58,17 @@ std::optional<Error> BackwardTensors::run_forward(const Session& session) const 
 
 Pass BackwardTensors::pass(const Session& session, const TraceBuffer* trace) const {
   const AttentionProblem& p = run_.problem;
-  const ForwardArguments forward = forward_.arguments(session, /*with_lse=*/true);
-  BackwardArguments arguments;
-  arguments.resources = &session.resources();
-  arguments.problem = p;
-  arguments.tiling = asked_tiling(run_);
-  arguments.deterministic = run_.asked.deterministic;
-  arguments.knobs = knobs_of(run_.asked);
-  arguments.Q = forward.Q;
-  arguments.K = forward.K;
-  arguments.V = forward.V;
-  arguments.O = forward.O;
+  PassArguments arguments = forward_.arguments(session, /*with_lse=*/true);
+  arguments.run = run_;
   arguments.dO = contiguous_view(dO_, p.heads, p.N, p.d);
-  arguments.LSE_dev = forward.LSE_dev;
-  arguments.forward_workspace_dev = forward.workspace_dev;
   arguments.dQ = contiguous_view(dQ_, p.heads, p.N, p.d);
   arguments.dK = contiguous_view(dK_, p.kv_heads, p.N_kv, p.d);
   arguments.dV = contiguous_view(dV_, p.kv_heads, p.N_kv, p.d);
+  arguments.forward_workspace_dev = arguments.workspace_dev;
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
-  arguments.stream = session.stream().get();
   arguments.trace = trace;
-  arguments.workspace_is_prepared = !prepare_workspace(kernel_of(run_), arguments);
-  return [arguments, kernel = &kernel_of(run_)](const LaunchMarks& marks) {
-    BackwardArguments marked = arguments;
-    marked.before_launch = marks.before;
-    marked.after_launch = marks.after;
-    return launch_backward(*kernel, marked);
-  };
+  return prepared_pass(std::move(arguments));
 }
 
 std::vector<double> BackwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,

@@ -4,7 +4,6 @@
 
 #include <bit>
 
-#include "kernels/launches.h"
 #include "kernels/measure/input_generator.h"
 #include "kernels/measure/stored_values.h"
 
@@ -40,6 +39,16 @@ std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index 
   return values_of(dtype, bytes);
 }
 
+Pass prepared_pass(PassArguments arguments) {
+  arguments.workspace_is_prepared = !prepare_workspace(arguments);
+  return [arguments = std::move(arguments)](const LaunchMarks& marks) {
+    PassArguments marked = arguments;
+    marked.before_launch = marks.before;
+    marked.after_launch = marks.after;
+    return launch(marked);
+  };
+}
+
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
@@ -66,8 +75,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {
   const auto key_bytes = static_cast<std::size_t>(key_elements(problem)) * element_bytes;
   const auto LSE_bytes =
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * kStatisticBytes);
-  const std::size_t scratch_bytes =
-      workspace_bytes(kernel_of(run), problem, asked_tiling(run), run.asked.variant.carry);
+  const std::size_t scratch_bytes = workspace_bytes(run);
   const std::size_t needed_bytes = 2 * query_bytes + 2 * key_bytes + LSE_bytes + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
 
@@ -112,14 +120,11 @@ void ForwardTensors::poison_outputs() {
   LSE_.fill_bytes(kNanByte);
 }
 
-ForwardArguments ForwardTensors::arguments(const Session& session, bool with_lse) const {
+PassArguments ForwardTensors::arguments(const Session& session, bool with_lse) const {
   const AttentionProblem& p = run_.problem;
-  ForwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &session.resources();
-  arguments.problem = p;
-  arguments.tiling = asked_tiling(run_);
-  arguments.carry = run_.asked.variant.carry;
-  arguments.knobs = knobs_of(run_.asked);
+  arguments.run = run_;
   arguments.Q = contiguous_view(Q_, p.heads, p.N, p.d);
   arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
@@ -134,15 +139,9 @@ ForwardArguments ForwardTensors::arguments(const Session& session, bool with_lse
 }
 
 Pass ForwardTensors::pass(const Session& session, bool with_lse, const TraceBuffer* trace) const {
-  ForwardArguments prepared = arguments(session, with_lse);
+  PassArguments prepared = arguments(session, with_lse);
   prepared.trace = trace;
-  prepared.workspace_is_prepared = !prepare_workspace(kernel_of(run_), prepared);
-  return [prepared, kernel = &kernel_of(run_)](const LaunchMarks& marks) {
-    ForwardArguments marked = prepared;
-    marked.before_launch = marks.before;
-    marked.after_launch = marks.after;
-    return launch_forward(*kernel, marked);
-  };
+  return prepared_pass(std::move(prepared));
 }
 
 const DeviceBuffer& ForwardTensors::buffer(CheckedTensor tensor) const {

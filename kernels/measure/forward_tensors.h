@@ -21,6 +21,9 @@ TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, 
 /// `count` values of the type from a buffer's element `first` on, as doubles.
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
 
+/// The pass on its current workspace, which is prepared here.
+Pass prepared_pass(PassArguments arguments);
+
 /// An error when `needed_bytes` (`workspace_bytes` of them workspace) exceed the free memory, or
 /// nothing.
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes);
@@ -42,7 +45,7 @@ class ForwardTensors {
   void poison_outputs();
 
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
-  ForwardArguments arguments(const Session& session, bool with_lse) const;
+  PassArguments arguments(const Session& session, bool with_lse) const;
   /// The pass on the current workspace, which is already prepared. With a trace, its main launch
   /// records into it; the buffer must outlive the pass.
   Pass pass(const Session& session, bool with_lse, const TraceBuffer* trace = nullptr) const;

@@ -1,15 +1,16 @@
-#include "kernels/split_kv/split_kv_programs.h"
-
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/run_programs.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/head_dim.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {
 
-BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
-                                      const LaunchKind& kind) {
+namespace {
+
+BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tiling,
+                             const LaunchKind& kind) {
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const BlockShape shape = split_kv_shape(problem, tiling, Carry::problem);
@@ -24,7 +25,8 @@ BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Til
   return block;
 }
 
-BlockProgram split_kv_combine_program(const AttentionProblem& problem) {
+/// A block owns a row.
+BlockProgram combine_program(const AttentionProblem& problem) {
   constexpr int kThreads = 128;
   static_assert(kMostSplits <= kThreads);  // a thread takes a split's LSE
   BlockProgram block{.threads = kThreads, .overlaps_launch_before = true};
@@ -33,11 +35,13 @@ BlockProgram split_kv_combine_program(const AttentionProblem& problem) {
   return block;
 }
 
+}  // namespace
+
 std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run,
                                              const ProgramTarget& /*target*/,
                                              const LaunchKind& kind) {
-  return {{"partial", split_kv_partial_program(run.problem, run.tiling, kind)},
-          {"combine", split_kv_combine_program(run.problem)}};
+  return {{"partial", partial_program(run.problem, run.tiling, kind)},
+          {"combine", combine_program(run.problem)}};
 }
 
 }  // namespace attnscope::kernels

@@ -1,50 +1,85 @@
-/// Standard attention, forward (arXiv 2205.14135, Algorithm 0): the launches "scores", "softmax"
-/// and "output". Follows sim/schedule/standard_forward.cpp.
 #include <cstddef>
 
-#include "kernels/host/score_tables.h"
-#include "kernels/kernel_parameters.h"
-#include "kernels/launch_resources.h"
-#include "kernels/launches.h"
+#include "kernels/pass_launcher.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_parameters.cuh"
-#include "kernels/standard/softmax_programs.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 
-std::optional<Error> launch_standard(const ForwardArguments& arguments, const Tiling& /*tiling*/) {
-  const auto opened =
-      HeadProducts::open(arguments.problem, arguments.resources->cublas, arguments.stream);
+/// Standard attention, forward (arXiv 2205.14135, Algorithm 0): the launches "scores", "softmax"
+/// and "output". Follows sim/schedule/standard_forward.cpp.
+std::optional<Error> launch_standard(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const PassArguments& arguments = pass.arguments;
+  const auto opened = HeadProducts::open(problem, arguments.resources->cublas, arguments.stream);
   if (!opened) return opened.error();
   const HeadProducts& products = opened.value();
-  const AttentionProblem& problem = arguments.problem;
   const StandardWorkspace layout = standard_workspace(problem);
-  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  void* const S = workspace + layout.S_offset;
-  void* const P = workspace + layout.P_offset;
-  void* const P_dropped = workspace + layout.P_dropped_offset;
-  LaunchTables tables(arguments.resources->tables);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
                                   .rows = problem.batch * problem.heads * problem.N,
-                                  .S = S,
-                                  .P = P,
+                                  .S = pass.workspace<std::byte>(layout.S_offset),
+                                  .P = pass.workspace<std::byte>(layout.P_offset),
                                   .LSE = arguments.LSE_dev,
-                                  .scores = tables.scores(problem, ScoreUnit::scaled),
-                                  .P_dropped = P_dropped};
+                                  .scores = pass.scores(ScoreUnit::scaled),
+                                  .P_dropped = pass.workspace<std::byte>(layout.P_dropped_offset)};
 
-  std::optional<Error> error;
-  named_launch(arguments, "scores", [&] {
-    error = products.scores(S, arguments.Q, arguments.K, problem.softmax_scale());
+  auto error = pass.multiply("scores", [&] {
+    return products.scores(pass.workspace<std::byte>(layout.S_offset), arguments.Q, arguments.K,
+                           problem.softmax_scale());
   });
   if (error) return error;
-  named_launch(arguments, "softmax", [&] {
-    const BlockProgram block = softmax_forward_program(problem);
-    const Index blocks = ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv));
-    arguments.resources->kernels.start(block, blocks, arguments.stream, softmax);
+  pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
+  return pass.multiply("output", [&] {
+    return products.of_scores(arguments.O, softmax.P_dropped, arguments.V, 1.0);
   });
-  named_launch(arguments, "output",
-               [&] { error = products.of_scores(arguments.O, P_dropped, arguments.V, 1.0); });
+}
+
+/// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
+/// stored: the launches "dV", "dP", "dS", "dQ", "dK" and, with grouped heads, "sum_heads". Follows
+/// sim/schedule/standard_backward.cpp.
+///
+/// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
+/// an N x N_kv tensor in HBM; dP overwrites S, which is no longer read. With dropout, dV reads P
+/// after dropout; with a soft cap, dS also reads S, and dP has separate memory.
+std::optional<Error> launch_standard_backward(PassLauncher& pass) {
+  const AttentionProblem& problem = pass.problem;
+  const PassArguments& arguments = pass.arguments;
+  const auto opened = HeadProducts::open(problem, arguments.resources->cublas, arguments.stream);
+  if (!opened) return opened.error();
+  const HeadProducts& products = opened.value();
+  const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
+  const StandardWorkspace stored = standard_workspace(problem);
+  auto* const forward = static_cast<std::byte*>(arguments.forward_workspace_dev);
+  void* const dP = layout.dP_takes_place_of_S ? forward + stored.S_offset
+                                              : pass.workspace<std::byte>(layout.dP_offset);
+  void* const dS = dP;  // overwrites dP
+  const BackwardParameters parameters =
+      pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset);
+  const SoftmaxGradientParameters gradient{.shape = parameters.shape,
+                                           .rows = problem.batch * problem.heads * problem.N,
+                                           .P = forward + stored.P_offset,
+                                           .dP = dP,
+                                           .scores = pass.scores(ScoreUnit::scaled),
+                                           .S = forward + stored.S_offset};
+
+  auto error = pass.multiply("dV", [&] {
+    return products.of_scores_transposed(parameters.dV_heads, forward + stored.P_dropped_offset,
+                                         arguments.dO, 1.0);
+  });
+  if (error) return error;
+  error = pass.multiply("dP", [&] { return products.scores(dP, arguments.dO, arguments.V, 1.0); });
+  if (error) return error;
+  pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);
+  error = pass.multiply("dQ", [&] {
+    return products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale());
+  });
+  if (error) return error;
+  error = pass.multiply("dK", [&] {
+    return products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q,
+                                         problem.softmax_scale());
+  });
+  if (!error) pass.sum_grouped_heads(parameters);
   return error;
 }
 

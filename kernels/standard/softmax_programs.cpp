@@ -1,9 +1,8 @@
-#include "kernels/standard/softmax_programs.h"
-
 #include <algorithm>
 #include <span>
 
 #include "kernels/kernel_parameters.h"
+#include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
 
@@ -56,8 +55,6 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
   return block;
 }
 
-}  // namespace
-
 BlockProgram softmax_forward_program(const AttentionProblem& problem) {
   const Index width = piece_width(problem);
   const ScoreFeatures features = score_features(problem);
@@ -68,6 +65,7 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem) {
                      width > 4 ? 32768 : 16384);
 }
 
+/// The problem's precision has 16 bits.
 BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
   features.key_ranges = features.alibi = false;  // P already reflects them
@@ -78,12 +76,15 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
                      features.soft_cap ? 8192 : 16384);
 }
 
+}  // namespace
+
+/// Without the products, which are cuBLAS's.
 std::vector<LaunchProgram> standard_programs(const ResolvedRun& run,
                                              const ProgramTarget& /*target*/,
                                              const LaunchKind& /*kind*/) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) return {{"softmax", softmax_forward_program(problem)}};
-  return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
+  return {{"dS", softmax_gradient_program(problem)}};
 }
 
 }  // namespace attnscope::kernels

@@ -15,6 +15,7 @@
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
 #include "tests/bench/gaussian_buffer.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -31,25 +32,25 @@ class BackwardBench {
     for (DeviceBuffer& buffer : tensors_) buffer = DeviceBuffer(2 * elements);
     for (std::size_t n = 0; n < kRandom; ++n) fill_gaussian(tensors_[n], n + 1);
     LSE_ = DeviceBuffer(4 * elements / static_cast<std::size_t>(problem.d));
-    workspace_ = DeviceBuffer(backward_workspace_bytes(flash2_, problem, std::nullopt));
+    workspace_ =
+        DeviceBuffer(workspace_bytes(test::kernel_run("flash2", problem, PassKind::backward)));
 
-    ForwardArguments forward;
+    PassArguments forward;
     forward.resources = &resources_;
-    forward.problem = problem;
+    forward.run = test::kernel_run("flash2", problem);
     forward.Q = view(tensors_[0]);
     forward.K = view(tensors_[1]);
     forward.V = view(tensors_[2]);
     forward.O = view(tensors_[4]);
     forward.LSE_dev = static_cast<float*>(LSE_.data_dev());
-    if (const auto error = launch_forward(flash2_, forward)) failure_ = error->message;
+    if (const auto error = launch(forward)) failure_ = error->message;
   }
 
   /// Milliseconds of one pass.
   float time_once(const Tiling& tiling) {
-    BackwardArguments arguments;
+    PassArguments arguments;
     arguments.resources = &resources_;
-    arguments.problem = problem_;
-    arguments.tiling = tiling;
+    arguments.run = test::kernel_run("flash2", problem_, PassKind::backward, tiling);
     arguments.Q = view(tensors_[0]);
     arguments.K = view(tensors_[1]);
     arguments.V = view(tensors_[2]);
@@ -58,14 +59,14 @@ class BackwardBench {
     arguments.dQ = view(tensors_[5]);
     arguments.dK = view(tensors_[6]);
     arguments.dV = view(tensors_[7]);
-    arguments.LSE_dev = static_cast<const float*>(LSE_.data_dev());
+    arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
     arguments.workspace_dev = workspace_.data_dev();
     arguments.workspace_bytes = workspace_.bytes();
     cudaEvent_t start = nullptr, stop = nullptr;
     ATTNSCOPE_CUDA(cudaEventCreate(&start));
     ATTNSCOPE_CUDA(cudaEventCreate(&stop));
     ATTNSCOPE_CUDA(cudaEventRecord(start));
-    if (const auto error = launch_backward(flash2_, arguments)) failure_ = error->message;
+    if (const auto error = launch(arguments)) failure_ = error->message;
     ATTNSCOPE_CUDA(cudaEventRecord(stop));
     ATTNSCOPE_CUDA(cudaEventSynchronize(stop));
     float time_ms = 0;
@@ -88,7 +89,6 @@ class BackwardBench {
   }
 
   AttentionProblem problem_;
-  const KernelInfo& flash2_ = *find_kernel("flash2");
   LaunchResources resources_;
   DeviceBuffer tensors_[8], LSE_, workspace_;
   std::string failure_;

@@ -17,6 +17,7 @@
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
 #include "tests/bench/gaussian_buffer.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -38,13 +39,16 @@ struct Buffers {
   LaunchResources resources = {};
 };
 
+ResolvedRun run_of(const Candidate& candidate, const AttentionProblem& problem) {
+  return test::kernel_run(candidate.kernel->name, problem, PassKind::forward, candidate.tiling,
+                          candidate.carry);
+}
+
 float time_once(const Candidate& candidate, const AttentionProblem& problem, Buffers& buffers,
                 std::string& failure) {
-  ForwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &buffers.resources;
-  arguments.problem = problem;
-  arguments.tiling = candidate.tiling;
-  arguments.carry = candidate.carry;
+  arguments.run = run_of(candidate, problem);
   const auto view = [&](const DeviceBuffer& buffer) {
     return TensorView{.data_dev = buffer.data_dev(),
                       .stride_batch = problem.heads * problem.N * problem.d,
@@ -64,7 +68,7 @@ float time_once(const Candidate& candidate, const AttentionProblem& problem, Buf
   ATTNSCOPE_CUDA(cudaEventCreate(&start));
   ATTNSCOPE_CUDA(cudaEventCreate(&stop));
   ATTNSCOPE_CUDA(cudaEventRecord(start));
-  if (const auto error = launch_forward(*candidate.kernel, arguments)) failure = error->message;
+  if (const auto error = launch(arguments)) failure = error->message;
   ATTNSCOPE_CUDA(cudaEventRecord(stop));
   ATTNSCOPE_CUDA(cudaEventSynchronize(stop));
   float time_ms = 0;
@@ -86,8 +90,7 @@ void bench(const AttentionProblem& problem, std::vector<Candidate> candidates, i
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * problem.d * 2);
   std::size_t workspace = 0;
   for (const Candidate& candidate : candidates) {
-    workspace = std::max(
-        workspace, workspace_bytes(*candidate.kernel, problem, candidate.tiling, candidate.carry));
+    workspace = std::max(workspace, workspace_bytes(run_of(candidate, problem)));
   }
   Buffers buffers{DeviceBuffer(tensor_bytes), DeviceBuffer(tensor_bytes),
                   DeviceBuffer(tensor_bytes), DeviceBuffer(tensor_bytes),

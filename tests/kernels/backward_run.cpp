@@ -7,6 +7,7 @@
 
 #include "reference/tolerance.h"
 #include "tests/kernels/tested_tilings.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 
@@ -38,11 +39,12 @@ namespace {
 DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& problem,
                              const DeviceTensor& Q, const DeviceTensor& K, const DeviceTensor& V,
                              const DeviceTensor& O, const DeviceTensor& LSE) {
-  DeviceBuffer workspace(workspace_bytes(kernel, problem, std::nullopt, Carry::problem));
+  const ResolvedRun run = test::kernel_run(kernel.name, problem);
+  DeviceBuffer workspace(workspace_bytes(run));
   if (workspace.bytes() == 0 && problem.dtype != DType::fp32) return workspace;
-  ForwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &test_resources();
-  arguments.problem = problem;
+  arguments.run = run;
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();
@@ -50,7 +52,7 @@ DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& p
   arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
-  const auto error = launch_forward(kernel, arguments);
+  const auto error = launch(arguments);
   EXPECT_FALSE(error) << kernel.name << ": " << error->message;
   return workspace;
 }
@@ -85,23 +87,23 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   DeviceTensor dQ = poisoned(inputs.Q);
   DeviceTensor dK = poisoned(inputs.K);
   DeviceTensor dV = poisoned(inputs.V);
-  DeviceBuffer workspace(
-      backward_workspace_bytes(*backward_case.kernel, problem, backward_case.tiling));
-  workspace.fill_bytes(0xff);
 
   BackwardRun run;
-  BackwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &test_resources();
-  arguments.problem = problem;
-  arguments.tiling = backward_case.tiling;
-  arguments.deterministic = backward_case.deterministic;
-  arguments.knobs = backward_case.knobs;
+  arguments.run = test::kernel_run(backward_case.kernel->name, problem, PassKind::backward,
+                                   backward_case.tiling);
+  arguments.run.asked.deterministic = backward_case.deterministic;
+  arguments.run.asked.switches = backward_case.switches;
+  arguments.run.asked.variant.visit_hidden = backward_case.visit_hidden;
+  DeviceBuffer workspace(workspace_bytes(arguments.run));
+  workspace.fill_bytes(0xff);
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();
   arguments.O = O.view();
   arguments.dO = dO.view();
-  arguments.LSE_dev = static_cast<const float*>(LSE.view().data_dev);
+  arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
   arguments.forward_workspace_dev = forward_workspace.data_dev();
   arguments.dQ = dQ.view();
   arguments.dK = dK.view();
@@ -114,7 +116,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   for (int pass = 0; pass < backward_case.passes; ++pass) {
     run.launches.clear();
     for (DeviceTensor* const gradient : {&dQ, &dK, &dV}) gradient->poison();
-    const auto error = launch_backward(*backward_case.kernel, arguments);
+    const auto error = launch(arguments);
     EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
     ATTNSCOPE_CUDA(cudaDeviceSynchronize());
     run.dQ_bytes = dQ.bytes();

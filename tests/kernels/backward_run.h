@@ -9,7 +9,8 @@ namespace attnscope::kernels {
 struct BackwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
-  Knobs knobs = {};
+  std::map<std::string, std::string> switches = {};
+  bool visit_hidden = false;
   Layout layout = Layout::contiguous;
   Layout dO_layout = layout;
   bool deterministic = false;

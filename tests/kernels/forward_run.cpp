@@ -5,6 +5,7 @@
 
 #include "kernels/launch_resources.h"
 #include "tests/kernels/tested_tilings.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 
@@ -55,17 +56,15 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   DeviceTensor O(problem.batch, problem.heads, problem.N, problem.d, problem.dtype,
                  forward_case.layout);
   DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
-  DeviceBuffer workspace(
-      workspace_bytes(*forward_case.kernel, problem, forward_case.tiling, forward_case.carry));
-
   ForwardRun run;
-  ForwardArguments arguments;
+  PassArguments arguments;
   arguments.resources =
       forward_case.resources != nullptr ? forward_case.resources : &test_resources();
-  arguments.problem = problem;
-  arguments.tiling = forward_case.tiling;
-  arguments.carry = forward_case.carry;
-  arguments.knobs = forward_case.knobs;
+  arguments.run = test::kernel_run(forward_case.kernel->name, problem, PassKind::forward,
+                                   forward_case.tiling, forward_case.carry);
+  arguments.run.asked.switches = forward_case.switches;
+  arguments.run.asked.variant.visit_hidden = forward_case.visit_hidden;
+  DeviceBuffer workspace(workspace_bytes(arguments.run));
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();
@@ -81,7 +80,7 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
     O.poison();
     LSE.poison();
     workspace.fill_bytes(0xff);
-    const auto error = launch_forward(*forward_case.kernel, arguments);
+    const auto error = launch(arguments);
     EXPECT_FALSE(error) << describe(forward_case) << ": " << error->message;
     ATTNSCOPE_CUDA(cudaDeviceSynchronize());
     run.O_bytes = O.bytes();

@@ -1,6 +1,7 @@
 /// Runs one kernel on host inputs, for tests.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct ForwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
   Carry carry = Carry::problem;
-  Knobs knobs = {};
+  std::map<std::string, std::string> switches = {};
+  bool visit_hidden = false;
   Layout layout = Layout::contiguous;
   void* stream = nullptr;                ///< cudaStream_t, ordered with the default stream
   LaunchResources* resources = nullptr;  ///< null: test_resources()

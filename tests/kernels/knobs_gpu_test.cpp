@@ -47,7 +47,7 @@ class KnobsOfKernels : public ::testing::TestWithParam<KnobCase> {};
 TEST_P(KnobsOfKernels, AgreeWithTheReference) {
   ATTNSCOPE_NEEDS_GPU();
   const auto& [kernel, pass, name, value] = GetParam();
-  const Knobs knobs = knobs_of({.switches = {{name, value}}});
+  const RunSpec switched{.switches = {{name, value}}};
   const AttentionProblem problems[] = {problem_of(64, {}), problem_of(128, {add_causal}),
                                        problem_of(96, {add_window, add_soft_cap})};
   int computed = 0;
@@ -56,15 +56,16 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
     const Tiling sides = name == "partition" ? Tiling{64, 64} : Tiling{128, 64};
     const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(sides);
     const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
-    if (supports(*kernel, pass, problem, asked, Carry::problem, false, knobs)) continue;
+    if (supports(*kernel, pass, problem, asked, Carry::problem, false, knobs_of(switched)))
+      continue;
     ++computed;
     const AttentionInputs inputs = make_inputs(problem, {.seed = 77});
     const ForwardResult reference = naive_forward(problem, inputs);
     if (pass == PassKind::forward) {
-      check_forward({.kernel = kernel, .tiling = asked, .knobs = knobs}, problem, inputs,
-                    reference);
+      check_forward({.kernel = kernel, .tiling = asked, .switches = switched.switches}, problem,
+                    inputs, reference);
     } else {
-      check_backward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
+      check_backward({.kernel = kernel, .switches = switched.switches}, problem, inputs, reference);
     }
   }
   EXPECT_GE(computed, name == "warps" ? 1 : 2);
@@ -73,18 +74,16 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
 TEST(HiddenTiles, ChangeNoResult) {
   ATTNSCOPE_NEEDS_GPU();
   const KernelInfo* const kernel = find_kernel("flash2");
-  const Knobs knobs{.visit_hidden = 1};
-  Knobs plain_instructions = knobs;
-  plain_instructions.hopper = 0;
   for (const AttentionProblem& problem :
        {problem_of(64, {add_causal}), problem_of(128, {add_causal}),
         problem_of(96, {add_window, add_soft_cap}),
         problem_of(64, {add_key_lengths, add_causal})}) {
     const AttentionInputs inputs = make_inputs(problem, {.seed = 78});
     const ForwardResult reference = naive_forward(problem, inputs);
-    check_forward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
-    check_backward({.kernel = kernel, .knobs = knobs}, problem, inputs, reference);
-    check_backward({.kernel = kernel, .knobs = plain_instructions}, problem, inputs, reference);
+    check_forward({.kernel = kernel, .visit_hidden = true}, problem, inputs, reference);
+    check_backward({.kernel = kernel, .visit_hidden = true}, problem, inputs, reference);
+    check_backward({.kernel = kernel, .switches = {{"instructions", "mma"}}, .visit_hidden = true},
+                   problem, inputs, reference);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "reference/rounding.h"
 #include "tests/kernels/backward_run.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -109,26 +110,29 @@ void* place_dev(std::uintptr_t address) {
 }
 
 /// Arguments that would be accepted; nothing is launched in the tests below.
-ForwardArguments plausible_arguments() {
-  ForwardArguments arguments;
+PassArguments plausible_arguments(PassKind pass = PassKind::forward) {
+  PassArguments arguments;
   arguments.resources = &test_resources();
-  arguments.problem = {.N = 64, .N_kv = 64, .d = 64, .dtype = DType::bf16, .mask = {}};
+  arguments.run = test::kernel_run(
+      "flash2", {.N = 64, .N_kv = 64, .d = 64, .dtype = DType::bf16, .mask = {}}, pass);
   const TensorView view{
       .data_dev = place_dev(4096), .stride_batch = 4096, .stride_head = 4096, .stride_row = 64};
   arguments.Q = arguments.K = arguments.V = arguments.O = view;
+  arguments.dO = arguments.dQ = arguments.dK = arguments.dV = view;
   arguments.LSE_dev = static_cast<float*>(view.data_dev);
   return arguments;
 }
 
-std::string refusal(std::string_view kernel, const ForwardArguments& arguments) {
-  const auto error = launch_forward(*find_kernel(kernel), arguments);
+std::string refusal(std::string_view kernel, PassArguments arguments) {
+  arguments.run.asked.kernel = kernel;
+  const auto error = launch(arguments);
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   return error->message;
 }
 
 TEST(LaunchForward, RefusesMemoryThatItCannotReadInWholePieces) {
-  ForwardArguments arguments = plausible_arguments();
+  PassArguments arguments = plausible_arguments();
   arguments.K.data_dev = place_dev(4104);
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("K is not aligned"));
   arguments = plausible_arguments();
@@ -143,7 +147,7 @@ TEST(LaunchForward, RefusesMemoryThatItCannotReadInWholePieces) {
 }
 
 TEST(LaunchForward, RefusesAMissingLseOrWorkspace) {
-  ForwardArguments arguments = plausible_arguments();
+  PassArguments arguments = plausible_arguments();
   arguments.LSE_dev = nullptr;
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("LSE"));
   EXPECT_THAT(refusal("standard", arguments), HasSubstr("kernel standard needs 16384"));
@@ -151,7 +155,7 @@ TEST(LaunchForward, RefusesAMissingLseOrWorkspace) {
 }
 
 TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
-  ForwardArguments arguments = plausible_arguments();
+  PassArguments arguments = plausible_arguments();
   arguments.LSE_dev = static_cast<float*>(place_dev(4098));
   EXPECT_EQ(refusal("flash2", arguments),
             "LSE is not aligned; its address must be a multiple of 4 bytes");
@@ -166,26 +170,18 @@ TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
 }
 
 TEST(LaunchBackward, RefusesAWorkspaceThatIsNotAligned) {
-  const ForwardArguments forward = plausible_arguments();
-  BackwardArguments arguments;
-  arguments.resources = &test_resources();
-  arguments.problem = forward.problem;
-  arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = forward.Q;
-  arguments.dQ = arguments.dK = arguments.dV = forward.Q;
-  arguments.LSE_dev = forward.LSE_dev;
-  arguments.forward_workspace_dev = forward.LSE_dev;
+  PassArguments arguments = plausible_arguments(PassKind::backward);
+  arguments.forward_workspace_dev = arguments.LSE_dev;
   arguments.workspace_dev = place_dev(4096 + 128);
   arguments.workspace_bytes = 1 << 20;
-  const auto error = launch_backward(*find_kernel("flash2"), arguments);
-  ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(error->kind, Error::Kind::invalid_request);
-  EXPECT_EQ(error->message,
+  EXPECT_EQ(refusal("flash2", arguments),
             "the workspace is not aligned; its address must be a multiple of 256 bytes");
 }
 
 TEST(LaunchForward, PassesOnWhatTheCatalogRefuses) {
-  ForwardArguments arguments = plausible_arguments();
-  arguments.tiling = Tiling{40, 48};
+  PassArguments arguments = plausible_arguments();
+  arguments.run.asked.set_tiling({40, 48});
+  arguments.run.tiling = {40, 48};
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("40x48"));
 }
 
@@ -212,32 +208,26 @@ TEST(BackwardLaunches, AreNamedAndHeadsAreSummedOnlyInGroups) {
 
 TEST(BackwardLaunches, RefuseWhatTheyCannotDoInOneLine) {
   ATTNSCOPE_NEEDS_GPU();
-  BackwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &test_resources();
-  arguments.problem = {.N = 8, .N_kv = 8, .d = 64, .mask = {}};
-  const auto message = [&](std::string_view kernel) {
-    const auto error = launch_backward(*find_kernel(kernel), arguments);
-    return error ? error->message : std::string("accepted");
-  };
-  EXPECT_EQ(message("flash2"), "Q is a null pointer");
+  arguments.run =
+      test::kernel_run("flash2", {.N = 8, .N_kv = 8, .d = 64, .mask = {}}, PassKind::backward);
+  EXPECT_EQ(refusal("flash2", arguments), "Q is a null pointer");
 }
 
 TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
   ATTNSCOPE_NEEDS_GPU();
   const AttentionProblem problem{.N = 8, .N_kv = 8, .d = 64, .mask = {}};
   const DeviceTensor tensor(1, 1, 8, 64, problem.dtype, Layout::contiguous);
-  BackwardArguments arguments;
+  PassArguments arguments;
   arguments.resources = &test_resources();
-  arguments.problem = problem;
+  arguments.run = test::kernel_run("flash2", problem, PassKind::backward);
   arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = tensor.view();
   arguments.dQ = arguments.dK = arguments.dV = tensor.view();
-  const KernelInfo& flash2 = *find_kernel("flash2");
-  EXPECT_EQ(launch_backward(flash2, arguments)->message,
-            "LSE is a null pointer; a backward pass reads it");
-  arguments.LSE_dev = static_cast<const float*>(tensor.view().data_dev);
-  EXPECT_EQ(launch_backward(flash2, arguments)->message,
-            "the workspace has 0 bytes; kernel flash2 needs 4608");
-  EXPECT_EQ(launch_backward(*find_kernel("standard"), arguments)->message,
+  EXPECT_EQ(refusal("flash2", arguments), "LSE is a null pointer; a backward pass reads it");
+  arguments.LSE_dev = static_cast<float*>(tensor.view().data_dev);
+  EXPECT_EQ(refusal("flash2", arguments), "the workspace has 0 bytes; kernel flash2 needs 4608");
+  EXPECT_EQ(refusal("standard", arguments),
             "the forward pass's workspace is a null pointer; the backward pass of kernel standard "
             "reads P there");
 }

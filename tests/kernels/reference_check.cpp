@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/default_tilings.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/modelled_carry.h"
 
@@ -30,8 +31,8 @@ void check_forward(const ForwardCase& forward_case, const AttentionProblem& prob
       !within(compare(forward.result.O.data, reference.O.data), allowed)) {
     ForwardCase of_tiling = forward_case;
     if (!of_tiling.tiling) {
-      of_tiling.tiling =
-          default_tiling(*forward_case.kernel, PassKind::forward, problem, forward_case.carry);
+      of_tiling.tiling = default_tiling(*forward_case.kernel, PassKind::forward, problem,
+                                        forward_case.carry, shared_bytes_per_block());
     }
     allowed = tolerance_of_carry(allowed, modelled_O(of_tiling, problem, inputs), reference.O);
   }
@@ -57,7 +58,8 @@ void check_backward(const BackwardCase& backward_case, const AttentionProblem& p
         !within(compare((backward.gradients.*tensor).data, expected.data), allowed)) {
       const auto tiling = backward_case.tiling
                               ? backward_case.tiling
-                              : default_tiling(kernel, PassKind::backward, problem, Carry::problem);
+                              : default_tiling(kernel, PassKind::backward, problem, Carry::problem,
+                                               shared_bytes_per_block());
       const Gradients modelled = modelled_gradients(kernel, tiling, problem, inputs);
       allowed = tolerance_of_carry(allowed, modelled.*tensor, expected);
     }

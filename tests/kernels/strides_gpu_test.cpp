@@ -8,6 +8,7 @@
 #include "kernels/measure/stored_values.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -104,10 +105,10 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
   const ForwardResult reference = naive_forward(problem, inputs);
   FarMemory memory(problem, 8);
   const DeviceTensor LSE(2, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
-  const DeviceBuffer workspace(workspace_bytes(kernel, problem, std::nullopt, Carry::problem));
-  ForwardArguments forward;
+  PassArguments forward;
   forward.resources = &test_resources();
-  forward.problem = problem;
+  forward.run = test::kernel_run(kernel.name, problem);
+  const DeviceBuffer workspace(workspace_bytes(forward.run));
   forward.Q = memory.tensor(inputs.Q);
   forward.K = read_tensor(memory, inputs.K);
   forward.V = read_tensor(memory, inputs.V);
@@ -115,30 +116,24 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
   forward.LSE_dev = static_cast<float*>(LSE.view().data_dev);
   forward.workspace_dev = workspace.data_dev();
   forward.workspace_bytes = workspace.bytes();
-  const auto error = launch_forward(kernel, forward);
+  const auto error = launch(forward);
   ASSERT_FALSE(error) << error->message;
   ATTNSCOPE_CUDA(cudaDeviceSynchronize());
   expect_within("O", memory.values(forward.O), reference.O,
                 forward_tolerance(problem, inputs, reference));
   if (!kernel.has_backward()) return;
 
-  const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem, std::nullopt));
-  BackwardArguments backward;
-  backward.resources = &test_resources();
-  backward.problem = problem;
-  backward.Q = forward.Q;
-  backward.K = forward.K;
-  backward.V = forward.V;
-  backward.O = forward.O;
+  PassArguments backward = forward;
+  backward.run.asked.pass = PassKind::backward;
+  const DeviceBuffer backward_workspace(workspace_bytes(backward.run));
   backward.dO = read_tensor(memory, inputs.dO);
-  backward.LSE_dev = forward.LSE_dev;
   backward.forward_workspace_dev = workspace.data_dev();
   backward.dQ = memory.tensor(problem.N);
   backward.dK = memory.tensor(problem.N_kv);
   backward.dV = memory.tensor(problem.N_kv);
   backward.workspace_dev = backward_workspace.data_dev();
   backward.workspace_bytes = backward_workspace.bytes();
-  const auto backward_error = launch_backward(kernel, backward);
+  const auto backward_error = launch(backward);
   ASSERT_FALSE(backward_error) << backward_error->message;
   ATTNSCOPE_CUDA(cudaDeviceSynchronize());
   const Gradients gradients = naive_backward(problem, inputs, reference);

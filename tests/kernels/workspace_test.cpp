@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "kernels/launch.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
+
+using test::kernel_run;
 
 const AttentionProblem kProblem{
     .batch = 2, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 300, .d = 64, .dtype = DType::bf16};
@@ -29,16 +32,15 @@ TEST(Workspace, OfStandardHoldsWhatDropoutLeavesOfPApart) {
 }
 
 TEST(Workspace, OfStandardsBackwardHoldsdPOnlyWhereSIsStillRead) {
-  const KernelInfo& standard = *find_kernel("standard");
   AttentionProblem problem = kProblem;
   problem.kv_heads = problem.heads;
   EXPECT_TRUE(standard_backward_workspace(problem).dP_takes_place_of_S);
-  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt), 0u);
+  EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)), 0u);
   problem.score.dropout.probability = 0.1;
-  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt), 0u);
+  EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)), 0u);
   problem.score.soft_cap = 30.0;
   EXPECT_FALSE(standard_backward_workspace(problem).dP_takes_place_of_S);
-  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt),
+  EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)),
             standard_workspace(problem).P_offset);
 }
 
@@ -65,7 +67,6 @@ TEST(Workspace, IsAlignedWhateverTheSizes) {
 }
 
 TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
-  const KernelInfo& flash2 = *find_kernel("flash2");
   constexpr std::size_t kdQBytes =
       std::size_t{2} * 4 * 112 * 64 * 4;   // 100 rows: seven pieces of 16
   constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
@@ -75,15 +76,16 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   EXPECT_EQ(grouped.D_offset, kdQBytes);
   EXPECT_EQ(grouped.dQ_turns_offset, kdQBytes + kDBytes);
   EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes + kTurnBytes);
-  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem, std::nullopt),
+  EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem, PassKind::backward)),
             kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
   AttentionProblem alone = kProblem;
   alone.kv_heads = alone.heads;
-  EXPECT_EQ(backward_workspace_bytes(flash2, alone, std::nullopt), kdQBytes + kDBytes + kTurnBytes);
+  EXPECT_EQ(workspace_bytes(kernel_run("flash2", alone, PassKind::backward)),
+            kdQBytes + kDBytes + kTurnBytes);
 }
 
 TEST(Workspace, IsEmptyForFlash2sForward) {
-  EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, std::nullopt, Carry::problem), 0u);
+  EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem)), 0u);
 }
 
 }  // namespace

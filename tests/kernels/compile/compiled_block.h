@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/compile/block_program.h"
+#include "kernels/catalog.h"
+#include "kernels/run_programs.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 
@@ -15,6 +17,20 @@ inline AttentionProblem problem_of(Index d, const Mask& mask) {
   problem.dtype = DType::bf16;
   problem.mask = mask;
   return problem;
+}
+
+/// The program of one launch of a run, on a GPU of this compute capability.
+inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& run,
+                                   const LaunchKind& kind = {},
+                                   Index shared_bytes_per_block = kMostSharedBytes,
+                                   std::string_view compute_capability = "8.0") {
+  const ProgramTarget target{.compute_capability = std::string(compute_capability),
+                             .shared_bytes_per_block = shared_bytes_per_block};
+  for (const LaunchProgram& each : find_kernel(run.asked.kernel)->programs(run, target, kind)) {
+    if (each.launch == launch) return each.block;
+  }
+  ADD_FAILURE() << run.asked.kernel << " has no launch " << launch;
+  return {};
 }
 
 inline CompiledKernel compiled(const BlockProgram& block) {

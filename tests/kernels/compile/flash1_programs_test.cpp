@@ -1,6 +1,4 @@
 /// The instances of flash1's kernels that problems need, compiled for compute capability 9.0.
-#include "kernels/flash1/flash1_programs.h"
-
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 #include "kernels/default_tilings.h"
 #include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/run_programs.h"
+#include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -26,12 +25,18 @@ AttentionProblem problem_of(Index d, const char* mask, DType dtype = DType::bf16
   return problem;
 }
 
-CompiledKernel compiled(const BlockProgram& block) {
-  KernelProgram program = block.program;
-  program.architecture = "sm_90a";
-  auto kernel = compile(program);
-  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
+BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    Carry carry, Index shared_bytes_per_block,
+                                    const LaunchKind& kind = {}) {
+  return launch_program("forward",
+                        test::kernel_run("flash1", problem, PassKind::forward, tiling, carry), kind,
+                        shared_bytes_per_block);
+}
+
+BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                     bool on_hopper, const LaunchKind& kind = {}) {
+  return launch_program("backward", test::kernel_run("flash1", problem, PassKind::backward, tiling),
+                        kind, kMostSharedBytes, on_hopper ? "9.0" : "8.0");
 }
 
 /// The template arguments without their namespaces.
@@ -275,11 +280,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
   for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
     const AttentionProblem problem = problem_of(64, "none", dtype);
-    EXPECT_GT(compiled(flash1_initialise_program(problem, Carry::problem)).resources.registers, 0);
-    EXPECT_GT(compiled(flash1_convert_program(problem)).resources.registers, 0);
+    const ResolvedRun run =
+        test::kernel_run("flash1", problem, PassKind::forward, Tiling{64, 64}, Carry::fp32);
+    for (const char* const launch : {"initialise", "convert", "lse"}) {
+      EXPECT_GT(compiled(launch_program(launch, run)).resources.registers, 0) << launch;
+    }
   }
-  EXPECT_GT(compiled(flash1_lse_program()).resources.registers, 0);
-  EXPECT_GT(compiled(flash1_zero_dq_program()).resources.registers, 0);
+  const ResolvedRun backward =
+      test::kernel_run("flash1", problem_of(64, "none"), PassKind::backward, Tiling{64, 64});
+  EXPECT_GT(compiled(launch_program("initialise", backward)).resources.registers, 0);
 }
 
 /// Neither powers of two nor multiples of the rows that the threads copy at a time.

@@ -3,13 +3,26 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/flash2/flash2_programs.h"
 #include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {
 namespace {
 
 using ::testing::HasSubstr;
+
+BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    const LaunchKind& kind = {}) {
+  return launch_program("forward", test::kernel_run("flash2", problem, PassKind::forward, tiling),
+                        kind);
+}
+
+/// The pass's launches; "backward" is the program for every GPU.
+BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                     const LaunchKind& kind = {},
+                                     std::string_view launch = "backward") {
+  return launch_program(launch, test::kernel_run("flash2", problem, PassKind::backward, tiling),
+                        kind);
+}
 
 TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   AttentionProblem problem = problem_of(80, Mask::causal());
@@ -63,7 +76,10 @@ TEST(Flash2BackwardProgram, InHoppersInstructionsIsForPlainScoresAtOneSize) {
   EXPECT_FALSE(has_hopper_backward(problem_of(128, *parse_mask("window:9")), {64, 128}));
 
   const CompiledKernel made =
-      compiled(flash2_backward_hopper_program(problem_of(128, Mask::none()), {64, 128}));
+      compiled(launch_program("backward",
+                              test::kernel_run("flash2", problem_of(128, Mask::none()),
+                                               PassKind::backward, Tiling{64, 128}),
+                              {}, kMostSharedBytes, "9.0"));
   EXPECT_EQ(made.resources.registers, 168);
   EXPECT_EQ(made.resources.spill_stores, 0);
 }
@@ -74,7 +90,8 @@ TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
     AttentionProblem problem = problem_of(64, Mask::none());
     problem.dtype = dtype;
     for (const BlockProgram& block :
-         {flash2_preprocess_program(problem), flash2_convert_dq_program(problem),
+         {flash2_backward_program(problem, {64, 64}, {}, "preprocess"),
+          flash2_backward_program(problem, {64, 64}, {}, "convert"),
           flash2_backward_program(problem, {64, 64}), flash2_forward_program(problem, {64, 64})}) {
       EXPECT_EQ(compiled(block).resources.spill_stores, 0) << block.program.expression;
     }
@@ -127,7 +144,10 @@ TEST_P(Flash2Instances, OfTheForwardPassSpillNoRegister) {
 }
 
 TEST_P(Flash2Instances, OfTheBackwardPassSpillNoRegister) {
-  expect_no_spills(kBackwardTilings, flash2_backward_program);
+  expect_no_spills(kBackwardTilings,
+                   [](const auto& problem, const Tiling& tiling, const LaunchKind& kind) {
+                     return flash2_backward_program(problem, tiling, kind);
+                   });
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Flash2Instances,

@@ -2,9 +2,7 @@
 /// gradient, sums over heads, and those of measurements.
 #include <gmock/gmock.h>
 
-#include "kernels/backward_launches.h"
 #include "kernels/measure/measuring_programs.h"
-#include "kernels/standard/softmax_programs.h"
 #include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {
@@ -17,6 +15,14 @@ AttentionProblem row_problem(Index N_kv, DType dtype, std::string_view mask = "n
   problem.N_kv = N_kv;
   problem.dtype = dtype;
   return problem;
+}
+
+BlockProgram softmax_forward_program(const AttentionProblem& problem) {
+  return launch_program("softmax", test::kernel_run("standard", problem));
+}
+
+BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
+  return launch_program("dS", test::kernel_run("standard", problem, PassKind::backward));
 }
 
 constexpr std::string_view kScored = "window:100";
@@ -103,7 +109,12 @@ TEST(RowPrograms, SpillNoRegister) {
       expect_no_spill(softmax_gradient_program(row_problem(N_kv, DType::bf16, mask)));
     }
   }
-  expect_no_spill(sum_heads_program(DType::bf16));
+  AttentionProblem grouped = row_problem(1024, DType::bf16);
+  grouped.heads = 2 * grouped.kv_heads;
+  const auto programs = programs_of(test::kernel_run("standard", grouped, PassKind::backward),
+                                    {"9.0", kMostSharedBytes});
+  EXPECT_EQ(programs.back().launch, "sum_heads");
+  expect_no_spill(programs.back().block);
   expect_no_spill(input_program(DType::fp16));
   expect_no_spill(sweep_cache_program());
   expect_no_spill(head_start_program());

@@ -1,6 +1,4 @@
 /// The instances of split_kv's kernels.
-#include "kernels/split_kv/split_kv_programs.h"
-
 #include <gmock/gmock.h>
 
 #include "kernels/catalog.h"
@@ -13,6 +11,17 @@ namespace attnscope::kernels {
 namespace {
 
 using ::testing::HasSubstr;
+
+BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
+                                      const LaunchKind& kind = {}) {
+  return launch_program("partial", test::kernel_run("split_kv", problem, PassKind::forward, tiling),
+                        kind);
+}
+
+BlockProgram split_kv_combine_program(const AttentionProblem& problem) {
+  return launch_program("combine",
+                        test::kernel_run("split_kv", problem, PassKind::forward, Tiling{16, 64}));
+}
 
 TEST(SplitKvBlock, HasFourWarpsAndSeveralTilesOnTheirWayInItsFirstTiling) {
   const KernelInfo& kernel = *find_kernel("split_kv");

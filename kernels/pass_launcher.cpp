@@ -1,0 +1,122 @@
+#include "kernels/pass_launcher.h"
+
+#include <algorithm>
+
+#include "kernels/host/cuda_check.h"
+#include "kernels/host/hopper.h"
+#include "kernels/tile_lists.h"
+#include "kernels/workspace.h"
+#include "reference/check.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// The programs of the pass in this tiling, on the current GPU and the caller's tensors.
+std::vector<LaunchProgram> programs_on_gpu(const PassArguments& arguments, const Tiling& tiling) {
+  ResolvedRun run = arguments.run;
+  run.tiling = tiling;
+  const ProgramTarget target{.compute_capability = compute_capability(),
+                             .shared_bytes_per_block = shared_bytes_per_block(),
+                             .bulk_copies = bulk_copies_reach(arguments)};
+  return programs_of(run, target, arguments.trace != nullptr);
+}
+
+/// A contiguous [B, H, N_kv, d] tensor.
+TensorView per_head_view(void* data_dev, const AttentionProblem& problem) {
+  return {.data_dev = data_dev,
+          .stride_batch = problem.heads * problem.N_kv * problem.d,
+          .stride_head = problem.N_kv * problem.d,
+          .stride_row = problem.d};
+}
+
+/// The lists that the pass's thread blocks visit.
+TileLists lists_of(const ResolvedRun& run, const Tiling& tiling) {
+  const BlockWork work = kernel_of(run).pass(run.pass()).block_work;
+  return work == BlockWork::row_tile ? column_tile_lists(run.problem, tiling)
+                                     : row_tile_lists(run.problem, tiling);
+}
+
+int* tile_lists_dev(const PassArguments& arguments, const Tiling& tiling) {
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  return reinterpret_cast<int*>(workspace + own_workspace_bytes(arguments.run, tiling));
+}
+
+}  // namespace
+
+PassLauncher::PassLauncher(const PassArguments& pass, const Tiling& own_tiling)
+    : arguments(pass),
+      problem(pass.run.problem),
+      tiling(own_tiling),
+      programs_(programs_on_gpu(pass, own_tiling)) {}
+
+const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
+  const auto found = std::ranges::find(programs_, launch, &LaunchProgram::launch);
+  ATTNSCOPE_CHECK(found != programs_.end(), ==, true);
+  return found->block;
+}
+
+bool PassLauncher::runs_on_hopper(std::string_view launch) const {
+  return program_of(launch).instructions == kHopper;
+}
+
+template <typename Element>
+const Element* PassLauncher::upload(const std::vector<Element>& elements) {
+  if (elements.empty()) return nullptr;
+  held_.push_back(arguments.resources->tables.find_or_upload(elements.data(),
+                                                             elements.size() * sizeof(Element)));
+  return static_cast<const Element*>(held_.back()->data_dev());
+}
+
+ScoreParameters PassLauncher::scores(ScoreUnit unit) {
+  const ScoreArrays arrays = score_arrays(problem, unit);
+  ScoreParameters parameters = score_parameters(problem, unit);
+  parameters.cu_seqlens_q = upload(arrays.cu_seqlens_q);
+  parameters.cu_seqlens_k = upload(arrays.cu_seqlens_k);
+  parameters.key_lengths = upload(arrays.key_lengths);
+  parameters.alibi_slopes = upload(arrays.alibi_slopes);
+  return parameters;
+}
+
+const int* PassLauncher::tile_lists() {
+  if (kernel_of(arguments.run).takes_block_mask) {
+    if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
+    return tile_lists_dev(arguments, tiling);
+  }
+  return problem.is_packed() ? upload(lists_of(arguments.run, tiling)) : nullptr;
+}
+
+BackwardParameters PassLauncher::backward_parameters(std::size_t dK_heads_offset,
+                                                     std::size_t dV_heads_offset) {
+  const bool grouped = problem.heads_per_kv_head() > 1;
+  const auto per_head = [&](const TensorView& gradient, std::size_t offset) {
+    return grouped ? per_head_view(workspace<std::byte>(offset), problem) : gradient;
+  };
+  return {.shape = forward_shape(problem),
+          .Q = arguments.Q,
+          .K = arguments.K,
+          .V = arguments.V,
+          .O = arguments.O,
+          .dO = arguments.dO,
+          .dQ = arguments.dQ,
+          .dK = arguments.dK,
+          .dV = arguments.dV,
+          .dK_heads = per_head(arguments.dK, dK_heads_offset),
+          .dV_heads = per_head(arguments.dV, dV_heads_offset),
+          .LSE = arguments.LSE_dev};
+}
+
+void PassLauncher::sum_grouped_heads(const BackwardParameters& parameters) {
+  if (problem.heads_per_kv_head() == 1) return;
+  start("sum_heads", problem.batch * problem.kv_heads * ceil_div(problem.N_kv, tiling.Bc),
+        parameters, static_cast<int>(tiling.Bc));
+}
+
+void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling) {
+  const TileLists lists = lists_of(arguments.run, tiling);
+  ATTNSCOPE_CUDA(cudaMemcpyAsync(tile_lists_dev(arguments, tiling), lists.data(),
+                                 lists.size() * sizeof(int), cudaMemcpyHostToDevice,
+                                 static_cast<cudaStream_t>(arguments.stream)));
+}
+
+}  // namespace attnscope::kernels

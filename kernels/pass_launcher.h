@@ -1,0 +1,101 @@
+/// A pass while it is launched. Internal to kernels/.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backward_parameters.cuh"
+#include "kernels/device/trace_buffer.cuh"
+#include "kernels/kernel_parameters.h"
+#include "kernels/launch.h"
+#include "kernels/launch_resources.h"
+#include "kernels/run_programs.h"
+
+namespace attnscope::kernels {
+
+/// Enqueues the launches of a pass, whose arguments are checked, on its stream: each by its name
+/// among the pass's programs (programs_of()). Keep it until the last one is enqueued. Its functions
+/// throw CudaError, and those that start a program NotCompiled and GpuTooSmall.
+class PassLauncher {
+ public:
+  PassLauncher(const PassArguments& pass, const Tiling& own_tiling);
+
+  const PassArguments& arguments;
+  const AttentionProblem& problem;
+  const Tiling tiling;
+
+  /// The place in the workspace.
+  template <typename Element>
+  Element* workspace(std::size_t offset) const {
+    return reinterpret_cast<Element*>(static_cast<std::byte*>(arguments.workspace_dev) + offset);
+  }
+
+  /// score_parameters() with score_arrays() in device memory.
+  ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
+  /// The parameters that all backward passes share. With grouped heads the query heads' dK and dV
+  /// are contiguous at these places in the workspace.
+  BackwardParameters backward_parameters(std::size_t dK_heads_offset, std::size_t dV_heads_offset);
+  /// The lists of a block mask, in the workspace, or of packed sequences; else null.
+  const int* tile_lists();
+
+  /// Whether the launch runs the program with Hopper's instructions.
+  bool runs_on_hopper(std::string_view launch) const;
+
+  template <typename... Parameters>
+  void start(std::string_view launch, Index blocks, const Parameters&... parameters) {
+    const BlockProgram& program = program_of(launch);
+    mark(arguments.before_launch, launch);
+    arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
+    mark(arguments.after_launch, launch);
+  }
+  /// The launch that records into arguments.trace, if that is not null. Every head has as many of
+  /// its blocks.
+  template <typename Parameters>
+  void start_traceable(std::string_view launch, Index blocks, const Parameters& parameters) {
+    if (arguments.trace == nullptr) return start(launch, blocks, parameters);
+    TracedParameters<Parameters> traced{parameters, *arguments.trace};
+    traced.trace.blocks_per_head = static_cast<int>(blocks / (problem.batch * problem.heads));
+    start(launch, blocks, traced);
+  }
+  /// A launch that is a product of cuBLAS, which `enqueue` starts.
+  template <typename Enqueue>
+  std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {
+    mark(arguments.before_launch, launch);
+    auto error = enqueue();
+    mark(arguments.after_launch, launch);
+    return error;
+  }
+  /// "sum_heads", the last launch of a backward pass with grouped heads: dK and dV of a KV head,
+  /// summed in fp32 over dK_heads and dV_heads of its query heads, then rounded. A thread block
+  /// owns Bc rows.
+  void sum_grouped_heads(const BackwardParameters& parameters);
+
+ private:
+  static void mark(const std::function<void(std::string_view)>& hook, std::string_view launch) {
+    if (hook) hook(launch);
+  }
+  const BlockProgram& program_of(std::string_view launch) const;
+  template <typename Element>
+  const Element* upload(const std::vector<Element>& elements);
+
+  std::vector<LaunchProgram> programs_;
+  std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
+};
+
+/// The passes of each kernel. Nothing on success; both passes of standard are unavailable when
+/// cuBLAS cannot be loaded. block_sparse2's are flash2's, on the lists of its block mask.
+using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
+std::optional<Error> launch_standard(PassLauncher& pass);
+std::optional<Error> launch_standard_backward(PassLauncher& pass);
+std::optional<Error> launch_flash1(PassLauncher& pass);
+std::optional<Error> launch_flash1_backward(PassLauncher& pass);
+std::optional<Error> launch_flash2(PassLauncher& pass);
+std::optional<Error> launch_flash2_backward(PassLauncher& pass);
+std::optional<Error> launch_split_kv(PassLauncher& pass);
+
+/// Copies the lists of tiles of block_sparse2 into the workspace, behind everything else.
+void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);
+
+}  // namespace attnscope::kernels
