@@ -89,18 +89,6 @@ const KernelInfo* find_kernel(std::string_view name);
 /// Whether the kernel has the pass in this precision; both: the forward pass.
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
-/// The requested tiling, else that of the problem's block mask, which the kernel then uses.
-std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
-                                   const std::optional<Tiling>& tiling);
-
-/// Nothing when the kernel computes the pass of the problem in this tiling, else invalid_request
-/// with one line: what is rejected, why, and what the kernel accepts. `deterministic`: dQ must be
-/// bit-identical on every run, as dK and dV are.
-std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
-                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                              Carry carry = Carry::problem, bool deterministic = false,
-                              const Knobs& knobs = {});
-
 /// Asynchronous copies and bf16 products begin with compute capability 8.0.
 inline constexpr int kLeastComputeMajor = 8;
 /// Nothing when the kernels can run on a GPU of this compute capability, "9.0", else unavailable.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/default_tilings.h"
+#include "reference/block_mask.h"
 #include "reference/check.h"
 #include "reference/message_text.h"
 #include "reference/run_fields.h"
@@ -34,8 +35,8 @@ const KernelInfo& kernel_of(const ResolvedRun& run) {
 }
 
 std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
-  const bool asked = run.asked.Br || run.asked.Bc;
-  return asked_tiling(run.problem, asked ? std::optional(run.tiling) : std::nullopt);
+  if (run.asked.Br || run.asked.Bc) return run.tiling;
+  return run.problem.block_mask ? std::optional(run.problem.block_mask->tiling()) : std::nullopt;
 }
 
 Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block) {
@@ -82,11 +83,6 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
   const bool other_dQ =
       run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
   return !other_dQ && has_hopper_backward(run.problem, run.tiling, knobs);
-}
-
-std::optional<Error> supports(const ResolvedRun& run) {
-  return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
-                  run.asked.variant.carry, run.asked.deterministic, knobs_of(run.asked));
 }
 
 namespace {

@@ -56,7 +56,8 @@ Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block);
 /// Whether a Hopper GPU runs the pass with its own instructions, under these switches.
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
-/// Nothing when the kernel supports the run, else invalid_request.
+/// Nothing when the kernel computes the run, else invalid_request with one line: what is rejected,
+/// why, and what the kernel accepts.
 std::optional<Error> supports(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

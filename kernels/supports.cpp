@@ -4,9 +4,9 @@
 #include <charconv>
 #include <limits>
 
-#include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 #include "reference/head_dim.h"
 
@@ -91,8 +91,9 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
 }
 
 /// A block mask decides the tiling.
-std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionProblem& problem,
-                                      const std::optional<Tiling>& tiling) {
+std::optional<Error> check_block_mask(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
   if (!kernel.takes_block_mask) return std::nullopt;
   if (problem.block_mask == nullptr) {
     // All tiles of the smallest tiling
@@ -104,13 +105,13 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
         field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv, kernel.name,
         kMostListedTiles);
   }
-  if (!tiling) return std::nullopt;
+  const Tiling tiling = *asked_tiling(run);
   const Tiling& of_mask = problem.block_mask->tiling();
-  if (of_mask == *tiling) return std::nullopt;
+  if (of_mask == tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "Br",
       "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
-      of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name);
+      of_mask.Br, of_mask.Bc, tiling.Br, tiling.Bc, kernel.name);
 }
 
 /// Checks the precision of what is kept in HBM between passes.
@@ -150,12 +151,14 @@ std::string with_text(const AttentionProblem& problem) {
 }
 
 /// Checks that a thread block can compute the tiling.
-std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
-                                  const AttentionProblem& problem, const Tiling& tiling,
-                                  Carry carry, const Knobs& knobs) {
-  const BlockShapeOf shape_of = kernel.block_shape(pass);
+std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
+                                  const Knobs& knobs) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const Carry carry = run.asked.variant.carry;
+  const BlockShapeOf shape_of = kernel.block_shape(run.pass());
   if (shape_of == nullptr) {
-    if (default_tilings(kernel, pass, problem).front() == tiling) return std::nullopt;
+    if (default_tilings(kernel, run.pass(), problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
         "kernel {} cannot use tiles of {}x{}: cuBLAS chooses the tiles of its products; leave "
@@ -164,11 +167,11 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
   }
   const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes, knobs);
   if (shape.limit.empty()) return std::nullopt;
-  const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
+  const auto own = default_tiling(kernel, run.pass(), problem, carry, kMostSharedBytes);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default is {}x{}",
-      kernel.name, to_string(pass), tiling.Br, tiling.Bc, to_string(problem.dtype),
+      kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc, to_string(problem.dtype),
       field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br, own->Bc);
 }
 
@@ -216,39 +219,33 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
 
 }  // namespace
 
-std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
-                                   const std::optional<Tiling>& tiling) {
-  if (tiling || problem.block_mask == nullptr) return tiling;
-  return problem.block_mask->tiling();
-}
-
-std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
-                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                              Carry carry, bool deterministic, const Knobs& knobs) {
+std::optional<Error> supports(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const Knobs knobs = knobs_of(run.asked);
+  const bool backward = run.pass() == PassKind::backward;
   if (auto error = validate(problem)) return error;
-  if (auto error = check_pass(kernel, pass, problem)) return error;
-  if (auto error = check_carry(kernel, pass, carry)) return error;
+  if (auto error = check_pass(kernel, run.pass(), problem)) return error;
+  if (auto error = check_carry(kernel, run.pass(), run.asked.variant.carry)) return error;
   if (knobs.visit_hidden != 0 && problem.dtype == DType::fp32) {
     return invalid_field(ErrorCode::not_applicable, "visit_hidden",
                          "{} is for the kernels that use tensor cores; {} is fp32",
                          field_name("visit_hidden"), field_name("dtype"));
   }
-  if (deterministic) {
+  if (backward && run.asked.deterministic) {
     if (auto error = check_deterministic(kernel, problem)) return error;
   }
   if (auto error = check_mask(kernel, problem)) return error;
-  const Index length = pass == PassKind::backward ? std::max(problem.N, problem.N_kv) : problem.N;
+  const Index length = backward ? std::max(problem.N, problem.N_kv) : problem.N;
   if (auto error = check_size(kernel, problem, length)) return error;
-  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
-  const auto asked = asked_tiling(problem, tiling);
-  if (asked) {
-    if (auto error = check_tiling(kernel, pass, problem, *asked, carry, knobs)) return error;
-  } else if (knobs != Knobs{}) {
-    const auto own = default_tiling(kernel, pass, problem, carry, kMostSharedBytes);
-    if (auto error = check_tiling(kernel, pass, problem, *own, carry, knobs)) return error;
+  if (auto error = check_block_mask(run)) return error;
+  const auto asked = asked_tiling(run);
+  if (asked || knobs != Knobs{}) {
+    const Tiling tiling = tiling_on_gpu(run, kMostSharedBytes);
+    if (auto error = check_tiling(run, tiling, knobs)) return error;
   }
-  return check_packed_tiles(kernel, problem,
-                            asked ? std::vector{*asked} : default_tilings(kernel, pass, problem));
+  return check_packed_tiles(
+      kernel, problem, asked ? std::vector{*asked} : default_tilings(kernel, run.pass(), problem));
 }
 
 std::optional<Error> check_compute_capability(std::string_view gpu_name,

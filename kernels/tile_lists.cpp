@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -75,17 +76,17 @@ TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) 
   return lists_of(visited.column_offsets(), visited.rows());
 }
 
-Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                        const std::optional<Tiling>& tiling) {
+Index most_list_numbers(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
   const auto numbers = [&](const Tiling& tiles) {
     const Index Tr = ceil_div(problem.N, tiles.Br);
     const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
     const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
     return visits + 2 * std::max(Tr, Tc);  // where each list begins, and the end of each
   };
-  if (const auto asked = asked_tiling(problem, tiling)) return numbers(*asked);
+  if (const auto asked = asked_tiling(run)) return numbers(*asked);
   Index most = 0;
-  for (const Tiling& own : default_tilings(kernel, pass, problem)) {
+  for (const Tiling& own : default_tilings(kernel_of(run), run.pass(), problem)) {
     most = std::max(most, numbers(own));
   }
   return most;

@@ -2,11 +2,9 @@
 /// kernels read them. Plain C++.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <vector>
 
-#include "kernels/catalog.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -21,8 +19,8 @@ TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tilin
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 
-/// Largest size of either array, in the tiling or, without one, in any default tiling of the pass.
-Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                        const std::optional<Tiling>& tiling);
+/// Largest size of either array, in the requested tiling or, without one, in any default tiling of
+/// the run's pass.
+Index most_list_numbers(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

@@ -97,9 +97,7 @@ std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
 std::size_t workspace_bytes(const ResolvedRun& run) {
   const std::size_t bytes = own_workspace_bytes(run, tiling_on_gpu(run, kMostSharedBytes));
   if (!kernel_of(run).takes_block_mask) return bytes;
-  const Index numbers =
-      most_list_numbers(kernel_of(run), run.pass(), run.problem, asked_tiling(run));
-  return bytes + align_up(static_cast<std::size_t>(numbers) * sizeof(int));
+  return bytes + align_up(static_cast<std::size_t>(most_list_numbers(run)) * sizeof(int));
 }
 
 }  // namespace attnscope::kernels

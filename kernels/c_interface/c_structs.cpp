@@ -131,7 +131,7 @@ Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem
   if (auto error = read_enum(known.carry, Carry::fp32, "carry", run.asked.variant.carry)) {
     return *error;
   }
-  run.asked.deterministic = pass == PassKind::backward && known.deterministic != 0;
+  run.asked.deterministic = known.deterministic != 0;
   if (known.block_rows != 0 || known.block_cols != 0) {
     run.tiling = {known.block_rows, known.block_cols};
     if (auto error = validate(run.tiling)) return *error;

@@ -7,9 +7,11 @@
 #include <random>
 #include <string>
 
+#include "kernels/resolve.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -29,7 +31,8 @@ void add_features(RandomRun& run, std::mt19937_64& random) {
   const auto& features = kFeatures[random() % std::size(kFeatures)];
   AttentionProblem changed = run.problem;
   for (const Feature feature : features.features) feature(changed);
-  const bool takes = !supports(*run.kernel, run.pass, changed, std::nullopt, run.carry);
+  const bool takes =
+      !supports(test::kernel_run(run.kernel->name, changed, run.pass, std::nullopt, run.carry));
   if (takes) run.problem = changed;
 }
 
@@ -58,8 +61,8 @@ RandomRun random_run(std::mt19937_64& random) {
   }
   if (below(2) == 0) add_features(run, random);
   // The backward pass follows a forward pass in the same tiles
-  const bool forward_fits =
-      !supports(*run.kernel, PassKind::forward, run.problem, run.tiling, run.carry);
+  const bool forward_fits = !supports(
+      test::kernel_run(run.kernel->name, run.problem, PassKind::forward, run.tiling, run.carry));
   if (run.kernel->takes_block_mask && forward_fits && below(3) != 0) {
     run.problem.block_mask = make_block_mask(parse_block_pattern("random:0.5,7").value(),
                                              run.problem.N, run.problem.N_kv, run.tiling)
@@ -77,7 +80,8 @@ TEST_P(AnyTiling, IsComputedOrRefusedWithItsLimit) {
   SCOPED_TRACE(describe(run.problem) + ", " + std::string(run.kernel->name) + " " +
                std::string(to_string(run.pass)) + " " + std::to_string(run.tiling.Br) + "x" +
                std::to_string(run.tiling.Bc));
-  if (const auto refused = supports(*run.kernel, run.pass, run.problem, run.tiling, run.carry)) {
+  if (const auto refused = supports(
+          test::kernel_run(run.kernel->name, run.problem, run.pass, run.tiling, run.carry))) {
     EXPECT_EQ(refused->field, "Br") << refused->message;
     EXPECT_EQ(refused->code, ErrorCode::does_not_fit) << refused->message;
     RecordProperty("refused", refused->message);
@@ -102,7 +106,8 @@ TEST(AnyTilings, AreMostlyComputed) {
   for (int n = 0; n < kProblems; ++n) {
     std::mt19937_64 random(static_cast<std::uint64_t>(n));
     const RandomRun run = random_run(random);
-    if (!supports(*run.kernel, run.pass, run.problem, run.tiling, run.carry)) ++computed;
+    if (!supports(test::kernel_run(run.kernel->name, run.problem, run.pass, run.tiling, run.carry)))
+      ++computed;
   }
   EXPECT_GT(computed, kProblems / 2);
   RecordProperty("computed", computed);

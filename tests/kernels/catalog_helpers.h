@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 
@@ -32,7 +34,8 @@ inline const KernelInfo& kernel_named(std::string_view name) {
 inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& problem,
                            std::optional<Tiling> tiling = std::nullopt,
                            Carry carry = Carry::problem) {
-  const auto error = supports(kernel, PassKind::forward, problem, tiling, carry);
+  const auto error =
+      supports(test::kernel_run(kernel.name, problem, PassKind::forward, tiling, carry));
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
@@ -41,7 +44,7 @@ inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& pro
 
 inline std::string backward_refusal(const KernelInfo& kernel, const AttentionProblem& problem,
                                     std::optional<Tiling> tiling = std::nullopt) {
-  const auto error = supports(kernel, PassKind::backward, problem, tiling);
+  const auto error = supports(test::kernel_run(kernel.name, problem, PassKind::backward, tiling));
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;

@@ -265,9 +265,9 @@ TEST(KernelCatalog, BlockSparseRunsInTheTilesOfItsMask) {
   const KernelInfo& kernel = kernel_named("block_sparse2");
   AttentionProblem problem = problem_of(DType::bf16, 64);
   EXPECT_EQ(refusal(kernel, problem), "accepted") << "no block mask: all tiles";
-  EXPECT_EQ(asked_tiling(problem, std::nullopt), std::nullopt);
+  EXPECT_EQ(asked_tiling(test::kernel_run("block_sparse2", problem)), std::nullopt);
   problem.block_mask = test::listed_block_mask({128, 128}, 8, std::vector(8, std::vector{0, 3}));
-  EXPECT_EQ(asked_tiling(problem, std::nullopt), (Tiling{128, 128}));
+  EXPECT_EQ(asked_tiling(test::kernel_run("block_sparse2", problem)), (Tiling{128, 128}));
   EXPECT_EQ(refusal(kernel, problem), "accepted");
   EXPECT_EQ(backward_refusal(kernel, problem, Tiling{128, 128}), "accepted");
   EXPECT_EQ(refusal(kernel, problem, Tiling{32, 32}),
@@ -302,8 +302,8 @@ TEST(KernelCatalog, EveryOtherKernelHasABackwardPassThatCarriesNothingInFp32) {
     if (kernel.name == "split_kv") continue;
     EXPECT_TRUE(kernel.has_backward()) << kernel.name;
     EXPECT_EQ(backward_refusal(kernel, problem_of(DType::bf16, 64)), "accepted");
-    const auto error = supports(kernel, PassKind::backward, problem_of(DType::bf16, 64),
-                                std::nullopt, Carry::fp32);
+    const auto error = supports(test::kernel_run(kernel.name, problem_of(DType::bf16, 64),
+                                                 PassKind::backward, std::nullopt, Carry::fp32));
     ASSERT_TRUE(error);
     EXPECT_THAT(words(*error, Reader::file), HasSubstr("carry is fp32"));
   }
@@ -339,8 +339,9 @@ TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {
 
 TEST(KernelCatalog, ADeterministicDQTakesMasksWhoseTilesComeInOrder) {
   const auto message = [](std::string_view kernel, const AttentionProblem& problem) {
-    const auto error = supports(kernel_named(kernel), PassKind::backward, problem, std::nullopt,
-                                Carry::problem, /*deterministic=*/true);
+    ResolvedRun run = test::kernel_run(kernel, problem, PassKind::backward);
+    run.asked.deterministic = true;
+    const auto error = supports(run);
     return error ? words(*error, Reader::file) : std::string("accepted");
   };
   AttentionProblem problem = problem_of(DType::bf16, 64);

@@ -5,6 +5,7 @@
 
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -56,8 +57,9 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
     const Tiling sides = name == "partition" ? Tiling{64, 64} : Tiling{128, 64};
     const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(sides);
     const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
-    if (supports(*kernel, pass, problem, asked, Carry::problem, false, knobs_of(switched)))
-      continue;
+    ResolvedRun run = test::kernel_run(kernel->name, problem, pass, asked);
+    run.asked.switches = switched.switches;
+    if (supports(run)) continue;
     ++computed;
     const AttentionInputs inputs = make_inputs(problem, {.seed = 77});
     const ForwardResult reference = naive_forward(problem, inputs);

@@ -6,6 +6,7 @@
 #include "kernels/default_tilings.h"
 #include "reference/block_pattern.h"
 #include "sim/ops/tile_grid.h"
+#include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -46,8 +47,7 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
     EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j), is_empty)) << "column tile " << j;
   }
   if (problem.block_mask == nullptr) return;
-  const Index most =
-      most_list_numbers(*find_kernel("block_sparse2"), PassKind::forward, problem, std::nullopt);
+  const Index most = most_list_numbers(test::kernel_run("block_sparse2", problem));
   EXPECT_LE(static_cast<Index>(columns.size()), most);
   EXPECT_LE(static_cast<Index>(rows.size()), most);
 }
@@ -116,7 +116,7 @@ TEST(TileLists, HaveRoomInTheTilingOrInEveryDefaultOne) {
       problem.d = d;
       for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
         const auto expect_room = [&](const Tiling& tiling, const std::optional<Tiling>& asked) {
-          const Index most = most_list_numbers(kernel, pass, problem, asked);
+          const Index most = most_list_numbers(test::kernel_run(kernel.name, problem, pass, asked));
           EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most) << d;
           EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most) << d;
         };
