@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/flash1/flash1_forward_shared.cuh"
@@ -18,19 +17,29 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The refusal of a tile whose sides no kernel takes; the geometry below divides by them.
-std::optional<BlockShape> refused_sides(const Tiling& tiling) {
-  constexpr Index kStep = 16, kMostRows = 256;  // of a tile
-  const auto takes = [](Index side) {
-    return kStep <= side && side <= kMostRows && side % kStep == 0;
-  };
-  if (takes(tiling.Br) && takes(tiling.Bc)) return std::nullopt;
-  return BlockShape{
-      .limit = fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows)};
+Index carried_bytes(const BlockRequest& request) {
+  return size_bytes(request.carry == Carry::fp32 ? DType::fp32 : request.problem.dtype);
 }
 
-/// The shape, with a limit if its shared memory fits no GPU.
-BlockShape checked(BlockShape shape) {
+Index flash1_score_bytes(const BlockRequest& request) {
+  return flash1_score_rows_shared_bytes(score_features(request.problem), request.tiling);
+}
+
+/// In fp32, on the CUDA cores, four threads own four rows.
+int cuda_core_threads(const Tiling& tiling) {
+  return static_cast<int>(4 * tiling.Br);
+}
+
+}  // namespace
+
+BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request) {
+  constexpr Index kStep = 16, kMostRows = 256;  // of a tile
+  for (const Index side : {request.tiling.Br, request.tiling.Bc}) {
+    if (kStep <= side && side <= kMostRows && side % kStep == 0) continue;
+    return {.limit =
+                fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows)};
+  }
+  BlockShape shape = shape_of(request);
   if (shape.limit.empty() && shape.shared_bytes > kMostSharedBytes) {
     shape.limit = fmt::format(
         "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
@@ -39,59 +48,44 @@ BlockShape checked(BlockShape shape) {
   return shape;
 }
 
-Index carried_bytes(const AttentionProblem& problem, Carry carry) {
-  return size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
+Index flash1_stages(const BlockRequest& request) {
+  return flash1_forward_stages(padded_head_dim(request.problem.d), request.tiling,
+                               carried_bytes(request),
+                               request.shared_bytes_per_block - flash1_score_bytes(request));
 }
 
-Index flash1_score_bytes(const AttentionProblem& problem, const Tiling& tiling) {
-  return flash1_score_rows_shared_bytes(score_features(problem), tiling);
-}
-
-}  // namespace
-
-Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                    Index shared_bytes_per_block) {
-  return flash1_forward_stages(padded_head_dim(problem.d), tiling, carried_bytes(problem, carry),
-                               shared_bytes_per_block - flash1_score_bytes(problem, tiling));
-}
-
-BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block, const Knobs& /*knobs*/) {
-  if (auto refused = refused_sides(tiling)) return *refused;
-  const Index width = padded_head_dim(problem.d);
-  if (problem.dtype == DType::fp32) {
-    return checked({.threads = static_cast<int>(4 * tiling.Br),
-                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
+BlockShape flash1_forward_shape(const BlockRequest& request) {
+  const Tiling& tiling = request.tiling;
+  const Index width = padded_head_dim(request.problem.d);
+  if (request.problem.dtype == DType::fp32) {
+    return {.threads = cuda_core_threads(tiling),
+            .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)};
   }
-  const Index stages = flash1_stages(problem, tiling, carry, shared_bytes_per_block);
-  return checked({.threads = 32 * flash1_forward_warps(tiling),
-                  .shared_bytes = flash1_forward_shared_bytes(stages, width, tiling,
-                                                              carried_bytes(problem, carry)) +
-                                  flash1_score_bytes(problem, tiling)});
+  return {.threads = 32 * flash1_forward_warps(tiling),
+          .shared_bytes = flash1_forward_shared_bytes(flash1_stages(request), width, tiling,
+                                                      carried_bytes(request)) +
+                          flash1_score_bytes(request)};
 }
 
-BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/, Index /*shared_bytes_per_block*/,
-                                 const Knobs& /*knobs*/) {
-  if (auto refused = refused_sides(tiling)) return *refused;
-  const ScoreFeatures features = flash1_backward_features(problem);
-  const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
+BlockShape flash1_backward_shape(const BlockRequest& request) {
+  const Tiling& tiling = request.tiling;
+  const ScoreFeatures features = flash1_backward_features(request.problem);
+  const Index width = flash1_backward_width(padded_head_dim(request.problem.d), features.any());
   const int warps = flash1_backward_warps(width, tiling);
-  return checked({.threads = 32 * warps,
-                  .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
-                                  flash1_score_columns_shared_bytes(features, tiling, warps)});
+  return {.threads = 32 * warps,
+          .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
+                          flash1_score_columns_shared_bytes(features, tiling, warps)};
 }
 
-BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                Carry /*carry*/, Index /*shared_bytes_per_block*/,
-                                const Knobs& knobs) {
-  if (auto refused = refused_sides(tiling)) return *refused;
-  const Index width = padded_head_dim(problem.d);
-  if (problem.dtype == DType::fp32) {
-    return checked({.threads = static_cast<int>(4 * tiling.Br),
-                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
+BlockShape flash2_forward_shape(const BlockRequest& request) {
+  const Tiling& tiling = request.tiling;
+  const Knobs& knobs = request.knobs;
+  const Index width = padded_head_dim(request.problem.d);
+  if (request.problem.dtype == DType::fp32) {
+    return {.threads = cuda_core_threads(tiling),
+            .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)};
   }
-  const ScoreFeatures features = score_features(problem);
+  const ScoreFeatures features = score_features(request.problem);
   const bool sliced = knobs.sliced_k != 0;
   if (sliced && features.dropout) {
     return {.limit = "dropout is drawn by warps that have rows of their own (partition split-q)"};
@@ -106,42 +100,36 @@ BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& t
   }
   const Index tiles = flash2_forward_shared_bytes(width, tiling, knobs.stages);
   const Index slice = sliced ? flash2_slice_bytes(width, tiling.Br) : 0;
-  return checked(
-      {.threads = 32 * warps,
-       .shared_bytes = std::max(tiles + score_rows_shared_bytes(features, tiling), slice)});
+  return {.threads = 32 * warps,
+          .shared_bytes = std::max(tiles + score_rows_shared_bytes(features, tiling), slice)};
 }
 
-BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry /*carry*/, Index /*shared_bytes_per_block*/,
-                                 const Knobs& /*knobs*/) {
-  if (auto refused = refused_sides(tiling)) return *refused;
-  const Index width = padded_head_dim(problem.d);
-  if (problem.dtype == DType::fp32) {
-    return checked(
-        {.threads = static_cast<int>(4 * tiling.Br),
-         .shared_bytes = flash2_backward_fp32_shared_bytes(width, tiling),
-         .limit = tiling.Br == tiling.Bc ? "" : "in fp32 a tile has as many rows as columns"});
+BlockShape flash2_backward_shape(const BlockRequest& request) {
+  const Tiling& tiling = request.tiling;
+  const Index width = padded_head_dim(request.problem.d);
+  if (request.problem.dtype == DType::fp32) {
+    return {.threads = cuda_core_threads(tiling),
+            .shared_bytes = flash2_backward_fp32_shared_bytes(width, tiling),
+            .limit = tiling.Br == tiling.Bc ? "" : "in fp32 a tile has as many rows as columns"};
   }
   const int warps = flash2_backward_warps(width, tiling);
-  const ScoreFeatures features = score_features(problem);
-  return checked({.threads = 32 * warps,
-                  .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
-                                  flash2_score_columns_shared_bytes(features, tiling, warps)});
+  const ScoreFeatures features = score_features(request.problem);
+  return {.threads = 32 * warps,
+          .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
+                          flash2_score_columns_shared_bytes(features, tiling, warps)};
 }
 
-BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/,
-                          Index /*shared_bytes_per_block*/, const Knobs& /*knobs*/) {
-  if (auto refused = refused_sides(tiling)) return *refused;
+BlockShape split_kv_shape(const BlockRequest& request) {
+  const Tiling& tiling = request.tiling;
   if (tiling.Br != kSplitRows) {
     return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};
   }
-  const ScoreFeatures features = score_features(problem);
-  const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
+  const ScoreFeatures features = score_features(request.problem);
+  const Index width = split_kv_width(padded_head_dim(request.problem.d), features.any());
   const int warps = split_kv_warps(tiling);
-  return checked(
-      {.threads = 32 * warps,
-       .shared_bytes = split_kv_shared_bytes(width, tiling) +
-                       score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps})});
+  return {.threads = 32 * warps,
+          .shared_bytes = split_kv_shared_bytes(width, tiling) +
+                          score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps})};
 }
 
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,

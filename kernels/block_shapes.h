@@ -19,25 +19,27 @@ struct BlockShape {
 /// Shared memory of a block on the GPUs that have the most: 227 KiB.
 inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 
-/// The shapes for a problem, by kernel and pass; `carry`: the precision of O in HBM between passes.
-/// flash1's forward pass takes fewer stages where `shared_bytes_per_block` is less than
-/// kMostSharedBytes.
-using BlockShapeOf = BlockShape (*)(const AttentionProblem& problem, const Tiling& tiling,
-                                    Carry carry, Index shared_bytes_per_block, const Knobs& knobs);
-BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block = kMostSharedBytes,
-                                const Knobs& knobs = {});
-BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                 Index shared_bytes_per_block = kMostSharedBytes,
-                                 const Knobs& knobs = {});
-BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                Index shared_bytes_per_block = kMostSharedBytes,
-                                const Knobs& knobs = {});
-BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                                 Index shared_bytes_per_block = kMostSharedBytes,
-                                 const Knobs& knobs = {});
-BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                          Index shared_bytes_per_block = kMostSharedBytes, const Knobs& knobs = {});
+/// What a block computes, and on which GPU.
+struct BlockRequest {
+  const AttentionProblem& problem;
+  Tiling tiling;
+  Carry carry = Carry::problem;  ///< the precision of O in HBM between passes
+  /// flash1's forward pass takes fewer stages where this is less.
+  Index shared_bytes_per_block = kMostSharedBytes;
+  Knobs knobs = {};
+};
+
+/// The shapes, by kernel and pass. The sides of the tile are multiples of 16.
+using BlockShapeOf = BlockShape (*)(const BlockRequest& request);
+BlockShape flash1_forward_shape(const BlockRequest& request);
+BlockShape flash1_backward_shape(const BlockRequest& request);
+BlockShape flash2_forward_shape(const BlockRequest& request);
+BlockShape flash2_backward_shape(const BlockRequest& request);
+BlockShape split_kv_shape(const BlockRequest& request);
+
+/// The shape in any tiling, with a limit too if no kernel takes the sides of the tile, or no GPU
+/// has the shared memory.
+BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
 /// Whether the backward passes of flash1 and flash2 have a program that uses Hopper's instructions
 /// for this: plain softmax attention, in 16 bits, in one head dimension and tiling, without a
@@ -46,7 +48,6 @@ bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
 /// Stages of flash1's forward pass in 16 bits: as many as fit beside what score features need.
-Index flash1_stages(const AttentionProblem& problem, const Tiling& tiling, Carry carry,
-                    Index shared_bytes_per_block);
+Index flash1_stages(const BlockRequest& request);
 
 }  // namespace attnscope::kernels

@@ -172,7 +172,7 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
   const BlockShapeOf shape_of = kernel.block_shape(pass);
   const auto fits = [&](const Tiling& tiling) {
     return shape_of == nullptr ||
-           shape_of(problem, tiling, carry, shared_bytes_per_block, {}).shared_bytes <=
+           shape_of({problem, tiling, carry, shared_bytes_per_block}).shared_bytes <=
                shared_bytes_per_block;
   };
   const auto found = std::ranges::find_if(tilings, fits);

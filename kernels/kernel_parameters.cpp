@@ -41,6 +41,13 @@ ForwardShape forward_shape(const AttentionProblem& problem) {
   return shape;
 }
 
+TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index columns) {
+  return {.data_dev = data_dev,
+          .stride_batch = heads * rows * columns,
+          .stride_head = rows * columns,
+          .stride_row = columns};
+}
+
 ScoreFeatures score_features(const AttentionProblem& problem) {
   const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
   return {.key_ranges = !plain_mask || problem.has_key_lengths() || problem.is_packed(),

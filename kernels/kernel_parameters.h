@@ -8,11 +8,15 @@
 #include "kernels/forward_shape.cuh"
 #include "kernels/score_features.cuh"
 #include "kernels/score_parameters.cuh"
+#include "kernels/tensor_view.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
 ForwardShape forward_shape(const AttentionProblem& problem);
+
+/// A contiguous [B, heads, rows, columns] tensor.
+TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index columns);
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 

@@ -22,14 +22,6 @@ std::vector<LaunchProgram> programs_on_gpu(const PassArguments& arguments, const
   return programs_of(run, target, arguments.trace != nullptr);
 }
 
-/// A contiguous [B, H, N_kv, d] tensor.
-TensorView per_head_view(void* data_dev, const AttentionProblem& problem) {
-  return {.data_dev = data_dev,
-          .stride_batch = problem.heads * problem.N_kv * problem.d,
-          .stride_head = problem.N_kv * problem.d,
-          .stride_row = problem.d};
-}
-
 /// The lists that the pass's thread blocks visit.
 TileLists lists_of(const ResolvedRun& run, const Tiling& tiling) {
   const BlockWork work = kernel_of(run).pass(run.pass()).block_work;
@@ -90,7 +82,8 @@ BackwardParameters PassLauncher::backward_parameters(std::size_t dK_heads_offset
                                                      std::size_t dV_heads_offset) {
   const bool grouped = problem.heads_per_kv_head() > 1;
   const auto per_head = [&](const TensorView& gradient, std::size_t offset) {
-    return grouped ? per_head_view(workspace<std::byte>(offset), problem) : gradient;
+    if (!grouped) return gradient;
+    return contiguous_view(workspace<std::byte>(offset), problem.heads, problem.N_kv, problem.d);
   };
   return {.shape = forward_shape(problem),
           .Q = arguments.Q,

@@ -165,7 +165,8 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
         "{} and {} out",
         kernel.name, tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc"));
   }
-  const BlockShape shape = shape_of(problem, tiling, carry, kMostSharedBytes, knobs);
+  const BlockShape shape = checked_shape(
+      shape_of, {.problem = problem, .tiling = tiling, .carry = carry, .knobs = knobs});
   if (shape.limit.empty()) return std::nullopt;
   const auto own = default_tiling(kernel, run.pass(), problem, carry, kMostSharedBytes);
   return invalid_field(

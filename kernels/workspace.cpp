@@ -1,5 +1,7 @@
 #include "kernels/workspace.h"
 
+#include <utility>
+
 #include "kernels/backward_parameters.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/launch.h"
@@ -10,83 +12,95 @@
 
 namespace attnscope::kernels {
 
-StandardWorkspace standard_workspace(const AttentionProblem& problem) {
-  const Index score_bytes =
-      problem.batch * problem.heads * problem.N * problem.N_kv * size_bytes(problem.dtype);
-  const std::size_t tensor_bytes = align_up(static_cast<std::size_t>(score_bytes));
-  const std::size_t tensors = problem.score.has_dropout() ? 3 : 2;
-  return {.S_offset = 0,
-          .P_offset = tensor_bytes,
-          .P_dropped_offset = (tensors - 1) * tensor_bytes,
-          .bytes = tensors * tensor_bytes};
-}
-
-Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
-  const Index rows = problem.batch * problem.heads * problem.N;
-  const Index columns = flash1_carried_columns(static_cast<int>(problem.d));
-  const std::size_t statistic_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
-  const std::size_t O_bytes =
-      carry == Carry::fp32 ? static_cast<std::size_t>(rows * columns * size_bytes(DType::fp32)) : 0;
-  return {.m_offset = 0,
-          .l_offset = statistic_bytes,
-          .O_offset = 2 * statistic_bytes,
-          .bytes = 2 * statistic_bytes + align_up(O_bytes)};
-}
-
-SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling) {
-  const Index rows = problem.batch * problem.heads * problem.N * most_splits(problem, tiling);
-  const Index columns = split_columns(static_cast<int>(problem.d));
-  const std::size_t O_bytes =
-      align_up(static_cast<std::size_t>(rows * columns * size_bytes(DType::fp32)));
-  const std::size_t LSE_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
-  return {.O_split_offset = 0, .LSE_split_offset = O_bytes, .bytes = O_bytes + LSE_bytes};
-}
-
 namespace {
 
+/// Places the tensors of a workspace one behind the other.
+class Placement {
+ public:
+  /// The offset of the next tensor, which has this many bytes.
+  std::size_t add(Index tensor_bytes) {
+    return std::exchange(bytes_, bytes_ + align_up(static_cast<std::size_t>(tensor_bytes)));
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+Index query_rows(const AttentionProblem& problem) {
+  return problem.batch * problem.heads * problem.N;
+}
+
+Index score_bytes(const AttentionProblem& problem) {
+  return query_rows(problem) * problem.N_kv * size_bytes(problem.dtype);
+}
+
 /// Each query head's dK, or dV, where several share a KV head.
-std::size_t key_gradient_bytes(const AttentionProblem& problem) {
+Index key_gradient_bytes(const AttentionProblem& problem) {
   if (problem.heads_per_kv_head() == 1) return 0;
-  return align_up(static_cast<std::size_t>(problem.batch * problem.heads * problem.N_kv *
-                                           problem.d * size_bytes(problem.dtype)));
+  return problem.batch * problem.heads * problem.N_kv * problem.d * size_bytes(problem.dtype);
 }
 
 }  // namespace
 
+StandardWorkspace standard_workspace(const AttentionProblem& problem) {
+  Placement place;
+  StandardWorkspace layout{.S_offset = place.add(score_bytes(problem)),
+                           .P_offset = place.add(score_bytes(problem))};
+  layout.P_dropped_offset =
+      problem.score.has_dropout() ? place.add(score_bytes(problem)) : layout.P_offset;
+  layout.bytes = place.bytes();
+  return layout;
+}
+
+Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
+  const Index rows = query_rows(problem);
+  const Index columns = flash1_carried_columns(static_cast<int>(problem.d));
+  const Index O_bytes = carry == Carry::fp32 ? rows * columns * size_bytes(DType::fp32) : 0;
+  Placement place;
+  return {.m_offset = place.add(rows * kStatisticBytes),
+          .l_offset = place.add(rows * kStatisticBytes),
+          .O_offset = place.add(O_bytes),
+          .bytes = place.bytes()};
+}
+
+SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling) {
+  const Index rows = query_rows(problem) * most_splits(problem, tiling);
+  const Index columns = split_columns(static_cast<int>(problem.d));
+  Placement place;
+  return {.O_split_offset = place.add(rows * columns * size_bytes(DType::fp32)),
+          .LSE_split_offset = place.add(rows * kStatisticBytes),
+          .bytes = place.bytes()};
+}
+
 StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem) {
   const bool reads_S = problem.score.soft_cap.has_value();
-  const std::size_t dP_bytes = reads_S ? standard_workspace(problem).P_offset : 0;  // S's size
-  const std::size_t per_head_bytes = key_gradient_bytes(problem);
+  Placement place;
   return {.dP_takes_place_of_S = !reads_S,
-          .dP_offset = 0,
-          .dK_heads_offset = dP_bytes,
-          .dV_heads_offset = dP_bytes + per_head_bytes,
-          .bytes = dP_bytes + 2 * per_head_bytes};
+          .dP_offset = place.add(reads_S ? score_bytes(problem) : 0),
+          .dK_heads_offset = place.add(key_gradient_bytes(problem)),
+          .dV_heads_offset = place.add(key_gradient_bytes(problem)),
+          .bytes = place.bytes()};
 }
 
 Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& problem) {
-  const std::size_t per_head_bytes = key_gradient_bytes(problem);
-  return {.dK_heads_offset = 0, .dV_heads_offset = per_head_bytes, .bytes = 2 * per_head_bytes};
+  Placement place;
+  return {.dK_heads_offset = place.add(key_gradient_bytes(problem)),
+          .dV_heads_offset = place.add(key_gradient_bytes(problem)),
+          .bytes = place.bytes()};
 }
 
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem) {
   const Index heads = problem.batch * problem.heads;
-  const auto aligned = [](Index bytes) { return align_up(static_cast<std::size_t>(bytes)); };
-  const Index pieces = Index{dQ_accum_row_pieces(static_cast<int>(problem.N))} *
-                       dQ_accum_pieces(static_cast<int>(problem.d));
-  const std::size_t dQ_accum_bytes = aligned(heads * pieces * 16 * 8 * size_bytes(DType::fp32));
-  const std::size_t D_bytes = aligned(heads * problem.N * kStatisticBytes);
-  const std::size_t per_head_bytes = key_gradient_bytes(problem);
-  const Index most_row_tiles = dQ_accum_row_pieces(static_cast<int>(problem.N));
-  const std::size_t turn_bytes =
-      aligned(heads * most_row_tiles * static_cast<Index>(sizeof(std::int32_t)));
-  const std::size_t dK_heads_offset = dQ_accum_bytes + D_bytes + turn_bytes;
-  return {.dQ_accum_offset = 0,
-          .D_offset = dQ_accum_bytes,
-          .dQ_turns_offset = dQ_accum_bytes + D_bytes,
-          .dK_heads_offset = dK_heads_offset,
-          .dV_heads_offset = dK_heads_offset + per_head_bytes,
-          .bytes = dK_heads_offset + 2 * per_head_bytes};
+  const Index row_pieces = dQ_accum_row_pieces(static_cast<int>(problem.N));
+  const Index pieces = row_pieces * dQ_accum_pieces(static_cast<int>(problem.d));
+  Placement place;
+  return {.dQ_accum_offset = place.add(heads * pieces * 16 * 8 * size_bytes(DType::fp32)),
+          .D_offset = place.add(query_rows(problem) * kStatisticBytes),
+          .dQ_turns_offset = place.add(heads * row_pieces * Index{sizeof(std::int32_t)}),
+          .dK_heads_offset = place.add(key_gradient_bytes(problem)),
+          .dV_heads_offset = place.add(key_gradient_bytes(problem)),
+          .bytes = place.bytes()};
 }
 
 std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {

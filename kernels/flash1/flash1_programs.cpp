@@ -24,9 +24,9 @@ BlockProgram forward_program(const ResolvedRun& run, Index shared_bytes_per_bloc
                              const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
-  const Carry carry = run.asked.variant.carry;
   const Index width = padded_head_dim(problem.d);
-  const BlockShape shape = flash1_forward_shape(problem, tiling, carry, shared_bytes_per_block);
+  const BlockRequest request{problem, tiling, run.asked.variant.carry, shared_bytes_per_block};
+  const BlockShape shape = flash1_forward_shape(request);
   BlockProgram launch{.threads = shape.threads,
                       .shared_bytes = shape.shared_bytes,
                       .instructions = problem.dtype == DType::fp32 ? kCudaCores : kTensorCores};
@@ -39,11 +39,10 @@ BlockProgram forward_program(const ResolvedRun& run, Index shared_bytes_per_bloc
   }
   program.options = knob_options(kind.knobs);
   program.sources = {"kernels/flash1/flash1_forward.cuh"};
-  program.expression = instance_of("flash1_forward", element_type(problem.dtype),
-                                   element_type(carried_type(run)), width, tiling.Br, tiling.Bc,
-                                   flash1_stages(problem, tiling, carry, shared_bytes_per_block),
-                                   columns_policy(problem.d, width), trace_policy(kind.traced),
-                                   features_argument(score_features(problem)));
+  program.expression = instance_of(
+      "flash1_forward", element_type(problem.dtype), element_type(carried_type(run)), width,
+      tiling.Br, tiling.Bc, flash1_stages(request), columns_policy(problem.d, width),
+      trace_policy(kind.traced), features_argument(score_features(problem)));
   return launch;
 }
 
@@ -61,7 +60,7 @@ BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& k
 /// Of a problem in 16 bits.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  const BlockShape shape = flash1_backward_shape(problem, run.tiling, Carry::problem);
+  const BlockShape shape = flash1_backward_shape({problem, run.tiling});
   const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   return {.program = {.sources = {"kernels/flash1/flash1_backward.cuh"},

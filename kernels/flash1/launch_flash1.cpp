@@ -8,14 +8,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// A contiguous [B, H, N, columns] tensor.
-TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Index columns) {
-  return {.data_dev = data_dev,
-          .stride_batch = problem.heads * problem.N * columns,
-          .stride_head = problem.N * columns,
-          .stride_row = columns};
-}
-
 /// Thread blocks of a launch of flash1_rows.cuh with this many threads in total.
 Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
@@ -43,9 +35,9 @@ std::optional<Error> launch_flash1(PassLauncher& pass) {
       .Q = arguments.Q,
       .K = arguments.K,
       .V = arguments.V,
-      .O = carries_fp32
-               ? contiguous_view(pass.workspace<std::byte>(layout.O_offset), problem, columns)
-               : arguments.O,
+      .O = carries_fp32 ? contiguous_view(pass.workspace<std::byte>(layout.O_offset), problem.heads,
+                                          problem.N, columns)
+                        : arguments.O,
       .m = pass.workspace<float>(layout.m_offset),
       .l = pass.workspace<float>(layout.l_offset),
       .scores = pass.scores(),

@@ -68,10 +68,10 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) {
     const BlockShape shape =
-        flash2_forward_shape(problem, run.tiling, Carry::problem, kMostSharedBytes, kind.knobs);
+        flash2_forward_shape({.problem = problem, .tiling = run.tiling, .knobs = kind.knobs});
     return {{"forward", tiles_program("flash2_forward", run, shape, kind)}};
   }
-  const BlockShape shape = flash2_backward_shape(problem, run.tiling, Carry::problem);
+  const BlockShape shape = flash2_backward_shape({problem, run.tiling});
   return {{"preprocess", rows_program(problem, "flash2_preprocess")},
           {"backward", runs_on_hopper(run, target, kind)
                            ? hopper_backward_program(run, kind)

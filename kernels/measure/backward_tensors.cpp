@@ -1,5 +1,6 @@
 #include "kernels/measure/backward_tensors.h"
 
+#include "kernels/kernel_parameters.h"
 #include "kernels/measure/input_generator.h"
 #include "kernels/measure/stored_values.h"
 
@@ -60,10 +61,10 @@ Pass BackwardTensors::pass(const Session& session, const TraceBuffer* trace) con
   const AttentionProblem& p = run_.problem;
   PassArguments arguments = forward_.arguments(session, /*with_lse=*/true);
   arguments.run = run_;
-  arguments.dO = contiguous_view(dO_, p.heads, p.N, p.d);
-  arguments.dQ = contiguous_view(dQ_, p.heads, p.N, p.d);
-  arguments.dK = contiguous_view(dK_, p.kv_heads, p.N_kv, p.d);
-  arguments.dV = contiguous_view(dV_, p.kv_heads, p.N_kv, p.d);
+  arguments.dO = contiguous_view(dO_.data_dev(), p.heads, p.N, p.d);
+  arguments.dQ = contiguous_view(dQ_.data_dev(), p.heads, p.N, p.d);
+  arguments.dK = contiguous_view(dK_.data_dev(), p.kv_heads, p.N_kv, p.d);
+  arguments.dV = contiguous_view(dV_.data_dev(), p.kv_heads, p.N_kv, p.d);
   arguments.forward_workspace_dev = arguments.workspace_dev;
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "kernels/kernel_parameters.h"
 #include "kernels/measure/input_generator.h"
 #include "kernels/measure/stored_values.h"
 
@@ -24,10 +25,6 @@ std::string gigabytes(std::size_t bytes) {
 }
 
 }  // namespace
-
-TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, Index d) {
-  return {buffer.data_dev(), heads * rows * d, rows * d, d};
-}
 
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first,
                                  Index count) {
@@ -125,10 +122,10 @@ PassArguments ForwardTensors::arguments(const Session& session, bool with_lse) c
   PassArguments arguments;
   arguments.resources = &session.resources();
   arguments.run = run_;
-  arguments.Q = contiguous_view(Q_, p.heads, p.N, p.d);
-  arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
-  arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
-  arguments.O = contiguous_view(O_, p.heads, p.N, p.d);
+  arguments.Q = contiguous_view(Q_.data_dev(), p.heads, p.N, p.d);
+  arguments.K = contiguous_view(K_.data_dev(), p.kv_heads, p.N_kv, p.d);
+  arguments.V = contiguous_view(V_.data_dev(), p.kv_heads, p.N_kv, p.d);
+  arguments.O = contiguous_view(O_.data_dev(), p.heads, p.N, p.d);
   if (with_lse || kernel_of(run_).always_writes_lse) {
     arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
   }

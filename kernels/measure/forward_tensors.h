@@ -15,9 +15,6 @@
 
 namespace attnscope::kernels {
 
-/// A contiguous tensor's view.
-TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, Index d);
-
 /// `count` values of the type from a buffer's element `first` on, as doubles.
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
 

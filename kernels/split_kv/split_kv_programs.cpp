@@ -13,7 +13,7 @@ BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tili
                              const LaunchKind& kind) {
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
-  const BlockShape shape = split_kv_shape(problem, tiling, Carry::problem);
+  const BlockShape shape = split_kv_shape({problem, tiling});
   BlockProgram block{
       .threads = shape.threads, .shared_bytes = shape.shared_bytes, .instructions = kTensorCores};
   block.program.sources = {"kernels/split_kv/split_kv_partial.cuh"};

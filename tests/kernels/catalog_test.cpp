@@ -111,7 +111,7 @@ constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes, Carry carry = Carry::problem) {
   const Tiling tiling = *default_tiling(kernel, pass, problem, carry, most_bytes);
-  return kernel.block_shape(pass)(problem, tiling, carry, most_bytes, {}).shared_bytes;
+  return kernel.block_shape(pass)({problem, tiling, carry, most_bytes}).shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
