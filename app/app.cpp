@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/refuse.h"
-#include "app/step_simulator.h"
-
 namespace attnscope::app {
 
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "app/background_job.h"
-#include "app/command.h"
-#include "app/gpu_catalog.h"
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
+#include "app/panel.h"
 #include "app/playhead.h"
 #include "app/scene.h"
+#include "app/step_simulator.h"
 #include "app/worker.h"
 
 namespace attnscope::app {

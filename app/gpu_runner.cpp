@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "app/work_control.h"
+#include "app/background_job.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "reference/inputs.h"

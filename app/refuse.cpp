@@ -1,4 +1,4 @@
-#include "app/refuse.h"
+#include "app/step_simulator.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,6 @@
 #include "app/choice_rules.h"
 #include "app/scene.h"
 #include "app/screen/text_presets.h"
-#include "app/step_simulator.h"
 
 namespace attnscope::app {
 

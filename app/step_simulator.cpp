@@ -5,7 +5,6 @@
 
 #include "app/scene.h"
 #include "kernels/resolve.h"
-#include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
 namespace attnscope::app {
@@ -143,6 +142,16 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
   const Index query = std::clamp<Index>(request.query_row, -1, info.problem().N - 1);
   const Index column = std::clamp<Index>(request.O_column, 0, info.problem().d - 1);
   return std::make_shared<const Snapshot>(run_->at(step, query, column));
+}
+
+Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  auto found = read_.find(spec.gpu);
+  if (found == read_.end()) {
+    ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
+    found = read_.emplace(spec.gpu, std::move(gpu)).first;
+  }
+  return with_capacities(found->second, {spec.sram_bytes, spec.l2_bytes}, "given");
 }
 
 }  // namespace attnscope::app

@@ -1,13 +1,28 @@
-/// The worker's simulation: steps through one head of the chosen problem.
+/// The worker's simulation: steps through one head of the chosen problem, or finds a valid choice.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 
-#include "app/gpu_catalog.h"
 #include "app/worker.h"
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::app {
+
+/// The descriptions of GPUs that the app has used, each read once. May be called from any thread.
+class GpuCatalog {
+ public:
+  /// The GPU that the spec names, with the spec's capacities; errors as in load_gpu().
+  Result<GpuDescription> gpu_of(const RunSpec& spec);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, GpuDescription> read_;
+};
 
 /// Most tiles of S that the app steps through.
 inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
@@ -32,5 +47,11 @@ std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus);
 
 /// The tiles of a rule for the choice, ignoring its own tiles; nothing if the rule gives none.
 std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog& gpus);
+
+/// The field where the rejected change was made, and the nearest choice that check_choice()
+/// accepts, found by changing only one field of `choice`: that field, else the one that `error`
+/// names, else any other. Thousands of checks in the worst case: for the worker's thread.
+Refusal refuse(const RunSpec& choice, const Error& error, const RunSpec& last_valid,
+               GpuCatalog& gpus, const WorkControl& control);
 
 }  // namespace attnscope::app

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "app/work_control.h"
+#include "app/background_job.h"
 #include "reference/run_spec.h"
 
 namespace attnscope {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "reference/message_text.h"
-#include "reference/parse_number.h"
 
 namespace attnscope::cli {
 

@@ -12,7 +12,6 @@
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"
-#include "reference/parse_number.h"
 #include "sim/resolve.h"
 #include "sim/studies/io_theorems.h"
 

@@ -14,7 +14,6 @@
 
 #include "app/cli/command_line.h"
 #include "reference/files/file_writer.h"
-#include "reference/files/growing_file.h"
 #include "reference/head_tensor.h"
 #include "reference/result.h"
 

@@ -11,7 +11,6 @@
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "kernels/resolve.h"
-#include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {

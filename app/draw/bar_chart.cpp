@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 
 namespace attnscope::app::draw {
 

@@ -1,7 +1,14 @@
-/// The parameters of every drawing helper: draw list, colours, fonts and scale.
+/// The canvas of every drawing helper, with its colours, fonts and scale; text that stays inside
+/// its rectangle, symbols with true subscripts; lines and surfaces beyond ImDrawList's own.
 #pragma once
 
 #include <imgui.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/theme.h"
 #include "app/ui/named_rects.h"
@@ -21,5 +28,117 @@ struct Canvas {
 inline float line_height(const FontRef& font) {
   return font.size * 1.3f;
 }
+
+// Text.
+
+enum class Align : std::uint8_t { left, center, right };
+
+/// One line at `at` (its upper edge); x is the left edge, centre or right edge.
+void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
+          Align align = Align::left);
+
+/// One line that reads upwards, centred at `center`.
+void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
+                   std::string_view text);
+
+/// The text, cut with "…" where it is wider than `width`; empty when not even that fits.
+std::string fitted(const FontRef& font, std::string_view text, float width);
+
+/// The first of these wordings that is no wider than `width`, for text that is never cut; empty
+/// when none is.
+std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                             float width);
+
+/// The same for a label that is never left out: the last wording where none fits.
+std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                            float width);
+
+/// One line, fitted.
+void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 std::string_view text, float width, Align align = Align::left);
+
+/// One line when it fits as it is, otherwise nothing. Returns whether it was drawn.
+bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                  std::string_view text, float width, Align align = Align::left);
+
+/// Lines of at most `width`, broken at spaces.
+std::vector<std::string> wrapped(const FontRef& font, std::string_view text, float width);
+
+/// Draws at most `max_lines` wrapped lines, the last one fitted; returns the height used.
+float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                   std::string_view text, float width, int max_lines);
+
+/// Draws a tooltip at the pointer, with lines of at most `width`.
+void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text);
+
+/// A name with an optional subscript, and a superscript after it: {"S", "21", ""} is S₂₁.
+struct Symbol {
+  std::string base;
+  std::string subscript;
+  std::string superscript = {};
+};
+
+float width_of(const FontRef& font, const Symbol& symbol);
+void draw_symbol(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 const Symbol& symbol, Align align = Align::left);
+
+// Surfaces and lines.
+
+void fill(const Canvas& canvas, const Rect& rect, ImU32 color, float rounding = 0.0f);
+void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness = 1.0f,
+             float rounding = 0.0f);
+
+/// Diagonal lines across the rectangle; `spacing` in pixels.
+void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
+
+/// Rows of dots, every other row shifted, for areas without values; `spacing` in pixels.
+void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
+
+void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
+                 float dash);
+/// One of `count` lines on the same place, which take turns at dashes: this draws the `index`-th of
+/// every `count` dashes, and with `gaps` omits every second one.
+void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
+                      float dash, int index, int count, bool gaps);
+void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
+                    float dash);
+
+/// A cubic curve from `from` to `to` with an arrow head at its end.
+struct Curve {
+  ImVec2 from, control_from, control_to, to;
+  ImVec2 at(float t) const;
+};
+
+/// The curve of a transfer between two boxes, one above the other; it starts and ends vertically.
+Curve vertical_curve(ImVec2 from, ImVec2 to);
+/// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
+Curve arc_over(ImVec2 from, ImVec2 to, float rise);
+
+void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
+                bool dashed);
+
+/// Text in a rounded box, centred at `center` but kept inside `bounds`; returns the box.
+Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
+           ImU32 color, std::string_view text);
+
+/// A triangle that points right: the mark of a row.
+void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
+
+// Finds room for a label beside things that it must not cover.
+
+/// Along one axis, in pixels.
+struct Range {
+  float low = 0.0f;
+  float high = 0.0f;
+};
+
+/// The centre nearest to `wish`, preferring the higher of two equally near ones, of a place of this
+/// width within `room` that touches none of the taken ranges; nothing where there is none.
+std::optional<float> free_center(float wish, float width, const Range& room,
+                                 std::span<const Range> taken);
+
+/// The x range of the curve at the heights of the band; of its middle if it does not cross the
+/// band.
+Range crossing(const Curve& curve, const Range& band);
 
 }  // namespace attnscope::app::draw

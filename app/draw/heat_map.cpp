@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/draw/shapes.h"
+#include "app/draw/canvas.h"
 
 namespace attnscope::app::draw {
 

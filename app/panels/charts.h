@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "app/background_job.h"
 #include "app/chart_choice.h"
 #include "app/draw/bar_chart.h"
 #include "app/measurements.h"
-#include "app/work_control.h"
 #include "sim/accuracy.h"
 #include "sim/studies/fusion.h"
 #include "sim/studies/io_theorems.h"

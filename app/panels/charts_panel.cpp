@@ -4,9 +4,8 @@
 #include <tuple>
 
 #include "app/background_job.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "app/panels/charts.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
-#include "app/panels/panel_tabs.h"
+#include "app/draw/canvas.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/source_view.h"

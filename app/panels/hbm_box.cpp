@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
 
 namespace attnscope::app {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "app/panel.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/snapshot_view.h"

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "app/background_job.h"
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/text.h"
 #include "app/panels/ledger_rows.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/compare.h"

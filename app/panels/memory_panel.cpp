@@ -4,10 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
 #include "app/panels/hbm_box.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/sram_box.h"

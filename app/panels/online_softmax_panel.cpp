@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/draw/heat_map.h"
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"

@@ -1,8 +1,11 @@
-/// The panels, each in its own file; make_panels() (app/panel.h) lists them.
+/// The panels, each in its own file, and the headings, tabs and buttons that they share;
+/// make_panels() (app/panel.h) lists the panels.
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "app/panel.h"
 #include "app/panels/ledger_rows.h"
@@ -42,5 +45,47 @@ Panel make_timeline_panel();
 /// Charts, counted in the background: bytes, time, memory and error against N, the IO theorems
 /// beside the counts, fusion step by step, memory of whole models.
 Panel make_charts_panel();
+
+// Headings, and choices at their right end: "pseudo-code | CUDA source".
+
+/// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
+/// empty). Returns the rest of the rectangle below it, without the card's padding.
+Rect draw_panel_header(const PanelContext& context, std::string_view title,
+                       std::string_view subtitle, std::string_view note);
+
+/// The heading of a panel with choices at its right end, the chosen one highlighted; the subtitle
+/// is cut before them. Returns the current choice and the room below. Named rectangles:
+/// "PANEL.tab.LABEL".
+struct TitleTabs {
+  int chosen = 0;
+  Rect rest;
+};
+TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel,
+                             std::string_view title, std::string_view subtitle,
+                             std::initializer_list<std::string_view> labels, int chosen);
+
+/// The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
+/// a note at the right if there is room. Named rectangles and result as above.
+TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
+                          std::initializer_list<std::string_view> titles, int chosen,
+                          std::string_view note);
+
+/// For the slot `memory`: memory and warps. Returns the room below.
+Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
+
+/// For the slot `online_softmax`: the followed row, under its title, and why the softmax is online.
+Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
+                       std::string_view note);
+/// The title of the followed row's panel: "ONLINE SOFTMAX", "RECOMPUTATION", ...
+std::string_view softmax_title(const Snapshot& snapshot);
+
+/// A line of text that acts as a button, with its right edge at `right`. Returns its left edge and
+/// whether it was pressed.
+struct TextButton {
+  float left = 0.0f;
+  bool pressed = false;
+};
+TextButton draw_text_button(const PanelContext& context, std::string_view name,
+                            std::string_view label, ImVec2 upper_right, bool lit);
 
 }  // namespace attnscope::app

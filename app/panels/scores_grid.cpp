@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "app/draw/shapes.h"
+#include "app/draw/canvas.h"
 #include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {

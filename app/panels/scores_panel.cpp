@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/draw/format.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/softmax_terms.h"

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {

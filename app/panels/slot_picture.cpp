@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/draw/canvas.h"
 #include "app/draw/heat_map.h"
-#include "app/draw/shapes.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
-#include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/measured_trace.h"
 #include "app/report/report_text.h"

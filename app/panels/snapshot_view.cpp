@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "reference/block_mask.h"
 #include "sim/snapshot/describe_op.h"
 

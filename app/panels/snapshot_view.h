@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "app/draw/canvas.h"
-#include "app/draw/text.h"
 #include "app/panel.h"
 #include "sim/snapshot/snapshot.h"
 

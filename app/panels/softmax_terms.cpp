@@ -10,7 +10,7 @@
 #include "app/panels/snapshot_view.h"
 #include "app/report/report_text.h"
 #include "sim/accuracy.h"
-#include "sim/schedule/elementwise.h"
+#include "sim/schedule/schedules.h"
 
 namespace attnscope::app {
 

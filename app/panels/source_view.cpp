@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "kernels/compile/kernel_sources.h"
 
 namespace attnscope::app {

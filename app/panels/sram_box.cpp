@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/snapshot_view.h"
 #include "reference/message_text.h"

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/sm_timeline.h"
 #include "app/panels/snapshot_view.h"

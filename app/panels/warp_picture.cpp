@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/draw/heat_map.h"
-#include "app/draw/shapes.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
-#include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/warp_parts.h"

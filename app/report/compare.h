@@ -136,9 +136,24 @@ std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 std::optional<Index> fitted_output_rows(const RecordingRow& run);
 
 /// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio
-/// (gap_words.h).
+/// (gap_words.cpp).
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run);
+
+/// The text in place of a ratio.
+struct GapWords {
+  std::string brief;   ///< "launch latency", "output in L2", "not comparable: spills"
+  std::string reason;  ///< "launch latency; 4 of 132 SMs"
+};
+
+/// The words for requested bytes of a kernel that spills, for a time that is mostly launch latency,
+/// and for DRAM bytes below kSmallDramBytes; nothing for other lines.
+std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
+                                              const SimulationReport& model,
+                                              const GpuDescription& gpu, const RecordingRow& run);
+
+/// Thread blocks of the launch that requests the most bytes; none: 0.
+Index thread_blocks_of_main_launch(const SimulationReport& model);
 
 // Comparisons as text: one run as a table, many as a Markdown document (comparison_report.cpp).
 

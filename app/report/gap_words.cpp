@@ -1,4 +1,4 @@
-#include "app/report/gap_words.h"
+#include "app/report/compare.h"
 
 #include <fmt/core.h>
 

@@ -5,7 +5,7 @@
 
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
-#include "sim/trace/chrome_events.h"
+#include "sim/trace/chrome_trace.h"
 
 namespace attnscope {
 

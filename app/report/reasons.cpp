@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "app/report/gap_words.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "app/app.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 
 namespace attnscope::app {
 

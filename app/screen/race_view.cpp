@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "app/app.h"
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/text.h"
 #include "app/screen/field_box.h"
 #include "reference/algorithm.h"
 

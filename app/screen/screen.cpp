@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/app.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 
 namespace attnscope::app {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "app/app.h"
+#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/draw/text.h"
 #include "app/report/report_text.h"
 #include "app/shown_head.h"
 #include "sim/snapshot/describe_op.h"

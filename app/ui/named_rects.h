@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +23,10 @@ struct Rect {
     return p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y;
   }
   /// Moved inwards on every side; never negative in size.
-  Rect shrunk(float dx, float dy) const;
+  Rect shrunk(float dx, float dy) const {
+    const ImVec2 inner{min.x + dx, min.y + dy};
+    return {inner, {std::max(max.x - dx, inner.x), std::max(max.y - dy, inner.y)}};
+  }
 };
 
 class NamedRects {
@@ -31,8 +35,13 @@ class NamedRects {
   /// Notes where a widget was drawn in this frame, under a name such as "transport.play".
   void add(std::string_view name, const Rect& rect) { rects_[std::string(name)] = rect; }
   /// The same, for the ImGui item that was drawn last.
-  void add_item(std::string_view name);
-  std::optional<Rect> find(std::string_view name) const;
+  void add_item(std::string_view name) {
+    add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
+  }
+  std::optional<Rect> find(std::string_view name) const {
+    const auto found = rects_.find(name);
+    return found != rects_.end() ? std::optional(found->second) : std::nullopt;
+  }
   const std::map<std::string, Rect, std::less<>>& all() const { return rects_; }
 
  private:

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
 #include "app/platform/keys.h"
 
 namespace attnscope::app::ui {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "reference/message_text.h"
-#include "reference/parse_number.h"
 
 namespace attnscope {
 

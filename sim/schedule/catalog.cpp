@@ -3,7 +3,6 @@
 
 #include "reference/check.h"
 #include "sim/schedule/schedules.h"
-#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 

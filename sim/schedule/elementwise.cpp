@@ -1,4 +1,4 @@
-#include "sim/schedule/elementwise.h"
+#include "sim/schedule/schedules.h"
 
 namespace attnscope {
 

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "sim/ops/tile_loop.h"
-#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 

@@ -13,7 +13,7 @@ Pass standard_forward_pass(const ScheduleOptions& options);
 /// dP and dS in HBM. "dV": column tile j of dV = P^T dO. "dP": tile (i, j) of dP = dO V^T. "dS": a
 /// few whole rows of dS = P (dP - rowsum(P dP)), in panels and two sweeps where a row is too long.
 /// "dQ": row tile i of dQ = scale dS K. "dK": column tile j of dK = scale dS^T Q. With grouped
-/// heads, sum_heads. Unfused variants have launches between dS and dQ (elementwise.h);
+/// heads, sum_heads. Unfused variants have launches between dS and dQ (elementwise.cpp);
 /// checkpointing begins with the forward pass. The paper counts 5 N N_kv + 5 N d read and
 /// 2 N N_kv + 3 N d written per head, for N = N_kv.
 Pass standard_backward_pass(const ScheduleOptions& options);
@@ -88,5 +88,100 @@ Launch convert_dq_launch();
 
 /// With grouped heads, adds "sum_heads": dK and dV of a KV head are the sums over its query heads.
 void add_head_sum_launch(const ScheduleOptions& options, Pass& pass);
+
+// Standard attention's elementwise work in separate launches, as a framework runs it when nothing
+// is fused. Each launch takes the score matrix through the SM once, tile by tile, in place.
+
+/// The launches between S = Q K^T and the softmax at this level of fusion, in order: "scale" and
+/// "mask", "scale_mask", "mask" alone, or none. Each reads and writes N N_kv elements per head, in
+/// place; a framework that allocates a new matrix moves the same bytes and needs more memory.
+std::vector<Launch> score_launches(const ScheduleOptions& options);
+
+/// The same work in the backward pass, between dS and the products with K and Q: "mask_gradient"
+/// and "scale_gradient", "mask_scale_gradient", or none.
+std::vector<Launch> gradient_launches(const ScheduleOptions& options);
+
+/// "dropout" between the softmax and the product with V, where it is a separate launch: reads P,
+/// writes Z, one byte per element, and P~ = Z P. Its gradient between dP and dS,
+/// "dropout_gradient": reads dP and Z, writes dP.
+std::vector<Launch> probability_launches(const ScheduleOptions& options);
+std::vector<Launch> probability_gradient_launches(const ScheduleOptions& options);
+
+/// Whether dropout is a separate launch, not part of the softmax.
+bool drops_apart(const ScheduleOptions& options);
+/// Whether the scale is a separate launch, not folded into S = scale Q K^T, dQ and dK.
+bool scales_apart(const ScheduleOptions& options);
+/// Whether the mask is a separate launch, not part of the softmax.
+bool masks_apart(const ScheduleOptions& options);
+
+// The score function's steps, as every schedule emits them, and their pseudo-code. Each emits
+// nothing when the problem has no such step.
+
+/// Pseudo-code lines of the steps between the scores and the softmax.
+struct ScoreLines {
+  std::uint8_t soft_cap;
+  std::uint8_t alibi;
+  std::uint8_t mask;
+};
+
+/// Caps, biases and, where `masked`, masks a tile of scores.
+void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
+                  Program& program);
+/// The same in a backward pass, which keeps the cap's derivative T of the tile.
+void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
+                                Program& program);
+/// Only the cap of S and its derivative T.
+void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program);
+/// Lines of dV's update, with and without dropout.
+struct ValueGradientLines {
+  std::uint8_t drop;
+  std::uint8_t plain;
+  std::uint8_t dropped;
+};
+/// dV_j = dV_j + P^T dO_i, with P~ = dropout(P) in place of P where the problem drops.
+void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
+               Program& program);
+/// dS = dS o T, with T of the same tile.
+void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program);
+/// tile = dropout(tile).
+void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);
+
+constexpr PseudoLine soft_cap_line(int indent) {
+  return {indent, "S = cap · tanh(S / cap)",
+          "Soft-capping: no score leaves (-cap, cap), and none is cut off hard.", false,
+          ScoreStep::soft_cap};
+}
+constexpr PseudoLine soft_cap_slope_line(int indent) {
+  return {indent, "S = cap · tanh(S / cap); T = 1 - (S / cap)²",
+          "The capped scores again, and the derivative of the cap for dS.", false,
+          ScoreStep::soft_cap};
+}
+constexpr PseudoLine alibi_line(int indent) {
+  return {
+      indent, "S = S - slope · distance",
+      "ALiBi: distance = |k - (q + N_kv - N)|; of packed sequences, each one's own q, k, N, N_kv.",
+      false, ScoreStep::alibi};
+}
+constexpr PseudoLine drop_probabilities_line(int indent) {
+  return {indent, "P = dropout(P)",
+          "Z depends only on (seed, b, h, query, key); l was summed before dropout.", false,
+          ScoreStep::dropout};
+}
+constexpr PseudoLine drop_again_line(int indent) {
+  return {indent, "P~ = dropout(P)",
+          "The forward pass's bits, drawn again instead of stored; dS needs P without them.", false,
+          ScoreStep::dropout};
+}
+constexpr PseudoLine drop_gradient_line(int indent) {
+  return {indent, "dP = dropout(dP)",
+          "O = P~ V, so the gradient of P passes the same Z; rowsum(dO ∘ O) stays rowsum(P ∘ dP).",
+          false, ScoreStep::dropout};
+}
+constexpr PseudoLine cap_gradient_line(int indent) {
+  return {indent, "dS = dS ∘ T", "Back through the soft cap.", false, ScoreStep::soft_cap};
+}
+
+/// Removes the pseudo-code lines of steps that the options do not have, and renumbers the rest.
+void show_only_taken_steps(const ScheduleOptions& options, Pass& pass);
 
 }  // namespace attnscope

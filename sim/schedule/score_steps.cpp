@@ -1,6 +1,4 @@
-#include "sim/schedule/score_steps.h"
-
-#include "sim/schedule/elementwise.h"
+#include "sim/schedule/schedules.h"
 
 namespace attnscope {
 

@@ -5,8 +5,6 @@
 
 #include "reference/check.h"
 #include "sim/ops/tile_loop.h"
-#include "sim/schedule/elementwise.h"
-#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 

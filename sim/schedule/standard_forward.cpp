@@ -1,8 +1,6 @@
 #include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
-#include "sim/schedule/elementwise.h"
-#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/refuse.h"
 #include "app/step_simulator.h"
+#include "app/worker.h"
 #include "reference/npy.h"
 #include "sim/snapshot/snapshot.h"
 

@@ -1,4 +1,4 @@
-#include "app/refuse.h"
+#include "app/worker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

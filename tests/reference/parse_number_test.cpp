@@ -1,4 +1,4 @@
-#include "reference/parse_number.h"
+#include "reference/message_text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 /// The query heads of a group as rows of one tile: the same attention, fewer bytes of K and V.
 
-#include "sim/packed_groups.h"
+#include "sim/resolve.h"
 
 #include <gtest/gtest.h>
 

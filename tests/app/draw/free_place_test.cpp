@@ -1,4 +1,4 @@
-#include "app/draw/shapes.h"
+#include "app/draw/canvas.h"
 
 #include <gtest/gtest.h>
 

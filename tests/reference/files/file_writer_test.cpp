@@ -17,7 +17,6 @@
 
 #include "reference/files/file_identity.h"
 #include "reference/files/file_lock.h"
-#include "reference/files/growing_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope {

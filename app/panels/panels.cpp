@@ -1,11 +1,11 @@
-#include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 
 #include <fmt/core.h>
 
 #include <vector>
 
-#include "app/draw/shapes.h"
-#include "app/draw/text.h"
+#include "app/draw/canvas.h"
+#include "app/draw/canvas.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -144,6 +144,26 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
   const std::string subtitle_shown =
       draw::fitted(font, subtitle, room - font.measure(title).x - 10.0f * context.scale);
   return {now, draw_panel_header(context, title_shown, subtitle_shown, {})};
+}
+
+void Panel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) const {
+  if (snapshot.run != nullptr && snapshot.run->algorithm != nullptr) {
+    return draw_run(snapshot, view, context);
+  }
+  const Rect rest = draw_panel_header(context, title, {}, {});
+  if (snapshot.error) {
+    draw::wrapped_text(context, context.fonts.ui, rest.min, context.theme.error,
+                       words(*snapshot.error, Reader::screen), rest.width(), 4);
+  } else {
+    draw::text(context, context.fonts.ui, rest.min, context.theme.text_faint,
+               "Nothing to show yet");
+  }
+}
+
+Panels make_panels() {
+  return {make_memory_panel(),         make_warps_panel(),      make_scores_panel(),
+          make_online_softmax_panel(), make_why_online_panel(), make_explain_panel(),
+          make_ledger_panel(),         make_timeline_panel(),   make_charts_panel()};
 }
 
 }  // namespace attnscope::app
