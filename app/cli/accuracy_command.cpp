@@ -5,7 +5,6 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
@@ -29,11 +28,9 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   const std::string lengths = given.take("seq-len").value_or(std::string(kDefaultLengths));
   const std::string types = given.take("dtype").value_or(std::string(kDefaultTypes));
   const std::string carries = given.take("carry").value_or(std::string(kDefaultCarries));
-  if (auto error =
-          read_choice(given, "pass", parse_one_pass,
-                      "forward, or backward, which has the error of O as well", request.pass)) {
-    return *error;
-  }
+  ATTNSCOPE_TRY(request.pass, read_choice(given, "pass", parse_one_pass,
+                                          "forward, or backward, which has the error of O as well",
+                                          request.pass));
   ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
   ATTNSCOPE_TRY(const auto by_length, parse_list("seq_len", lengths, spec));
   for (const RunSpec& each : by_length) request.lengths.push_back(each.problem.N);
@@ -45,7 +42,7 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   ATTNSCOPE_TRY(request.gpu, gpu_of(spec));
 
   constexpr Index kMaxOrders = 1000;
-  if (auto error = read_whole(given, "orders", 2, kMaxOrders, request.orders)) return *error;
+  ATTNSCOPE_TRY(request.orders, read_whole(given, "orders", 2, kMaxOrders, request.orders));
   request.problem = spec.problem;
   request.inputs = spec.inputs;
   request.tiling = spec.tiling().value();

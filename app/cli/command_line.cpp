@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "reference/message_text.h"
-
 namespace attnscope::cli {
 
 std::optional<std::string> GivenOptions::text(std::string_view name) const {
@@ -175,24 +173,6 @@ std::string help_text(const CommandSpec& command) {
 
 Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted) {
   return invalid_request("--{} is '{}'; it must be {}", option, printable(text), accepted);
-}
-
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
-                                std::int64_t min, std::int64_t max, std::int64_t& target) {
-  const auto parse = [&](const std::string& text) -> std::optional<std::int64_t> {
-    const auto value = parse_number<std::int64_t>(text);
-    return value && *value >= min && *value <= max ? value : std::nullopt;
-  };
-  return read_choice(given, option, parse, fmt::format("a whole number from {} to {}", min, max),
-                     target);
-}
-
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
-                                std::int64_t min, std::int64_t max, int& target) {
-  std::int64_t value = target;
-  auto error = read_whole(given, option, min, max, value);
-  target = static_cast<int>(value);
-  return error;
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -2,6 +2,7 @@
 /// mistake reported in one line: what, why, and what would be accepted.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,13 +11,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "reference/message_text.h"
 #include "reference/result.h"
 
 namespace attnscope::cli {
 
-/// The files that an option's value names, and what becomes of them (option_files.h).
+/// The files that an option's value names, and what becomes of them (run_options.h).
 struct OptionFiles {
   enum class Use : std::uint8_t { none, read, written };
   Use use = Use::none;
@@ -86,23 +89,28 @@ std::string help_text(const CommandSpec& command);
 /// "--mode is 'x'; it must be training or inference".
 Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted);
 
-/// Sets `target` to the option's parsed value, when it was given.
-template <typename Target, typename Parse>
-std::optional<Error> read_choice(const GivenOptions& given, std::string_view option,
-                                 const Parse& parse, std::string_view accepted, Target& target) {
+/// The option's parsed value, or `by_default` when it was not given.
+template <typename Value, typename Parse>
+Result<Value> read_choice(const GivenOptions& given, std::string_view option, const Parse& parse,
+                          std::string_view accepted, const Value& by_default) {
   const auto text = given.text(option);
-  if (!text) return std::nullopt;
-  const auto value = parse(*text);
-  if (!value) return not_accepted(option, *text, accepted);
-  target = *value;
-  return std::nullopt;
+  if (!text) return by_default;
+  const std::optional<Value> value = parse(*text);
+  return value ? Result<Value>(*value) : not_accepted(option, *text, accepted);
 }
 
-/// Sets `target` from a whole number of digits, from `min` to `max`, when it was given.
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
-                                std::int64_t min, std::int64_t max, std::int64_t& target);
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
-                                std::int64_t min, std::int64_t max, int& target);
+/// The same for a whole number of digits, from `min` to `max`.
+template <std::integral Whole>
+Result<Whole> read_whole(const GivenOptions& given, std::string_view option,
+                         std::type_identity_t<Whole> min, std::type_identity_t<Whole> max,
+                         Whole by_default) {
+  const auto parse = [&](const std::string& text) -> std::optional<Whole> {
+    const auto value = parse_number<Whole>(text);
+    return value && *value >= min && *value <= max ? value : std::nullopt;
+  };
+  return read_choice(given, option, parse, fmt::format("a whole number from {} to {}", min, max),
+                     by_default);
+}
 
 /// The parts of a list.
 std::vector<std::string> split(std::string_view text, char separator = ',');

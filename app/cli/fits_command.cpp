@@ -44,11 +44,9 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
                         .gpu = gpu.display_name,
                         .weights_given = given.has("weights-bytes")};
   ModelQuestion& model = question.model;
-  if (auto error = read_whole(given, "layers", 1, 1'000'000, model.layers)) return *error;
-  if (auto error =
-          read_choice(given, "mode", parse_name<ModelMode>, "training or inference", model.mode)) {
-    return *error;
-  }
+  ATTNSCOPE_TRY(model.layers, read_whole(given, "layers", 1, 1'000'000, model.layers));
+  ATTNSCOPE_TRY(model.mode, read_choice(given, "mode", parse_name<ModelMode>,
+                                        "training or inference", model.mode));
 
   // Memory: the device's, and the part that the weights leave free
   constexpr Index kMaxBytes = Index{1} << 50;
@@ -56,7 +54,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   model.weights_bytes = estimated_weights_bytes(model);
   for (const auto& [option, target] :
        {std::pair{"hbm-bytes", &model.capacity_bytes}, {"weights-bytes", &model.weights_bytes}}) {
-    if (auto error = read_whole(given, option, 0, kMaxBytes, *target)) return *error;
+    ATTNSCOPE_TRY(*target, read_whole(given, option, 0, kMaxBytes, *target));
   }
   return question;
 }

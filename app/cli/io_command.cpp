@@ -7,7 +7,6 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
@@ -142,11 +141,9 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
 
 Result<Answer> answer_io(const GivenOptions& given) {
   IoQuestion question;
-  if (auto error =
-          read_choice(given, "pass", parse_one_pass,
-                      "forward or backward: the theorems are about one pass", question.pass)) {
-    return *error;
-  }
+  ATTNSCOPE_TRY(question.pass,
+                read_choice(given, "pass", parse_one_pass,
+                            "forward or backward: the theorems are about one pass", question.pass));
   ATTNSCOPE_TRY(const auto spec, parse_run(given, {.problem = usual_io_problem()}));
   ATTNSCOPE_TRY(question.gpu, gpu_of(spec));
   question.problem = spec.problem;

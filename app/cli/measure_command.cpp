@@ -6,34 +6,33 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/compare.h"
+#include "app/report/interruption.h"
 #include "app/report/report_text.h"
 #include "kernels/resolve.h"
+#include "reference/check.h"
 #include "reference/message_text.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 Result<Protocol> parse_protocol(const GivenOptions& given) {
   Protocol protocol;
   constexpr int kMost = 1'000'000;
-  auto time_budget_s = static_cast<int>(protocol.time_budget_s);
-  if (auto error = read_whole(given, "warm-ups", 0, kMost, protocol.warm_ups)) return *error;
-  if (auto error = read_whole(given, "repeats", 1, kMost, protocol.repeats)) return *error;
-  if (auto error = read_whole(given, "checked-rows", 0, kMost, protocol.checked_rows))
-    return *error;
-  if (auto error = read_whole(given, "time-budget", 0, kMost, time_budget_s)) return *error;
-  protocol.time_budget_s = time_budget_s;
-  if (auto error =
-          read_choice(given, "cache", parse_name<CacheState>, "cold or warm", protocol.cache)) {
-    return *error;
-  }
+  ATTNSCOPE_TRY(protocol.warm_ups, read_whole(given, "warm-ups", 0, kMost, protocol.warm_ups));
+  ATTNSCOPE_TRY(protocol.repeats, read_whole(given, "repeats", 1, kMost, protocol.repeats));
+  ATTNSCOPE_TRY(protocol.checked_rows,
+                read_whole(given, "checked-rows", 0, kMost, protocol.checked_rows));
+  ATTNSCOPE_TRY(protocol.time_budget_s, read_whole(given, "time-budget", 0, kMost,
+                                                   static_cast<int>(protocol.time_budget_s)));
+  ATTNSCOPE_TRY(protocol.cache, read_choice(given, "cache", parse_name<CacheState>, "cold or warm",
+                                            protocol.cache));
   protocol.counters = !given.has("no-counters");
   if (!given.has("check")) return protocol;
   if (given.has("checked-rows")) {
@@ -62,6 +61,54 @@ RecordingRow measured_row(Gpu& gpu, const ResolvedRun& run,
 }
 
 }  // namespace
+
+Result<std::shared_ptr<Gpu>> MeasuringSession::gpu() {
+  if (gpu_) return gpu_;
+  auto gpu = Gpu::open();
+  if (gpu) gpu_ = gpu.value();
+  return gpu;
+}
+
+std::optional<Error> MeasuringSession::check_recording(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  const bool is_own = writer_ && written_path_ == path && writer_->is_current();
+  if (is_own || (checked_path_ == path && checked_.is_still(path))) return std::nullopt;
+  FileStamp seen = FileStamp::of(path);
+  ATTNSCOPE_TRY(const auto existing, read_recording(path));
+  if (auto taken = check_masks_stay(given_, {"json", "csv"}, existing)) return taken;
+  checked_path_ = path;
+  checked_ = std::move(seen);
+  return std::nullopt;
+}
+
+Result<RecordingWriter*> MeasuringSession::open_recording(const fs::path& path,
+                                                          const Recording& header) {
+  if (writer_ && written_path_ == path && writer_->is_current()) {
+    const Recording& own = writer_->recording();
+    const bool takes_it = own.device.name == header.device.name && own.build == header.build &&
+                          own.protocol == header.protocol;
+    if (takes_it) return &*writer_;
+  }
+  ATTNSCOPE_TRY(writer_, RecordingWriter::open(path, header));
+  written_path_ = path;
+  return &*writer_;
+}
+
+std::optional<Error> MeasuringSession::add(const RecordingRow& row) {
+  ATTNSCOPE_CHECK(writer_.has_value(), ==, true);
+  const auto lock = writer_->lock();  // a signal waits for the step below, but not for this
+  if (!lock) return lock.error();
+  std::optional<Error> error;
+  save_before_signals(SavedResults::recording, [&] {
+    error = writer_->add(row, lock.value());
+    if (!error) ++added_;
+    return fmt::format(
+        "measurements saved in {}: {}; to continue, repeat the command with --resume",
+        written_path_.string(), added_);
+  });
+  return error;
+}
 
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session) {
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));

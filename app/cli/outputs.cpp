@@ -6,13 +6,9 @@
 #include <cstdio>
 #include <iomanip>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <utility>
 
-#include "app/cli/option_files.h"
-#include "app/cli/progress.h"
+#include "app/cli/run_options.h"
 #include "app/report/interruption.h"
 #include "app/report/report_text.h"
 #include "reference/files/file_identity.h"

@@ -1,4 +1,5 @@
-/// Results of commands: documents, lines of CSV and tensors, written to files or standard output.
+/// Results of commands: documents, lines of CSV and tensors, written to files or standard output;
+/// the progress line.
 #pragma once
 
 #include <filesystem>
@@ -143,5 +144,13 @@ class RowFiles {
   GrowingFile json_, csv_;
   CsvTable table_;
 };
+
+// The progress line on standard error.
+
+/// Shows the line in place of the last one, and appends the seconds since then while it stays, so
+/// that a user can tell slow work from a hang. Does nothing unless standard error is a terminal.
+/// Only one thread at a time may call these functions.
+void show_progress(std::string_view line);
+void clear_progress();
 
 }  // namespace attnscope::cli

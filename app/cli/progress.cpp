@@ -1,5 +1,4 @@
-#include "app/cli/progress.h"
-
+/// The progress line on standard error.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "app/cli/commands.h"
+#include "app/cli/outputs.h"
 #include "app/report/interruption.h"
 #include "reference/message_text.h"
 

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
+#include "app/cli/run_options.h"
 #include "app/report/interruption.h"
 #include "kernels/recording/build_info.h"
 #include "reference/message_text.h"

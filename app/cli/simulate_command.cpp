@@ -5,11 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/cli/simulation_json.h"
 #include "kernels/resolve.h"
 #include "sim/resolve.h"
 

@@ -1,4 +1,4 @@
-#include "app/cli/simulation_json.h"
+#include "app/cli/commands.h"
 
 #include <fmt/core.h>
 

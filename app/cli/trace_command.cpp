@@ -3,9 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/cli/commands.h"
-#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
-#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
 #include "app/report/report_text.h"
@@ -51,9 +49,7 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 /// Traces the kernel of the options on the GPU, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
-  Index row_step = 0;
-  constexpr Index kMostRows = 1'000'000'000;
-  if (auto error = read_whole(given, "rows", 0, kMostRows, row_step)) return *error;
+  ATTNSCOPE_TRY(const auto row_step, read_whole(given, "rows", 0, 1'000'000'000, Index{0}));
   ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
   // The GPU is not known yet; one with less shared memory takes smaller tiles and a larger trace
   const auto least = kernels::plan_trace(run, row_step, kernels::kMostSharedBytes);
@@ -154,11 +150,8 @@ std::optional<Error> run_measured_trace(const GivenOptions& given, const std::st
 
 /// Writes the model's Chrome trace to `path`.
 std::optional<Error> run_modelled_trace(const GivenOptions& given, const std::string& path) {
-  BlockOrder order;
-  if (auto error = read_choice(given, "block-order", parse_block_order,
-                               "ascending, descending or shuffled", order)) {
-    return error;
-  }
+  ATTNSCOPE_TRY(const auto order, read_choice(given, "block-order", parse_block_order,
+                                              "ascending, descending or shuffled", BlockOrder{}));
   ATTNSCOPE_TRY(const auto model, parse_model_run(given));
 
   int shown = -1;

@@ -1,4 +1,4 @@
-#include "app/cli/measuring_session.h"
+#include "app/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
