@@ -1,9 +1,10 @@
-/// The command line of the desktop app.
+/// The command line of the desktop app, and the programs that it starts.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "app/scene.h"
 #include "app/view_state.h"
 #include "reference/attention_problem.h"
 #include "reference/result.h"
@@ -29,5 +30,21 @@ struct Arguments {
 
 /// invalid_request with one line when the arguments make no sense.
 Result<Arguments> parse_arguments(int argc, char** argv);
+
+// The two ways to run the app, in a window or into a picture, and what both print.
+
+/// Exit statuses of both programs.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kInvalidRequest = 2;
+
+/// Prints one line on standard error; returns the error's exit status.
+int report(const Error& error);
+
+/// Opens the window and runs until it is closed; returns the exit status.
+int run_window(const Arguments& arguments, Scene scene);
+
+/// Draws the scene at the requested step into arguments.out; returns the exit status.
+int run_render(const Arguments& arguments, Scene scene);
 
 }  // namespace attnscope::app

@@ -1,7 +1,5 @@
 #include "app/background_job.h"
 
-#include <utility>
-
 namespace attnscope::app {
 
 FileThread::FileThread(std::function<void()> on_done)

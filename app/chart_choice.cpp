@@ -1,4 +1,4 @@
-#include "app/chart_choice.h"
+#include "app/view_state.h"
 
 #include <algorithm>
 

@@ -3,9 +3,8 @@
 
 #include <cstdio>
 
-#include "app/program.h"
+#include "app/arguments.h"
 #include "app/report/interruption.h"
-#include "app/scene.h"
 
 namespace attnscope::app {
 

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "app/app.h"
+#include "app/arguments.h"
 #include "app/platform/imgui_session.h"
 #include "app/platform/offscreen.h"
-#include "app/program.h"
 #include "app/report/interruption.h"
 #include "app/screen/screen.h"
 #include "reference/files/file_identity.h"

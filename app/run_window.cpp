@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "app/program.h"
+#include "app/arguments.h"
 #include "app/windowed_app.h"
 #include "reference/json/run_json.h"
 

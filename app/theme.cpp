@@ -1,6 +1,5 @@
 #include "app/theme.h"
 
-#include <imgui.h>
 #include <cfloat>
 #include <cmath>
 #include <utility>

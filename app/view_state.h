@@ -7,9 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "app/chart_choice.h"
 #include "app/theme.h"
+#include "reference/enum_names.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::app {
@@ -44,6 +45,44 @@ enum class LedgerScope : std::uint8_t { so_far, whole_pass };
 constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
   return {"so_far", "whole_pass"};
 }
+
+/// The charts, by the names that scenes use. They are grouped by topic (chart_choice.cpp).
+enum class ChartChoice : std::uint8_t {
+  bytes,  ///< against N, like the next two
+  time,
+  memory,
+  error,           ///< against the reference, of every algorithm
+  recorded_bytes,  ///< of the settings that were recorded, 16k tokens in all
+  recorded_time,
+  recorded_memory,
+  io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
+  io_head_dim,
+  io_sram,
+  io_block_cols,
+  io_density,
+  fusion,          ///< bytes after each step of fusion, of the problem that is shown
+  fusion_figure2,  ///< and of Figure 2 (left) of arXiv 2205.14135
+  model_training,  ///< memory of a whole model against N
+  model_inference,
+};
+
+constexpr std::array<std::string_view, 16> enum_names(ChartChoice) {
+  return {"bytes",          "time",           "memory",          "error",
+          "recorded_bytes", "recorded_time",  "recorded_memory", "io_seq_len",
+          "io_head_dim",    "io_sram",        "io_block_cols",   "io_density",
+          "fusion",         "fusion_figure2", "model_training",  "model_inference"};
+}
+
+enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
+
+std::vector<ChartTopic> chart_topics();
+/// In the order of the tabs; never empty.
+std::vector<ChartChoice> charts_of(ChartTopic topic);
+ChartTopic topic_of(ChartChoice chart);
+
+/// The label of the tab: "theorems", "block size".
+std::string_view tab_word(ChartTopic topic);
+std::string_view tab_word(ChartChoice chart);
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;

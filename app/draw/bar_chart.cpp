@@ -1,10 +1,8 @@
-#include "app/draw/bar_chart.h"
+#include "app/draw/chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "app/draw/canvas.h"
 
 namespace attnscope::app::draw {
 

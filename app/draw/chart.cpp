@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "app/draw/canvas.h"
-
 namespace attnscope::app::draw {
 
 namespace {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "app/draw/canvas.h"
-
 namespace attnscope::app::draw {
 
 ValueTile aggregated(const ValueTile& values, Index max_rows, Index max_cols) {

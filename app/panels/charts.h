@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "app/background_job.h"
-#include "app/chart_choice.h"
-#include "app/draw/bar_chart.h"
+#include "app/draw/chart.h"
 #include "app/measurements.h"
+#include "app/view_state.h"
 #include "sim/accuracy.h"
 #include "sim/studies/fusion.h"
 #include "sim/studies/io_theorems.h"

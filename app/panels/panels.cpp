@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/draw/canvas.h"
-#include "app/draw/canvas.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <string>
-#include <vector>
 
 #include "app/draw/canvas.h"
 #include "app/panels/softmax_terms.h"

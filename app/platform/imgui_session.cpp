@@ -10,7 +10,6 @@
 #include <cmath>
 #include <filesystem>
 #include <initializer_list>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -7,10 +7,6 @@
 #include <algorithm>
 #include <set>
 
-#define GLFW_INCLUDE_NONE
-
-#define GLFW_INCLUDE_NONE
-
 namespace attnscope::app {
 
 #if IMGUI_VERSION_NUM < 18700

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/app.h"
-#include "app/screen/top_bar.h"
+#include "app/screen/screen.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {

@@ -1,4 +1,4 @@
-#include "app/screen/race_view.h"
+#include "app/screen/screen.h"
 
 #include <fmt/core.h>
 

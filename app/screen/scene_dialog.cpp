@@ -1,7 +1,6 @@
-#include "app/screen/scene_dialog.h"
+#include "app/screen/screen.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "app/app.h"

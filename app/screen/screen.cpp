@@ -1,7 +1,6 @@
 #include "app/screen/screen.h"
 
 #include <algorithm>
-#include <string>
 
 #include "app/app.h"
 #include "app/draw/canvas.h"

@@ -1,14 +1,104 @@
 /// The screen: the bars, the panels in their places, and the overlays.
 #pragma once
 
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "app/platform/imgui_session.h"
-#include "app/screen/race_view.h"
-#include "app/screen/scene_dialog.h"
-#include "app/screen/top_bar.h"
+#include "app/screen/run_field_boxes.h"
+#include "app/ui/widgets.h"
+#include "kernels/knobs.h"
 
 namespace attnscope::app {
 
 class App;
+
+/// The bar of choices: scene, algorithm, problem, tiling, GPU; and the source of the numbers.
+class TopBar {
+ public:
+  void draw(const Frame& frame, const Rect& rect);
+  /// Whether an open list is still being computed.
+  bool busy() const { return boxes_.busy(); }
+
+  /// One labelled box: a field of the run, a switch, the scene, or a race.
+  struct Field {
+    std::string_view key;  ///< key of refusals and of named rectangles
+    float width = 0.0f;    ///< of the box, in design units that go with text
+    int priority = 0;      ///< the highest are removed first when the bar is too narrow
+    const kernels::Knob* knob = nullptr;  ///< not null: a switch of the kernel
+  };
+
+ private:
+  /// The field's box, and its label from `x` on.
+  void draw_field(const Frame& frame, float x, const Rect& box, const Field& field);
+  float draw_fields(const Frame& frame, const Rect& rect);
+  void draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden);
+  /// The error of a rejected choice of a field behind the "more" button, below those fields.
+  void draw_refusal_inside(const Frame& frame, float width);
+
+  RunFieldBoxes boxes_;
+};
+
+/// The badge at the right of the bar (app/screen/badge.cpp): whether the real numbers come from
+/// this machine's GPU, from recordings, or are missing; with a GPU also the button that runs the
+/// kernel. Returns its left edge.
+float draw_badge(const Frame& frame, const Rect& bar);
+
+/// The line under a field of the bar whose choice was rejected, with the nearest valid one to
+/// click.
+void draw_refusal(const Frame& frame);
+
+/// The dialog that opens and saves scenes by path: Ctrl+O and Ctrl+S, or the end of the list of
+/// scenes.
+class SceneDialog {
+ public:
+  /// Opens on its keys or when the view requests it, and draws itself while open.
+  void draw(const Frame& frame);
+
+ private:
+  void begin(const Frame& frame, bool saving);
+  void draw_contents(const Frame& frame);
+  void draw_lists(const Frame& frame);
+  /// Opens or saves, and waits for the app's result.
+  void ask(const Frame& frame, const Command& command);
+
+  bool saving_ = false;
+  bool waiting_ = false;  ///< for the app's result
+  std::string error_;     ///< the reason why the last path could not be opened or saved
+  std::array<char, 512> path_{};
+};
+
+/// The box of the top bar: the shipped scenes, and entries that open the dialog.
+void draw_scene_field(const Frame& frame, const Rect& box);
+
+// Two algorithms racing: each with its memory, its scores and its progress (race_view.cpp).
+
+/// Where one racer's parts are; presenter mode has neither its online softmax nor its totals.
+struct RaceSide {
+  Rect head;
+  std::map<Slot, Rect> panels;
+  std::optional<Rect> totals;
+};
+
+/// The cards of both, side by side within `body`.
+std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body);
+
+/// Bytes and operations of one racer so far, beside those of its whole pass.
+void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot);
+
+/// Name, progress and totals of one racer; `rival` selects which.
+void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
+
+/// The boxes that start a race against another algorithm, and choose its clock.
+void draw_race_field(const Frame& frame, const Rect& box);
+void draw_race_clock_field(const Frame& frame, const Rect& box);
+
+// All of it.
 
 class Screen {
  public:

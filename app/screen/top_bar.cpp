@@ -1,12 +1,9 @@
-#include "app/screen/top_bar.h"
+#include "app/screen/screen.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/app.h"
-#include "app/screen/race_view.h"
-#include "app/screen/scene_dialog.h"
 #include "kernels/resolve.h"
 
 namespace attnscope::app {
