@@ -2,13 +2,15 @@
 /// sim/schedule/, their kernels in kernels/.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "reference/warp_partition.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope {
 
@@ -19,6 +21,29 @@ enum class SoftmaxForm : std::uint8_t {
   divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
   divided_once,   ///< online; O is divided at the end; LSE is kept
 };
+
+/// How the warps of a thread block divide the scores of a tile among them.
+/// FlashAttention-2 (arXiv 2307.08691), section 3.3 and Figure 3:
+///   split_q    each warp has its own query rows, and all keys: FlashAttention-2;
+///   sliced_k   each warp has its own keys, and all query rows: FlashAttention-1.
+enum class WarpPartition : std::uint8_t { split_q, sliced_k };
+inline constexpr std::size_t kWarpPartitions = 2;
+
+constexpr std::array<std::string_view, kWarpPartitions> enum_names(WarpPartition) {
+  return {"split-q", "sliced-k"};
+}
+
+struct WarpLayout {
+  WarpPartition partition = WarpPartition::split_q;
+  Index warps = 4;  ///< of a thread block
+  bool operator==(const WarpLayout&) const = default;
+};
+
+/// The warps of a thread block in the paper's figure.
+inline constexpr Index kPaperWarps = 4;
+inline constexpr Index kWarpThreads = 32;
+/// Most warps of a thread block: 1024 threads.
+inline constexpr Index kMaxWarps = 32;
 
 struct Algorithm {
   std::string_view name;     ///< "standard", "flash1", "flash2"

@@ -4,7 +4,6 @@
 
 #include "reference/block_mask.h"
 #include "reference/message_text.h"
-#include "reference/sequences.h"
 
 namespace attnscope {
 

@@ -13,16 +13,40 @@ class CountTooLarge : public std::overflow_error {
 };
 
 /// Throws CountTooLarge.
-inline Index checked_sum(Index a, Index b) {
+constexpr Index checked_sum(Index a, Index b) {
   Index sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw CountTooLarge();
   return sum;
 }
 
 /// Throws CountTooLarge.
-inline Index checked_product(Index a, Index b) {
+constexpr Index checked_product(Index a, Index b) {
   Index product = 0;
   if (__builtin_mul_overflow(a, b, &product)) throw CountTooLarge();
+  return product;
+}
+
+/// A struct of counts, whose array kCounts names all of them.
+template <typename Counts>
+concept CountStruct = requires {
+  Counts::kCounts.size();
+};
+
+/// Throws CountTooLarge.
+template <CountStruct Counts>
+constexpr Counts& operator+=(Counts& sum, const Counts& other) {
+  for (const auto count : Counts::kCounts) sum.*count = checked_sum(sum.*count, other.*count);
+  return sum;
+}
+template <CountStruct Counts>
+constexpr Counts operator-(Counts difference, const Counts& other) {
+  for (const auto count : Counts::kCounts) difference.*count -= other.*count;
+  return difference;
+}
+/// Throws CountTooLarge.
+template <CountStruct Counts>
+constexpr Counts operator*(Counts product, Index times) {
+  for (const auto count : Counts::kCounts) product.*count = checked_product(product.*count, times);
   return product;
 }
 

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 namespace attnscope {
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "reference/eigen_view.h"
-#include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 
 namespace attnscope {

@@ -1,4 +1,4 @@
-#include "reference/sequences.h"
+#include "reference/attention_problem.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

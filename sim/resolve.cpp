@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "reference/attention_problem.h"
 #include "reference/block_mask.h"
 #include "reference/check.h"
 #include "reference/key_splits.h"
 #include "reference/message_text.h"
-#include "reference/sequences.h"
 #include "sim/ops/tile_grid.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"

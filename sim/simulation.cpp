@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/attention_problem.h"
 #include "reference/checked_count.h"
-#include "reference/sequences.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
 #include "sim/observers/numeric_executor.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/resolve.h"
-#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 

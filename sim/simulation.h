@@ -13,7 +13,6 @@
 #include "sim/observers/traffic_counter.h"
 #include "sim/observers/warp_counter.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 #include "sim/tiling_rules.h"
 #include "sim/time_bound.h"
 

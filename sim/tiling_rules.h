@@ -9,7 +9,7 @@
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
 #include "sim/observers/occupancy.h"
-#include "sim/schedule/run_pass.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 

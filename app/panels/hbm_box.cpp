@@ -1,10 +1,9 @@
-#include "app/panels/hbm_box.h"
+#include "app/panels/memory_boxes.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "app/draw/canvas.h"
 #include "app/draw/format.h"
 
 namespace attnscope::app {
@@ -124,10 +123,6 @@ std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
                lines, [&](const std::string& words) { return font.measure(words).x <= width; });
   });
   return found != wordings.end() ? *found : std::vector<std::string>();
-}
-
-bool HbmBox::is_flat(const Placed& placed) const {
-  return placed.box.height() < draw::line_height(context_.fonts.small);
 }
 
 void HbmBox::draw_ghost(const Placed& placed) const {

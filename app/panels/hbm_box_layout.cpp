@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/draw/format.h"
-#include "app/panels/hbm_box.h"
+#include "app/panels/memory_boxes.h"
 #include "app/shown_head.h"
 
 namespace attnscope::app {
@@ -75,10 +75,6 @@ int HbmBox::told() const {
   return told;
 }
 
-const FontRef& HbmBox::name_font() const {
-  return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
-}
-
 void HbmBox::choose_labels(const Rows& rows) {
   // Give up the sizes where the tensors would become too low, then the line of the title
   sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
@@ -142,14 +138,6 @@ void HbmBox::place_rows(const Rows& rows) {
   lay_out_rows(rows);
 }
 
-float HbmBox::row_width() const {
-  return rect_.width() - left_padding() - context_.px(12.0f);
-}
-
-float HbmBox::min_size() const {
-  return context_.px(7.0f);
-}
-
 /// All rows at the scale of the one that has the least room.
 RowScale HbmBox::scale_of(const Rows& rows) const {
   std::vector<std::vector<RowItem>> items;
@@ -192,24 +180,10 @@ void HbmBox::lay_out_rows(const Rows& rows) {
   scale_note_ = all.scale_note();
 }
 
-float HbmBox::adds_height() const {
-  return context_.fonts.mono_small.size * 0.9f;
-}
-
 std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Extent& extent) const {
   for (const Placed& placed : placed_) {
     if (placed.tensor->tensor != tensor) continue;
-    const Shape& shape = placed.tensor->shape;
-    const auto x_of = [&](Index col) {
-      return placed.box.min.x +
-             placed.box.width() * static_cast<float>(col) / static_cast<float>(shape.cols);
-    };
-    const auto y_of = [&](Index row) {
-      return placed.box.min.y +
-             placed.box.height() * static_cast<float>(row) / static_cast<float>(shape.rows);
-    };
-    return Rect{{x_of(extent.col_begin), y_of(extent.row_begin)},
-                {x_of(extent.col_end), y_of(extent.row_end)}};
+    return part_of(placed.box, placed.tensor->shape, extent);
   }
   return std::nullopt;
 }

@@ -6,10 +6,9 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/panels/hbm_box.h"
+#include "app/panels/memory_boxes.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
-#include "app/panels/sram_box.h"
 
 namespace attnscope::app {
 

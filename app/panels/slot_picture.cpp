@@ -1,9 +1,8 @@
-#include "app/panels/sram_box.h"
+#include "app/panels/memory_boxes.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/draw/canvas.h"
 #include "app/draw/heat_map.h"
 #include "sim/snapshot/describe_op.h"
 

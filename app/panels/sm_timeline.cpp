@@ -1,4 +1,4 @@
-#include "app/panels/sm_timeline.h"
+#include "app/panels/timeline.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "app/draw/canvas.h"
 #include "reference/block_mask.h"
 #include "sim/snapshot/describe_op.h"
 
@@ -43,14 +42,11 @@ bool is_key_tile(Tensor tensor) {
   const TensorLayout layout = layout_of(tensor);
   return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
 }
-bool is_score_tile(Tensor tensor) {
-  return layout_of(tensor) == TensorLayout::query_by_key;
-}
 
 /// A stored S or P of this element.
 bool is_stored(const Snapshot& snapshot, Index row, Index col) {
   return std::ranges::any_of(snapshot.hbm, [&](const HbmTensorState& tensor) {
-    return is_score_tile(tensor.tensor) && !tensor.never_stored &&
+    return is_score(tensor.tensor) && !tensor.never_stored &&
            is_written(tensor, row / tensor.tile_rows, col / tensor.tile_cols);
   });
 }
@@ -98,7 +94,7 @@ static draw::Symbol letters_of(Tensor tensor) {
 
 draw::Symbol symbol_of(const Tile& tile) {
   draw::Symbol symbol = letters_of(tile.tensor);
-  const bool of_one_tile = is_score_tile(tile.tensor) && tile.j != kAllColumns;
+  const bool of_one_tile = is_score(tile.tensor) && tile.j != kAllColumns;
   if (of_one_tile) {
     const bool short_enough = tile.i < 10 && tile.j < 10;
     symbol.subscript = fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j);
@@ -111,21 +107,9 @@ draw::Symbol symbol_of(const Tile& tile) {
 
 draw::Symbol empty_symbol_of(Tensor tensor) {
   draw::Symbol letters = letters_of(tensor);
-  const std::string_view indices = is_key_tile(tensor) ? "j" : is_score_tile(tensor) ? "ij" : "i";
+  const std::string_view indices = is_key_tile(tensor) ? "j" : is_score(tensor) ? "ij" : "i";
   return {std::move(letters.base), std::string(indices),
           is_of_split(tensor) ? std::string(1, 's') : std::move(letters.superscript)};
-}
-
-std::string name_of(const Tile& tile) {
-  const std::string_view base = display_name(tile.tensor);
-  if (is_of_split(tile.tensor)) return fmt::format("{}({}, split {})", base, tile.i, tile.j);
-  if (layout_of(tile.tensor) == TensorLayout::group_key_by_d) {
-    return fmt::format("{}({}, head {} of its group)", base, tile.j, tile.i);
-  }
-  if (is_key_tile(tile.tensor)) return fmt::format("{}({})", base, tile.j);
-  if (!is_score_tile(tile.tensor)) return fmt::format("{}({})", base, tile.i);
-  if (tile.j == kAllColumns) return fmt::format("{}({}, all columns)", base, tile.i);
-  return fmt::format("{}({}, {})", base, tile.i, tile.j);
 }
 
 Extent extent_of(const Snapshot& snapshot, const Tile& tile) {
@@ -139,6 +123,15 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch)
   const Shape origin = grids[launch].origin(tile);
   const Shape shape = grids[launch].shape(tile);
   return {origin.rows, origin.rows + shape.rows, origin.cols, origin.cols + shape.cols};
+}
+
+Rect part_of(const Rect& whole, const Shape& shape, const Extent& part) {
+  const auto at = [&](Index row, Index col) -> ImVec2 {
+    return {
+        whole.min.x + whole.width() * static_cast<float>(col) / static_cast<float>(shape.cols),
+        whole.min.y + whole.height() * static_cast<float>(row) / static_cast<float>(shape.rows)};
+  };
+  return {at(part.row_begin, part.col_begin), at(part.row_end, part.col_end)};
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
@@ -159,7 +152,7 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
   const Index row = i * run.tiling().Br;
   const Index col = j * run.tiling().Bc;
   for (const SlotState& slot : snapshot.slots) {
-    if (!slot.valid || !is_score_tile(slot.tensor)) continue;
+    if (!slot.valid || !is_score(slot.tensor)) continue;
     if (extent_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;
   }
   return is_stored(snapshot, row, col) ? TileState::stored : TileState::discarded;
@@ -167,7 +160,7 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
 
 bool stores_scores(const Snapshot& snapshot) {
   return std::ranges::any_of(snapshot.hbm, [](const HbmTensorState& tensor) {
-    return is_score_tile(tensor.tensor) && !tensor.never_stored;
+    return is_score(tensor.tensor) && !tensor.never_stored;
   });
 }
 

@@ -28,8 +28,6 @@ void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 draw::Symbol symbol_of(const Tile& tile);
 /// The same with letters, for an empty slot: {"K", "j"}.
 draw::Symbol empty_symbol_of(Tensor tensor);
-/// In one line, for sentences and hover: "S(2, 1)".
-std::string name_of(const Tile& tile);
 /// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);
 
@@ -43,6 +41,9 @@ struct Extent {
 /// Where the tile of an operation or a slot of a launch (of the current one) lies in its tensor.
 Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch);
 Extent extent_of(const Snapshot& snapshot, const Tile& tile);
+
+/// Where these elements of a matrix that fills the rectangle are.
+Rect part_of(const Rect& whole, const Shape& shape, const Extent& part);
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 

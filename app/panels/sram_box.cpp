@@ -1,15 +1,13 @@
-#include "app/panels/sram_box.h"
+#include "app/panels/memory_boxes.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/panels/memory_layout.h"
-#include "app/panels/snapshot_view.h"
 #include "reference/message_text.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -286,12 +284,12 @@ void SramBox::point_at() const {
     if (!hovered(placed.cell)) continue;
     const SlotState& slot = *placed.slot;
     std::string lines = fmt::format("{}: slot of {}, {} in {}",
-                                    slot.valid ? name_of(slot.tile) : display_name(slot.tensor),
+                                    slot.valid ? tile_name(slot.tile) : display_name(slot.tensor),
                                     draw::format_shape(slot.capacity.rows, slot.capacity.cols),
                                     capacity_text(slot.capacity_bytes), to_string(slot.space));
     if (const Tile* used = last_used_here(slot)) {
       lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
-                           name_of(*used));
+                           tile_name(*used));
     } else if (!slot.valid) {
       lines += "\ninvalid: holds nothing that may be read until it is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {

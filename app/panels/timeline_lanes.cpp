@@ -1,8 +1,8 @@
-#include "app/panels/timeline_lanes.h"
+#include "app/panels/timeline.h"
 
 #include <algorithm>
 
-#include "sim/snapshot/op_window.h"
+#include "sim/snapshot/run_recorder.h"
 
 namespace attnscope::app {
 

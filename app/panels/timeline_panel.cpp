@@ -5,9 +5,8 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/panels/panels.h"
-#include "app/panels/sm_timeline.h"
 #include "app/panels/snapshot_view.h"
-#include "app/panels/timeline_lanes.h"
+#include "app/panels/timeline.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {

@@ -11,27 +11,12 @@ namespace attnscope::app {
 
 namespace {
 
-bool is_score(const Tile& tile) {
-  return layout_of(tile.tensor) == TensorLayout::query_by_key;
-}
-
-bool is_of_keys(const Tile& tile) {
-  return layout_of(tile.tensor) == TensorLayout::key_by_d;
-}
-
-bool makes_scores(OpKind kind) {
-  return kind == OpKind::scores || kind == OpKind::product_transposed;
-}
-
-bool is_transposed(OpKind kind) {
-  return kind == OpKind::accumulate_transposed || kind == OpKind::gradient_product_transposed;
-}
-
 /// "its queries of S₂₁", "all of K₁".
 std::string part_name(const WarpUse& use) {
   const std::string name = tile_name(use.tile);
   if (use.spread == WarpSpread::whole) return "all of " + name;
-  const bool keys = use.spread == WarpSpread::by_columns || is_of_keys(use.tile);
+  const bool keys =
+      use.spread == WarpSpread::by_columns || layout_of(use.tile.tensor) == TensorLayout::key_by_d;
   return (keys ? "its keys of " : "its queries of ") + name;
 }
 
@@ -117,8 +102,8 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
   for (const Tile& tile : op.dests()) {
     if (tile.on_chip()) parts.tiles.push_back(picture_of(tile, op, grid, layout));
   }
-  if (makes_scores(op.kind)) transpose(parts.tiles[1]);
-  if (is_transposed(op.kind)) transpose(parts.tiles[0]);
+  if (op.makes_scores()) transpose(parts.tiles[1]);
+  if (op.sums_queries()) transpose(parts.tiles[0]);
 
   const Index computing = computing_warps(op, grid, layout);
   for (const WarpUse& use : WarpUses(op, layout.partition)) {
@@ -133,11 +118,11 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
 std::string_view warp_sentence(const TileOp& op) {
   const bool reduces = op.kind == OpKind::row_max || op.kind == OpKind::running_max ||
                        op.kind == OpKind::row_sum || op.kind == OpKind::add_row_sum;
-  if (makes_scores(op.kind)) {
+  if (op.makes_scores()) {
     return "No sum is cut, so nothing is exchanged: each warp has all that its part of the result "
            "needs.";
   }
-  if (is_transposed(op.kind)) {
+  if (op.sums_queries()) {
     return "A sum over the queries. Under split-Q they lie with other warps, so the tile goes "
            "through shared memory; under sliced-K each warp has all queries of its keys.";
   }
@@ -145,14 +130,14 @@ std::string_view warp_sentence(const TileOp& op) {
     return "A sum over the keys. Under sliced-K each warp has a part of every element, and the "
            "parts are summed in shared memory; under split-Q each warp has whole sums.";
   }
-  if (reduces && is_score(op.source_tiles[0])) {
+  if (reduces && is_score(op.source_tiles[0].tensor)) {
     return "One number per query, over all keys. Under sliced-K the warps' parts have to be put "
            "together; under split-Q each warp has all keys of its queries.";
   }
   if (op.kind == OpKind::row_dot) {
     return "One number per query, made by queries. Under sliced-K every warp needs all of them.";
   }
-  if (op.kind == OpKind::exp && is_score(op.dest_tiles[0])) {
+  if (op.kind == OpKind::exp && is_score(op.dest_tiles[0].tensor)) {
     return "Each warp makes its part of P in its registers. MEMORY keeps room in shared memory for "
            "every operand of a product, P too.";
   }

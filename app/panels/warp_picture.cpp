@@ -8,6 +8,7 @@
 #include "app/draw/format.h"
 #include "app/draw/heat_map.h"
 #include "app/panels/snapshot_view.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -55,12 +56,7 @@ class Painter {
 Rect Painter::share_rect(const WarpTile& tile, const WarpShare& share, const Rect& rect) const {
   const KeyRange& down = tile.transposed ? share.cols : share.rows;
   const KeyRange& across = tile.transposed ? share.rows : share.cols;
-  const float x = rect.width() / static_cast<float>(tile.shape.cols);
-  const float y = rect.height() / static_cast<float>(tile.shape.rows);
-  return {{rect.min.x + x * static_cast<float>(across.begin),
-           rect.min.y + y * static_cast<float>(down.begin)},
-          {rect.min.x + x * static_cast<float>(across.end),
-           rect.min.y + y * static_cast<float>(down.end)}};
+  return part_of(rect, tile.shape, {down.begin, down.end, across.begin, across.end});
 }
 
 void Painter::draw_share(const WarpTile& tile, const WarpShare& share, const Rect& rect) const {
@@ -129,7 +125,7 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   if (!hovered(rect)) return;
   const Index element = moved_element_bytes(tile.use, grid_.problem().dtype);
   const bool moves = tile.use.access != WarpAccess::holds;
-  const std::string name = name_of(tile.tile);
+  const std::string name = tile_name(tile.tile);
   if (tile.use.spread == WarpSpread::whole) {
     const Index elems = grid_.shape(tile.tile).elems();
     tooltip(context_, fmt::format("every warp: all of {}\n{}", name,

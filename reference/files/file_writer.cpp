@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "reference/files/file_identity.h"
 #include "reference/message_text.h"
 
 namespace attnscope {

@@ -329,10 +329,6 @@ const json& JsonObject::at(std::string_view key) const {
   return *found;
 }
 
-JsonObject JsonObject::object(std::string_view key) const {
-  return {at(key), path_of(key)};
-}
-
 const json& JsonObject::array(std::string_view key) const {
   const json& value = at(key);
   if (!value.is_array()) wrong_type(path_of(key), "an array", value);
@@ -367,10 +363,6 @@ std::string JsonObject::string(std::string_view key) const {
   return value.get<std::string>();
 }
 
-Index JsonObject::integer_or(std::string_view key, Index fallback) const {
-  return has(key) ? integer(key) : fallback;
-}
-
 std::uint64_t JsonObject::unsigned_or(std::string_view key, std::uint64_t fallback) const {
   if (!has(key)) return fallback;
   const json& value = at(key);
@@ -378,18 +370,6 @@ std::uint64_t JsonObject::unsigned_or(std::string_view key, std::uint64_t fallba
       value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
   if (!positive) wrong_type(path_of(key), "a whole number from 0 to 2^64 - 1", value);
   return value.get<std::uint64_t>();
-}
-
-bool JsonObject::boolean_or(std::string_view key, bool fallback) const {
-  return has(key) ? boolean(key) : fallback;
-}
-
-double JsonObject::number_or(std::string_view key, double fallback) const {
-  return has(key) ? number(key) : fallback;
-}
-
-std::string JsonObject::string_or(std::string_view key, std::string fallback) const {
-  return has(key) ? string(key) : std::move(fallback);
 }
 
 }  // namespace attnscope

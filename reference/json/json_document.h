@@ -57,7 +57,7 @@ class JsonObject {
 
   bool has(std::string_view key) const;
   const nlohmann::json& at(std::string_view key) const;
-  JsonObject object(std::string_view key) const;
+  JsonObject object(std::string_view key) const { return {at(key), path_of(key)}; }
   const nlohmann::json& array(std::string_view key) const;
 
   Index integer(std::string_view key) const;
@@ -65,12 +65,20 @@ class JsonObject {
   bool boolean(std::string_view key) const;
   std::string string(std::string_view key) const;
 
-  Index integer_or(std::string_view key, Index fallback) const;
+  Index integer_or(std::string_view key, Index fallback) const {
+    return has(key) ? integer(key) : fallback;
+  }
   /// Any unsigned 64-bit number, such as a seed.
   std::uint64_t unsigned_or(std::string_view key, std::uint64_t fallback) const;
-  bool boolean_or(std::string_view key, bool fallback) const;
-  double number_or(std::string_view key, double fallback) const;
-  std::string string_or(std::string_view key, std::string fallback) const;
+  bool boolean_or(std::string_view key, bool fallback) const {
+    return has(key) ? boolean(key) : fallback;
+  }
+  double number_or(std::string_view key, double fallback) const {
+    return has(key) ? number(key) : fallback;
+  }
+  std::string string_or(std::string_view key, std::string fallback) const {
+    return has(key) ? string(key) : std::move(fallback);
+  }
 
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view key) const;

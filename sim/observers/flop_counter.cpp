@@ -52,9 +52,7 @@ constexpr auto kCostOf = [] {
 Index multiply_adds(const TileOp& op, const TileGrid& grid) {
   const Shape a = grid.shape(op.source_tiles[0]);
   const Shape result = grid.shape(op.dest_tiles[0]);
-  const bool is_transposed =
-      op.kind == OpKind::accumulate_transposed || op.kind == OpKind::gradient_product_transposed;
-  return result.elems() * (is_transposed ? a.rows : a.cols);
+  return result.elems() * (op.sums_queries() ? a.rows : a.cols);
 }
 
 Work work_of(const TileOp& op) {

@@ -21,21 +21,8 @@ struct Flops {
   /// Operations of the CUDA cores besides matrix products.
   Index cuda_core() const { return non_matmul - exponentials; }
 
-  Flops& operator+=(const Flops& other) {
-    matmul = checked_sum(matmul, other.matmul);
-    non_matmul = checked_sum(non_matmul, other.non_matmul);
-    exponentials = checked_sum(exponentials, other.exponentials);
-    return *this;
-  }
-  Flops operator-(const Flops& other) const {
-    return {matmul - other.matmul, non_matmul - other.non_matmul,
-            exponentials - other.exponentials};
-  }
   bool operator==(const Flops&) const = default;
-  Flops operator*(Index count) const {
-    return {checked_product(matmul, count), checked_product(non_matmul, count),
-            checked_product(exponentials, count)};
-  }
+  static constexpr std::array kCounts = {&Flops::matmul, &Flops::non_matmul, &Flops::exponentials};
 };
 
 Flops flops_of(const TileOp& op, const TileGrid& grid);

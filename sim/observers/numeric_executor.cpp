@@ -73,10 +73,6 @@ void NumericExecutor::set_initial_values(std::span<const InitialValue> initial_v
   }
 }
 
-void NumericExecutor::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
-  grid_ = &grid;
-}
-
 void NumericExecutor::begin_block(const BlockId& /*block*/) {
   for (auto& slots : on_chip_) {
     for (Slot& slot : slots) slot.valid = false;

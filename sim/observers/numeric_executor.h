@@ -41,7 +41,7 @@ class NumericExecutor : public Observer {
   /// Sets tensors to a value, as a caller does before a pass; the rest of HBM is unchanged.
   void set_initial_values(std::span<const InitialValue> initial_values);
 
-  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_launch(std::string_view /*name*/, const TileGrid& grid) override { grid_ = &grid; }
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
   void execute(const TileOp& op);

@@ -3,8 +3,7 @@
 namespace attnscope {
 
 OnChipSpace on_chip_space(const Tile& tile) {
-  const bool whole_rows =
-      layout_of(tile.tensor) == TensorLayout::query_by_key && tile.j == kAllColumns;
+  const bool whole_rows = is_score(tile.tensor) && tile.j == kAllColumns;
   if (whole_rows) return OnChipSpace::registers;
   switch (tile.tensor) {
     case Tensor::Q:

@@ -16,21 +16,9 @@ struct Bytes {
   Index write_bytes = 0;
   Index atomic_bytes = 0;
   Index total() const { return checked_sum(read_bytes, write_bytes); }
-  Bytes& operator+=(const Bytes& other) {
-    read_bytes = checked_sum(read_bytes, other.read_bytes);
-    write_bytes = checked_sum(write_bytes, other.write_bytes);
-    atomic_bytes = checked_sum(atomic_bytes, other.atomic_bytes);
-    return *this;
-  }
-  Bytes operator-(const Bytes& other) const {
-    return {read_bytes - other.read_bytes, write_bytes - other.write_bytes,
-            atomic_bytes - other.atomic_bytes};
-  }
-  Bytes operator*(Index count) const {
-    return {checked_product(read_bytes, count), checked_product(write_bytes, count),
-            checked_product(atomic_bytes, count)};
-  }
   bool operator==(const Bytes&) const = default;
+  static constexpr std::array kCounts = {&Bytes::read_bytes, &Bytes::write_bytes,
+                                         &Bytes::atomic_bytes};
 };
 
 using BytesByTensor = std::array<Bytes, kTensorCount>;

@@ -1,31 +1,9 @@
 #include "sim/observers/warp_counter.h"
 
 #include "reference/check.h"
-#include "reference/checked_count.h"
 #include "sim/observers/occupancy.h"
 
 namespace attnscope {
-
-WarpTraffic& WarpTraffic::operator+=(const WarpTraffic& other) {
-  shared_read_bytes = checked_sum(shared_read_bytes, other.shared_read_bytes);
-  shared_write_bytes = checked_sum(shared_write_bytes, other.shared_write_bytes);
-  exchange_read_bytes = checked_sum(exchange_read_bytes, other.exchange_read_bytes);
-  exchange_write_bytes = checked_sum(exchange_write_bytes, other.exchange_write_bytes);
-  barriers = checked_sum(barriers, other.barriers);
-  return *this;
-}
-
-WarpTraffic WarpTraffic::operator-(const WarpTraffic& other) const {
-  WarpTraffic difference = *this;
-  difference += other * -1;
-  return difference;
-}
-
-WarpTraffic WarpTraffic::operator*(Index count) const {
-  return {checked_product(shared_read_bytes, count), checked_product(shared_write_bytes, count),
-          checked_product(exchange_read_bytes, count), checked_product(exchange_write_bytes, count),
-          checked_product(barriers, count)};
-}
 
 namespace {
 
@@ -96,10 +74,6 @@ void WarpTally::barrier() {
 void WarpCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
   grid_ = &grid;
   launches_.emplace_back(layout_);
-}
-
-void WarpCounter::begin_block(const BlockId& /*block*/) {
-  launches_.back().begin_block();
 }
 
 void WarpCounter::observe(std::span<const TileOp> ops) {

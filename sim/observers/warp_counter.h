@@ -9,6 +9,7 @@
 #include <bitset>
 #include <vector>
 
+#include "reference/checked_count.h"
 #include "sim/observers/warp_shares.h"
 #include "sim/ops/observer.h"
 
@@ -21,10 +22,11 @@ struct WarpTraffic {
   Index exchange_read_bytes = 0;   ///< data left there by any warp, its own included
   Index exchange_write_bytes = 0;  ///< partial results, P, dS and D
   Index barriers = 0;              ///< of a thread block, summed over thread blocks
-  WarpTraffic& operator+=(const WarpTraffic& other);
-  WarpTraffic operator-(const WarpTraffic& other) const;
-  WarpTraffic operator*(Index count) const;
   bool operator==(const WarpTraffic&) const = default;
+  static constexpr std::array kCounts = {
+      &WarpTraffic::shared_read_bytes, &WarpTraffic::shared_write_bytes,
+      &WarpTraffic::exchange_read_bytes, &WarpTraffic::exchange_write_bytes,
+      &WarpTraffic::barriers};
 };
 
 /// Of each partition, by its value.
@@ -65,7 +67,7 @@ class WarpCounter : public CountingObserver {
  public:
   explicit WarpCounter(WarpLayout layout) : layout_(layout) {}
   void begin_launch(std::string_view name, const TileGrid& grid) override;
-  void begin_block(const BlockId& block) override;
+  void begin_block(const BlockId& /*block*/) override { launches_.back().begin_block(); }
   void observe(std::span<const TileOp> ops) override;
   void mark() override { marks_.push_back(launches_.back()); }
   /// The next barriers depend on the hazards that are pending.

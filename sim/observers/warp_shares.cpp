@@ -9,10 +9,6 @@ namespace attnscope {
 
 namespace {
 
-bool is_score(const Tile& tile) {
-  return layout_of(tile.tensor) == TensorLayout::query_by_key;
-}
-
 /// A reduction over the keys of a tile: its source is a tile of S or P, its result one number per
 /// row.
 bool reduces_keys(const TileOp& op) {
@@ -21,20 +17,10 @@ bool reduces_keys(const TileOp& op) {
     case OpKind::running_max:
     case OpKind::row_sum:
     case OpKind::add_row_sum:
-      return is_score(op.source_tiles[0]);
+      return is_score(op.source_tiles[0].tensor);
     default:
       return false;
   }
-}
-
-/// A product whose result is a tile of scores: S or dP.
-bool makes_scores(const TileOp& op) {
-  return op.kind == OpKind::scores || op.kind == OpKind::product_transposed;
-}
-
-/// A sum over the queries of a tile of scores: dV or dK.
-bool is_transposed(const TileOp& op) {
-  return op.kind == OpKind::accumulate_transposed || op.kind == OpKind::gradient_product_transposed;
 }
 
 }  // namespace
@@ -48,7 +34,7 @@ void WarpUses::add(const Tile& tile, WarpSpread spread, WarpAccess access) {
 void WarpUses::add_held(const Tile& tile) {
   WarpSpread spread = WarpSpread::by_rows;
   if (partition_ == WarpPartition::sliced_k) {
-    if (is_score(tile)) spread = WarpSpread::by_columns;
+    if (is_score(tile.tensor)) spread = WarpSpread::by_columns;
     if (layout_of(tile.tensor) == TensorLayout::query_by_one) spread = WarpSpread::whole;
   }
   add(tile, spread, WarpAccess::holds);
@@ -58,14 +44,14 @@ void WarpUses::add_held(const Tile& tile) {
 void WarpUses::add_product(const TileOp& op) {
   const bool sliced = partition_ == WarpPartition::sliced_k;
   const auto [of_rows, of_keys] = std::pair(op.source_tiles[0], op.source_tiles[1]);
-  if (makes_scores(op)) {
+  if (op.makes_scores()) {
     add(of_rows, sliced ? WarpSpread::whole : WarpSpread::by_rows, WarpAccess::reads);
   } else {
     add_held(of_rows);
   }
   // K and V have a row for each key
   add(of_keys, sliced ? WarpSpread::by_rows : WarpSpread::whole, WarpAccess::reads);
-  if (!makes_scores(op) && sliced) {
+  if (!op.makes_scores() && sliced) {
     add(op.dest_tiles[0], WarpSpread::whole, WarpAccess::writes_part);
     add(op.dest_tiles[0], WarpSpread::by_rows, WarpAccess::reads_parts);
   }
@@ -120,7 +106,7 @@ void WarpUses::add_load(const TileOp& op) {
 WarpUses::WarpUses(const TileOp& op, WarpPartition partition) : partition_(partition) {
   if (op.kind == OpKind::load) {
     add_load(op);
-  } else if (is_transposed(op)) {
+  } else if (op.sums_queries()) {
     add_transposed_product(op);
   } else if (op.is_matrix_product()) {
     add_product(op);
@@ -152,14 +138,14 @@ Index parts_of(Index count, Index warps) {
 
 Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
   const auto of_scores = [&](const Tile& S) {
-    const bool by_keys = layout.partition == WarpPartition::sliced_k || is_transposed(op);
+    const bool by_keys = layout.partition == WarpPartition::sliced_k || op.sums_queries();
     return parts_of(by_keys ? grid.cols_of(S.j) : grid.rows_of(S.i), layout.warps);
   };
   for (const Tile& tile : op.dests()) {
-    if (is_score(tile)) return of_scores(tile);
+    if (is_score(tile.tensor)) return of_scores(tile);
   }
   for (const Tile& tile : op.sources()) {
-    if (is_score(tile)) return of_scores(tile);
+    if (is_score(tile.tensor)) return of_scores(tile);
   }
   return layout.warps;
 }

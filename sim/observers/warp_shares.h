@@ -26,7 +26,7 @@
 #include <array>
 #include <vector>
 
-#include "reference/warp_partition.h"
+#include "reference/algorithm.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {

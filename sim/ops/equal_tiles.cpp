@@ -3,7 +3,6 @@
 // or a column of tiles those that the mask leaves whole lie side by side.
 #include <algorithm>
 
-#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {

@@ -2,7 +2,6 @@
 // tiles in which no key is visible.
 #include <algorithm>
 
-#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {

@@ -1,7 +1,5 @@
 #include "sim/ops/tile_grid.h"
 
-#include <algorithm>
-
 #include "reference/check.h"
 
 namespace attnscope {

@@ -223,6 +223,10 @@ enum class TensorLayout : std::uint8_t {
   query_by_split,
 };
 TensorLayout layout_of(Tensor tensor);
+/// S, P and their gradients: a value for each query and key.
+inline bool is_score(Tensor tensor) {
+  return layout_of(tensor) == TensorLayout::query_by_key;
+}
 
 /// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is that of
 /// ScheduleOptions; only O_split and LSE_split depend on it.
@@ -231,5 +235,22 @@ Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits 
 /// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and
 /// for flash1's fp32 carry.
 Index element_bytes(Tensor tensor, DType dtype);
+
+/// The first number of [first, past_last) for which `holds` is false, or `past_last` if there is
+/// none. `holds` must be false for every number after the first for which it is false. In place of
+/// std::ranges::partition_point over std::views::iota, which clang 14 (`make fuzz`, `make lint`)
+/// rejects in libstdc++.
+template <typename Number, typename Holds>
+Number first_without(Number first, Number past_last, Holds holds) {
+  while (first < past_last) {
+    const Number middle = first + (past_last - first) / 2;
+    if (holds(middle)) {
+      first = middle + 1;
+    } else {
+      past_last = middle;
+    }
+  }
+  return first;
+}
 
 }  // namespace attnscope

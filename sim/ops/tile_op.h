@@ -130,6 +130,12 @@ struct TileOp {
     return kind == OpKind::scores || kind == OpKind::accumulate ||
            (kind >= OpKind::product_transposed && kind <= OpKind::gradient_product_transposed);
   }
+  /// A product whose result is a tile of scores: S or dP.
+  bool makes_scores() const { return kind == OpKind::scores || kind == OpKind::product_transposed; }
+  /// A product that sums over the queries of a tile of scores: dV or dK.
+  bool sums_queries() const {
+    return kind == OpKind::accumulate_transposed || kind == OpKind::gradient_product_transposed;
+  }
 };
 
 }  // namespace attnscope

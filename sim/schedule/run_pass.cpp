@@ -1,4 +1,4 @@
-#include "sim/schedule/run_pass.h"
+#include "sim/schedule/algorithm.h"
 
 #include <algorithm>
 #include <numeric>

@@ -141,8 +141,7 @@ std::string tensor_name(Tensor tensor) {
 }
 
 std::string tile_name(const Tile& tile) {
-  const bool whole_rows =
-      layout_of(tile.tensor) == TensorLayout::query_by_key && tile.j == kAllColumns;
+  const bool whole_rows = is_score(tile.tensor) && tile.j == kAllColumns;
   if (is_of_split(tile.tensor)) {
     const std::string_view whole = tile.tensor == Tensor::O_split ? "O" : "LSE";
     return fmt::format("{}{} (split {})", whole, subscript(tile.i), tile.j);

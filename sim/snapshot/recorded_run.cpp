@@ -1,11 +1,10 @@
-#include "sim/snapshot/recorded_run.h"
+#include "sim/snapshot/run_recorder.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "reference/eigen_view.h"
 #include "reference/naive_attention.h"
-#include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/algorithm.h"
@@ -188,11 +187,11 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                          info.totals.register_bytes_per_block * 2);
   const double head_flops =
       static_cast<double>(info.totals.matmul_flops) / static_cast<double>(heads);
-  RunRecorder recorder(info, run->executor.get(),
+  RunRecorder recorder(info, *run, run->executor.get(),
                        std::max(kKeyframeFlops, head_flops * on_chip_bytes /
                                                     (kKeyframeBudgetBytes * request.memory_share)));
   for (const InitialValue& initial : info.pass.initial_values) {
-    recorder.journal.set_initial_value(initial.tensor, initial.value);
+    run->journal.set_initial_value(initial.tensor, initial.value);
   }
   OccupancyObserver slots;
   ProgressObserver ticker(steps, progress);
@@ -211,13 +210,9 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   info.head_bytes = recorder.counters().bytes;
   info.head_warps = recorder.counters().warp_traffic();
   run->occupancy = slots.launches();
-  run->blocks = std::move(recorder.blocks);
-  run->keyframes = std::move(recorder.keyframes);
-  run->stores = std::move(recorder.stores);
   for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
     note_rest_of_group(info, run->stores[static_cast<std::size_t>(tensor)]);
   }
-  run->journal = std::move(recorder.journal);
   return run;
 }
 

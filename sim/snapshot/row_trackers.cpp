@@ -162,7 +162,7 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   next.column = row_.column;
   next.known = true;
   next.i = tile.i;
-  next.j = layout_of(tile.tensor) == TensorLayout::query_by_key ? tile.j : kAllColumns;
+  next.j = is_score(tile.tensor) ? tile.j : kAllColumns;
   next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(tile.i) - 1);
   next.query = grid.row_begin(tile.i) + next.row_in_tile;
   next.key_begin = grid.col_begin(next.j);
@@ -203,7 +203,7 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
                              const NumericExecutor& executor) {
   // A tile begins with the first operation that computes a part of its row
   const Tile& dest = op.dest_tiles[0];
-  const bool on_grid = layout_of(dest.tensor) == TensorLayout::query_by_key;
+  const bool on_grid = is_score(dest.tensor);
   const bool other_tile = !row_.known || row_.i != dest.i || row_.j != dest.j;
   if (dest.on_chip() && on_grid && (other_tile || op.kind == OpKind::scores)) {
     begin_tile(dest, grid);

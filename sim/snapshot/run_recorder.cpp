@@ -36,13 +36,9 @@ void RunRecorder::begin_launch(std::string_view name, const TileGrid& grid) {
   info_.launches.push_back({step_, step_, std::string(name)});
 }
 
-void RunRecorder::end_launch() {
-  info_.launches.back().end = step_;
-}
-
 void RunRecorder::begin_block(const BlockId& block) {
   if (executor_ != nullptr) executor_->begin_block(block);
-  blocks.push_back({step_, launch_, block.block});
+  history_.blocks.push_back({step_, launch_, block.block});
   counters_.begin_block();
   keep_keyframe(false);
   seen_scores_ = false;
@@ -82,7 +78,7 @@ void RunRecorder::note_outer(const TileOp& op) {
 }
 
 void RunRecorder::note_score_tile(const Tile& tile) {
-  if (layout_of(tile.tensor) != TensorLayout::query_by_key) return;
+  if (!is_score(tile.tensor)) return;
   // Tiles of other grids (whole rows of a softmax launch) count for every tile that they overlap
   const Shape origin = grid_->origin(tile);
   const Shape shape = grid_->shape(tile);
@@ -99,7 +95,7 @@ void RunRecorder::note_score_tile(const Tile& tile) {
 void RunRecorder::note_store(const TileOp& op) {
   const Tile& tile = op.dest_tiles[0];
   const Shape whole = tensor_shape(tile.tensor, info_.problem(), info_.options.splits);
-  StoreHistory& history = stores[static_cast<std::size_t>(tile.tensor)];
+  StoreHistory& history = history_.stores[static_cast<std::size_t>(tile.tensor)];
   if (history.tile_rows == 0) {
     const Shape slot = grid_->slot_shape(tile);
     history.tile_rows = std::min(slot.rows, whole.rows);
@@ -116,20 +112,20 @@ void RunRecorder::note_store(const TileOp& op) {
   if (first < 0) first = static_cast<std::int32_t>(step_);
   if (op.kind == OpKind::atomic_add) {
     history.adds.resize(history.first_store.size());
-    history.adds[index].push_back(
-        {static_cast<std::int32_t>(step_), static_cast<std::int32_t>(blocks.back().block)});
+    history.adds[index].push_back({static_cast<std::int32_t>(step_),
+                                   static_cast<std::int32_t>(history_.blocks.back().block)});
   }
   if (executor_ == nullptr) return;
   const Shape shape = grid_->shape(tile);
-  journal.append(
+  history_.journal.append(
       step_, tile.tensor, origin,
       executor_->hbm(tile.tensor).block(origin.rows, origin.cols, shape.rows, shape.cols));
 }
 
 void RunRecorder::keep_keyframe(bool with_memory) {
-  Keyframe& keyframe = keyframes.emplace_back();
+  Keyframe& keyframe = history_.keyframes.emplace_back();
   keyframe.step = step_;
-  keyframe.block_index = blocks.size() - 1;
+  keyframe.block_index = history_.blocks.size() - 1;
   keyframe.counters = counters_;
   if (with_memory && executor_ != nullptr) keyframe.on_chip = executor_->on_chip();
   flops_since_keyframe_ = 0;
@@ -140,7 +136,7 @@ void RunRecorder::keep_keyframe(bool with_memory) {
 /// one.
 bool RunRecorder::begins_tile_step(const TileOp& op) const {
   if (seen_scores_) return false;
-  const bool tile = layout_of(op.dest_tiles[0].tensor) == TensorLayout::query_by_key;
+  const bool tile = is_score(op.dest_tiles[0].tensor);
   return tile && (op.kind == OpKind::load || op.kind == OpKind::product_transposed);
 }
 

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/numeric_executor.h"
 #include "sim/observers/warp_counter.h"
 #include "sim/snapshot/snapshot.h"
+#include "sim/snapshot/stepped_run.h"
 
 namespace attnscope {
 
@@ -92,23 +96,26 @@ struct StoreHistory {
       adds;  ///< of each tile, by step; empty where nothing is added
 };
 
+/// What is kept of a run, so that every step can be shown again.
+struct RunHistory {
+  std::vector<BlockStart> blocks;   ///< by first step
+  std::vector<Keyframe> keyframes;  ///< by step
+  std::array<StoreHistory, kTensorCount> stores;
+  Journal journal;
+};
+
 class RunRecorder : public Observer {
  public:
   /// `executor` may be null: then only geometry, bytes and tile lives are recorded.
-  RunRecorder(RunInfo& info, NumericExecutor* executor, double keyframe_flops)
-      : info_(info), executor_(executor), keyframe_flops_(keyframe_flops) {
+  RunRecorder(RunInfo& info, RunHistory& history, NumericExecutor* executor, double keyframe_flops)
+      : info_(info), history_(history), executor_(executor), keyframe_flops_(keyframe_flops) {
     counters_.has_warps = info.algorithm->warps.has_value();
   }
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
-  void end_launch() override;
-
-  std::vector<BlockStart> blocks;
-  std::vector<Keyframe> keyframes;
-  std::array<StoreHistory, kTensorCount> stores;
-  Journal journal;
+  void end_launch() override { info_.launches.back().end = step_; }
 
   /// The counters over all observed operations.
   const HeadCounters& counters() const { return counters_; }
@@ -124,6 +131,7 @@ class RunRecorder : public Observer {
   void keep_keyframe(bool with_memory);
 
   RunInfo& info_;
+  RunHistory& history_;
   NumericExecutor* executor_;
   double keyframe_flops_;
   const TileGrid* grid_ = nullptr;
@@ -134,6 +142,57 @@ class RunRecorder : public Observer {
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;
   Index ops_since_keyframe_ = 0;
+};
+
+/// One head, run once from its first operation to its last (recorded_run.cpp).
+struct RecordedRun : RunHistory {
+  std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
+  AttentionProblem shown_problem;  ///< one head; it and `inputs` where values are shown
+  AttentionInputs inputs;
+  std::vector<LaunchOccupancy> occupancy;     ///< of each launch
+  std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values
+};
+
+/// A copy of the values of a matrix.
+ValueTile value_tile(const RowMatrix& values);
+
+/// Runs the head; `progress` and `cancel` as of SteppedRun::create. The executor refers to the
+/// result's problem and inputs, which therefore must not move.
+Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
+                                                const std::function<void(double)>& progress,
+                                                const std::atomic<bool>* cancel);
+
+/// The state of every HBM tensor of the shown head after operation `step`: inputs, tensors that the
+/// pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
+std::vector<HbmTensorState> hbm_states(const RunInfo& info,
+                                       const std::array<StoreHistory, kTensorCount>& stores,
+                                       Index step);
+
+// The operations of a run around the playhead (op_window.cpp).
+
+/// Operations [begin, end) of a thread block of a launch, counted from its first.
+std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
+                               Index end);
+
+/// Regenerated from the schedule when the playhead leaves the window.
+class OpWindow {
+ public:
+  /// Both must outlive the window; `blocks` ascend by their first step.
+  OpWindow(const RunInfo& info, const std::vector<BlockStart>& blocks)
+      : info_(info), blocks_(blocks) {}
+
+  /// The operation `step`; valid until the next call.
+  const TileOp& at(Index step);
+  /// The thread block that `step` belongs to.
+  const BlockStart& block_of(Index step) const;
+  /// The step after the block's last one.
+  Index block_end(const BlockStart& block) const;
+
+ private:
+  const RunInfo& info_;
+  const std::vector<BlockStart>& blocks_;
+  std::vector<TileOp> ops_;
+  Index begin_ = 0;  ///< step of the first of ops_
 };
 
 }  // namespace attnscope

@@ -6,9 +6,8 @@
 #include "reference/naive_attention.h"
 #include "sim/schedule/schedules.h"
 #include "sim/snapshot/describe_op.h"
-#include "sim/snapshot/op_window.h"
-#include "sim/snapshot/recorded_run.h"
 #include "sim/snapshot/row_trackers.h"
+#include "sim/snapshot/run_recorder.h"
 
 namespace attnscope {
 

@@ -4,7 +4,6 @@
 
 #include "sim/observers/hbm_footprint.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 
 namespace attnscope {
 

@@ -1,6 +1,6 @@
 #include "sim/studies/operations.h"
 
-#include "reference/sequences.h"
+#include "reference/attention_problem.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {

@@ -7,7 +7,6 @@
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/observers/traffic_counter.h"
-#include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope {

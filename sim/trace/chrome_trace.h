@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "reference/algorithm.h"
 #include "reference/attention_problem.h"
-#include "reference/warp_partition.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
 #include "sim/trace/timeline.h"

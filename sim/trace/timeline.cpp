@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "reference/warp_partition.h"
+#include "reference/algorithm.h"
 #include "sim/observers/traffic_counter.h"
 
 namespace attnscope {
@@ -115,10 +115,6 @@ void Timeline::end_block() {
   sink_.add_block(block_, running_.place, running_.at, block_end_);
   launch_end_ = std::max(launch_end_, block_end_);
   free_.push({block_end_, running_.place});
-}
-
-void Timeline::end_launch() {
-  sink_.end_launch(name_, launch_begin_, launch_end_);
 }
 
 }  // namespace attnscope

@@ -81,7 +81,7 @@ class Timeline : public Observer {
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
   void end_block() override;
-  void end_launch() override;
+  void end_launch() override { sink_.end_launch(name_, launch_begin_, launch_end_); }
 
   Picoseconds end_ps() const { return launch_end_; }
 

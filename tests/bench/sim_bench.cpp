@@ -13,7 +13,6 @@
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 #include "sim/snapshot/stepped_run.h"
 #include "tests/support/model_request.h"
 

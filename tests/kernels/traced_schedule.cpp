@@ -12,7 +12,6 @@
 #include "kernels/measure/trace/trace_steps.h"
 #include "reference/check.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 
 namespace attnscope {
 

@@ -7,7 +7,7 @@
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
-#include "app/panels/timeline_lanes.h"
+#include "app/panels/timeline.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 

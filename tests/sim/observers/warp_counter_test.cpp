@@ -10,7 +10,6 @@
 
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 
 namespace attnscope {
 namespace {

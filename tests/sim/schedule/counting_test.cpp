@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "reference/sequences.h"
+#include "reference/attention_problem.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
 #include "sim/observers/occupancy.h"

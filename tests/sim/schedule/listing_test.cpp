@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "sim/schedule/algorithm.h"
-#include "sim/schedule/run_pass.h"
 #include "sim/snapshot/describe_op.h"
 #include "tests/support/listed_block_mask.h"
 
