@@ -253,7 +253,12 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
                                    const TracedBlock& block) {
   std::vector<Visit> scheduled =
       steps_of_block(traced, {block.batch, block.head, block.block}).steps;
-  if (!kernels::score_features(trace.run.problem).key_ranges) return scheduled;
+  const bool flash1_backward =
+      trace.run.algorithm() == "flash1" && trace.run.pass() == PassKind::backward;
+  const kernels::ScoreFeatures features = flash1_backward
+                                              ? kernels::flash1_backward_features(trace.run.problem)
+                                              : kernels::score_features(trace.run.problem);
+  if (!features.key_ranges) return scheduled;
   std::erase_if(scheduled, [&](const Visit& step) {
     return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);
   });
