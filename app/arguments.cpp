@@ -8,6 +8,7 @@
 #include "app/platform/window.h"
 #include "kernels/recording/build_info.h"
 #include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::app {
 

@@ -5,6 +5,7 @@
 
 #include "app/scene.h"
 #include "kernels/resolve.h"
+#include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
 namespace attnscope::app {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "reference/block_mask.h"
-#include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope {
 

@@ -10,6 +10,7 @@
 
 #include "reference/message_text.h"
 #include "reference/npy.h"
+#include "reference/parse_number.h"
 #include "reference/philox.h"
 
 namespace attnscope {

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "reference/message_text.h"
+#include "reference/parse_number.h"
 #include "reference/run_fields.h"
 
 namespace attnscope::field_access {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "reference/eigen_view.h"
+#include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 
 namespace attnscope {

@@ -5,6 +5,7 @@
 
 #include "reference/eigen_view.h"
 #include "reference/rounding.h"
+#include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 
 namespace attnscope {

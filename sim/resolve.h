@@ -1,8 +1,6 @@
-/// Turns a request into the run that the model counts; packs grouped query heads.
+/// Turns a request into the run that the model counts.
 #pragma once
 
-#include "reference/inputs.h"
-#include "reference/naive_attention.h"
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
 
@@ -24,22 +22,5 @@ Result<GpuDescription> gpu_of(const RunSpec& spec);
 /// make_block_mask().
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
                             const std::atomic<bool>* cancel = nullptr);
-
-// Grouped queries in decoding: the query heads of a group read the same keys, so they can be the
-// rows of one tile, and K and V are read once for all of them (flash-attention does this for one
-// query). The memory layout is unchanged: Q and O [B, H, N, d] are also [B, H_kv, (H / H_kv) N,
-// d].
-
-/// Every row of a group sees the same keys, and no score depends on its head or its query.
-bool can_pack_groups(const AttentionProblem& problem);
-
-/// The same attention with each group as one head of (H / H_kv) N rows; requires can_pack_groups().
-AttentionProblem with_packed_groups(const AttentionProblem& problem);
-
-/// Q and dO of the problem, reshaped as tensors of the packed problem.
-AttentionInputs with_packed_groups(const AttentionProblem& problem, AttentionInputs inputs);
-
-/// O and LSE of the packed problem, reshaped as tensors of the problem.
-ForwardResult with_separate_heads(const AttentionProblem& problem, ForwardResult packed);
 
 }  // namespace attnscope

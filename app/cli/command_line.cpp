@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "reference/message_text.h"
+
 namespace attnscope::cli {
 
 std::optional<std::string> GivenOptions::text(std::string_view name) const {

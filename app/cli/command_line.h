@@ -14,12 +14,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "reference/message_text.h"
+#include "reference/parse_number.h"
 #include "reference/result.h"
 
 namespace attnscope::cli {
 
-/// The files that an option's value names, and what becomes of them (run_options.h).
+/// The files that an option's value names, and what becomes of them (option_files.h).
 struct OptionFiles {
   enum class Use : std::uint8_t { none, read, written };
   Use use = Use::none;

@@ -7,7 +7,9 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/disassembler.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
 #include "app/report/residency.h"

@@ -6,6 +6,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"

@@ -7,10 +7,12 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"
+#include "reference/parse_number.h"
 #include "sim/resolve.h"
 #include "sim/studies/io_theorems.h"
 

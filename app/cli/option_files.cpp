@@ -1,4 +1,4 @@
-#include "app/cli/run_options.h"
+#include "app/cli/option_files.h"
 
 #include <fmt/format.h>
 

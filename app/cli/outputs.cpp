@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/cli/option_files.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/interruption.h"
 #include "app/report/report_text.h"

@@ -1,5 +1,4 @@
-/// Results of commands: documents, lines of CSV and tensors, written to files or standard output;
-/// the progress line.
+/// Results of commands: documents, lines of CSV and tensors, written to files or standard output.
 #pragma once
 
 #include <filesystem>
@@ -144,13 +143,5 @@ class RowFiles {
   GrowingFile json_, csv_;
   CsvTable table_;
 };
-
-// The progress line on standard error.
-
-/// Shows the line in place of the last one, and appends the seconds since then while it stays, so
-/// that a user can tell slow work from a hang. Does nothing unless standard error is a terminal.
-/// Only one thread at a time may call these functions.
-void show_progress(std::string_view line);
-void clear_progress();
 
 }  // namespace attnscope::cli

@@ -1,4 +1,5 @@
-/// The progress line on standard error.
+#include "app/cli/progress.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -13,8 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include "app/cli/commands.h"
-#include "app/cli/outputs.h"
 #include "app/report/interruption.h"
 #include "reference/message_text.h"
 

@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/cli/simulation_json.h"
 #include "app/report/compare.h"
 #include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/cli/option_files.h"
 #include "app/report/compare.h"
 #include "reference/check.h"
 #include "reference/message_text.h"

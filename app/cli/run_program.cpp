@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/interruption.h"
 #include "kernels/recording/build_info.h"

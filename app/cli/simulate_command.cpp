@@ -5,9 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/cli/simulation_json.h"
 #include "kernels/resolve.h"
+#include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {

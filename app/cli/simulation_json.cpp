@@ -1,4 +1,4 @@
-#include "app/cli/commands.h"
+#include "app/cli/simulation_json.h"
 
 #include <fmt/core.h>
 

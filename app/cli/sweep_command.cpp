@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
 #include "app/report/report_text.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope {
 

@@ -5,6 +5,7 @@
 
 #include "reference/eigen_view.h"
 #include "reference/naive_attention.h"
+#include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/algorithm.h"

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "app/cli/measuring_session.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope::cli {

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "reference/message_text.h"
+#include "reference/parse_number.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch.h"
 

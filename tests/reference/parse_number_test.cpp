@@ -1,4 +1,4 @@
-#include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 #include <gmock/gmock.h>
 

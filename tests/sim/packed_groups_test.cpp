@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/packed_groups.h"
 #include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 

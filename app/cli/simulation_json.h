@@ -1,0 +1,41 @@
+/// A simulation's results as JSON (schema attnscope.simulation/1) and as text, and the parts that
+/// documents of kernels' runs share.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "sim/simulation.h"
+
+namespace attnscope::cli {
+
+/// The results of simulate; a part that was not requested is absent.
+struct SimulationAnswer {
+  SimulationReport report;
+  GpuDescription gpu;
+  std::optional<WarpReport> warps = {};
+  std::optional<NumericResult> numbers = {};
+  std::optional<Error> unsaved = {};  ///< why --out could not be written
+};
+
+/// Whether an output of the pass holds a NaN.
+bool has_nan(const NumericResult& numbers, PassKind pass);
+
+/// "accuracy" and "inputs" are absent unless there are numbers, "warps" unless there are;
+/// "memory.reason" unless it does not fit; "capacities" unless the user gave some; "carry" and
+/// "variant" unless they are not the default. The errors of "accuracy" are the largest of those of
+/// its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all of both.
+nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
+
+/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as in
+/// a recording.
+nlohmann::ordered_json run_identity(const ResolvedRun& run);
+
+/// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
+nlohmann::ordered_json time_bound_json(const SimulationReport& report);
+
+/// The results as tables. Every number in them is modelled.
+std::string simulation_text(const SimulationAnswer& answer);
+
+}  // namespace attnscope::cli
