@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "reference/parse_number.h"
+#include "tests/fuzz/command_arguments.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch.h"
 
@@ -100,83 +100,6 @@ void prepare_scratch() {
   write_file(inputs / "q.npy", seeds_of(fuzz_target("npy")).front());
 }
 
-/// The arguments. A path is a file of the scratch folder or of its folder of inputs. All are as
-/// long as those of a real program at most.
-std::vector<std::string> arguments_in(std::string_view lines) {
-  constexpr std::size_t kLongestArgument = (std::size_t{1} << 17U) - 1;
-  std::vector<std::string> arguments;
-  lines = lines.substr(0, std::size_t{1} << 20U);
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size());
-    std::string argument(lines.substr(0, std::min(end, kLongestArgument)));
-    const std::size_t name = argument.starts_with("inputs/") ? 7 : 0;
-    std::replace(argument.begin() + static_cast<std::ptrdiff_t>(name), argument.end(), '/', '_');
-    std::ranges::replace(argument, '\0', '?');  // ends an argument of a real program
-    arguments.push_back(std::move(argument));
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-  }
-  return arguments;
-}
-
-/// The study's arguments with a problem that takes milliseconds, in place of ten seconds.
-void pin_accuracy(std::vector<std::string>& arguments) {
-  constexpr std::pair<std::string_view, std::string_view> kPinned[] = {
-      {"--seq-len", "16"}, {"--head-dim", "8"}, {"--heads", "1"}, {"--orders", "2"}};
-  for (const auto& [option, value] : kPinned) {
-    const std::string with_value = fmt::format("{}=", option);
-    const auto has_value = [&](const std::string& argument) {
-      return argument.starts_with(with_value);
-    };
-    std::erase_if(arguments, has_value);
-    for (auto at = std::ranges::find(arguments, option); at != arguments.end();
-         at = std::ranges::find(arguments, option)) {
-      arguments.erase(at, at + std::min<std::ptrdiff_t>(arguments.end() - at, 2));
-    }
-    arguments.insert(arguments.begin() + 1, {std::string(option), std::string(value)});
-  }
-}
-
-/// The value, or the limit in place of a larger one.
-std::string at_most(std::string_view value, Index limit) {
-  const auto number = parse_number<Index>(value);
-  return number && *number > limit ? fmt::format("{}", limit) : std::string(value);
-}
-
-/// True for --option and --option=value.
-bool names_option(std::string_view argument, std::string_view option) {
-  return argument.starts_with(option) &&
-         (argument.size() == option.size() || argument[option.size()] == '=');
-}
-
-/// Sizes whose numbers take milliseconds under the sanitizers, in place of minutes, if numbers are
-/// asked for.
-void keep_numbers_small(std::vector<std::string>& arguments) {
-  constexpr std::string_view kNumbers[] = {"--check", "--out", "--q", "--k", "--v", "--do"};
-  constexpr std::pair<std::string_view, Index> kSizes[] = {{"--seq-len", 256}, {"--kv-len", 256},
-                                                           {"--head-dim", 16}, {"--heads", 8},
-                                                           {"--kv-heads", 8},  {"--batch", 8}};
-  const bool numbers = std::ranges::any_of(arguments, [&](const std::string& argument) {
-    return std::ranges::any_of(
-        kNumbers, [&](std::string_view option) { return names_option(argument, option); });
-  });
-  if (!numbers) return;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    // --over KEY=V1,V2 is an option --KEY with several values
-    const bool over = i > 0 && arguments[i - 1] == "--over";
-    const std::string option = over ? "--" + arguments[i] : arguments[i];
-    for (const auto& [size, limit] : kSizes) {
-      if (!names_option(option, size)) continue;
-      if (option.size() == size.size()) {
-        if (i + 1 < arguments.size()) arguments[i + 1] = at_most(arguments[i + 1], limit);
-        continue;
-      }
-      std::vector<std::string> values = cli::split(option.substr(size.size() + 1), ',');
-      for (std::string& value : values) value = at_most(value, limit);
-      arguments[i] = fmt::format("{}={}", over ? size.substr(2) : size, fmt::join(values, ","));
-    }
-  }
-}
-
 bool contains_pair(const std::vector<std::string>& arguments, std::string_view option,
                    std::string_view value) {
   const auto found = std::ranges::find(arguments, option);
@@ -220,9 +143,7 @@ void run_command(std::string_view input) {
       write_file(scratch_folder() / "inputs" / name, input.substr(mark + separator.size()));
     }
   }
-  std::vector<std::string> arguments = arguments_in(input.substr(0, mark));
-  if (!arguments.empty() && arguments[0] == "accuracy") pin_accuracy(arguments);
-  keep_numbers_small(arguments);
+  const std::vector<std::string> arguments = command_arguments(input.substr(0, mark));
   int status = 0;
   std::string out, err;
   {
