@@ -1,6 +1,7 @@
 /// The result of one measurement of a kernel, and its protocol.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -70,11 +71,32 @@ struct TimeStatistics {
 
 using Counters = std::map<std::string, double, std::less<>>;
 
-/// Counters of one launch of the pass.
+/// How a kernel was launched, and the resources that it takes by the driver's account.
+struct LaunchShape {
+  /// Of a longer name, of a template's instance, the rest is dropped.
+  static constexpr std::size_t kMostNameBytes = 1000;
+
+  std::string name;                          ///< as the driver spells it: mangled
+  std::array<Index, 3> grid = {1, 1, 1};     ///< thread blocks along x, y and z
+  std::array<Index, 3> cluster = {1, 1, 1};  ///< the same of a cluster; 1, 1, 1 where there is none
+  Index threads = 1;                         ///< of a thread block
+  Index registers = 0;                       ///< per thread
+  Index shared_bytes = 0;                    ///< per thread block, static and dynamic
+  Index local_bytes = 0;                     ///< per thread: its stack and what it spills
+  /// Thread blocks that one SM holds at once; clusters may leave room unused.
+  Index resident_blocks = 0;
+
+  bool operator==(const LaunchShape&) const = default;
+};
+
+/// Counters and kernels of one launch of the pass.
 struct LaunchCounters {
   std::string name;     ///< "forward", "scores", "softmax", ...
   bool counted = true;  ///< false: not part of the totals (initialise, lse)
   Counters counters;
+  /// In the order in which they were launched: several where cuBLAS splits a product, say. Empty
+  /// in older recordings, and where Measurement::unavailable_counters has kKernels.
+  std::vector<LaunchShape> kernels = {};
 
   bool operator==(const LaunchCounters&) const = default;
 };
@@ -112,10 +134,13 @@ struct GradientAccuracy {
 };
 
 struct Measurement {
+  /// The key of the launches' kernels in unavailable_counters.
+  static constexpr const char* kKernels = "kernels";
+
   TimeStatistics time;
   Counters counters;  ///< over the counted launches: sums, shares weighted by time
   std::vector<LaunchCounters> launches;
-  /// Counter name, or "*" for all, to the reason why it could not be read.
+  /// Counter name, kKernels, or "*" for all, to the reason why it could not be read.
   std::map<std::string, std::string, std::less<>> unavailable_counters;
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass

@@ -33,6 +33,13 @@ json number_json(double value) {
   return real_json(value);
 }
 
+Index count_in(const JsonObject& object, std::string_view key, Index least, Index most) {
+  const Index value = object.integer(key);
+  if (value >= least && value <= most) return value;
+  throw JsonFieldError("{}: {} is out of range; use {} to {}", object.path_of(key), value, least,
+                       most);
+}
+
 json counters_json(const Counters& counters) {
   json object = json::object();
   for (const auto& [name, value] : counters) object[name] = number_json(value);

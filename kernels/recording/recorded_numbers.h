@@ -1,6 +1,7 @@
-/// Real numbers and counters in recordings. Internal to kernels/recording.
+/// Numbers and counters in recordings. Internal to kernels/recording.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 
 #include "kernels/recording/measurement.h"
@@ -14,6 +15,10 @@ nlohmann::json real_json(double value);
 double real_number(const JsonObject& object, std::string_view key);
 /// Whole numbers without a decimal point: byte counts stay readable.
 nlohmann::json number_json(double value);
+
+/// A count or a size. Throws JsonFieldError where it is missing, not whole or out of range.
+Index count_in(const JsonObject& object, std::string_view key, Index least = 0,
+               Index most = std::numeric_limits<Index>::max());
 
 nlohmann::json counters_json(const Counters& counters);
 /// Throws JsonFieldError for a value that the counter cannot have.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kernels/recording/recorded_launches.h"
 #include "kernels/recording/recorded_numbers.h"
 #include "reference/block_pattern.h"
 #include "reference/json/json_ranges.h"
@@ -32,10 +33,7 @@ double error_or(const JsonObject& object, std::string_view key, double fallback)
 /// A count or a size, `fallback` where it is missing.
 Index count_or(const JsonObject& object, std::string_view key, Index fallback, Index least = 0,
                Index most = std::numeric_limits<Index>::max()) {
-  const Index value = object.integer_or(key, fallback);
-  if (!object.has(key) || (value >= least && value <= most)) return value;
-  throw JsonFieldError("{}: {} is out of range; use {} to {}", object.path_of(key), value, least,
-                       most);
+  return object.has(key) ? count_in(object, key, least, most) : fallback;
 }
 
 int int_or(const JsonObject& object, std::string_view key, int fallback, int least = 0) {
@@ -178,12 +176,7 @@ void add_measurement(json& row, const Measurement& measurement) {
   row["time"] = {
       {"min_s", time.min_s}, {"median_s", time.median_s}, {"max_s", time.max_s}, {"n", time.n}};
   row["counters"] = counters_json(measurement.counters);
-  row["launches"] = json::array();
-  for (const LaunchCounters& launch : measurement.launches) {
-    row["launches"].push_back({{"name", launch.name},
-                               {"counted", launch.counted},
-                               {"counters", counters_json(launch.counters)}});
-  }
+  row["launches"] = launches_json(measurement.launches);
   if (!measurement.unavailable_counters.empty()) {
     row["unavailable_counters"] = measurement.unavailable_counters;
   }
@@ -205,14 +198,7 @@ Measurement measurement_from_json(const JsonObject& row) {
     throw JsonFieldError("{}: min_s, median_s and max_s are not in ascending order", time.path());
   }
   if (row.has("counters")) measurement.counters = counters_from_json(row.object("counters"));
-  if (row.has("launches")) {
-    for (const json& item : row.array("launches")) {
-      const JsonObject launch(item, row.path_of("launches"));
-      measurement.launches.push_back({text_of_at_most(launch, "name", kMostNameBytes),
-                                      !launch.has("counted") || launch.boolean("counted"),
-                                      counters_from_json(launch.object("counters"))});
-    }
-  }
+  if (row.has("launches")) measurement.launches = launches_from_json(row);
   if (row.has("unavailable_counters")) {
     const JsonObject reasons = row.object("unavailable_counters");
     for (const auto& item : reasons.value().items()) {
