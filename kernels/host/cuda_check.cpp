@@ -42,6 +42,14 @@ void check_shared_memory(int shared_bytes) {
                   shared_bytes, limit_bytes, field_name("head_dim")));
 }
 
+void* driver_function(const char* name, unsigned cuda_version) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  ATTNSCOPE_CUDA(
+      cudaGetDriverEntryPointByVersion(name, &function, cuda_version, cudaEnableDefault, &found));
+  return function;
+}
+
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
                       int line) noexcept {
   if (code == cudaSuccess || code == cudaErrorCudartUnloading) return;  // the program is ending

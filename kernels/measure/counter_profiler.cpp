@@ -22,15 +22,11 @@ constexpr std::array kCounterNames{
 
 constexpr std::size_t kMaxLaunches = 64;
 
-/// The current context, from the driver that the run-time library has loaded.
 CUcontext current_context() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
   constexpr unsigned kSinceCuda = 12000;
-  ATTNSCOPE_CUDA(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, kSinceCuda,
-                                                  cudaEnableDefault, &found));
+  void* const function = driver_function("cuCtxGetCurrent", kSinceCuda);
   CUcontext context = nullptr;
-  if (function != nullptr) reinterpret_cast<CUresult (*)(CUcontext*)>(function)(&context);
+  if (function != nullptr) reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context);
   return context;
 }
 

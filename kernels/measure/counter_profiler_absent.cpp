@@ -1,5 +1,6 @@
 /// The profiler of a build without CUPTI's headers.
 #include "kernels/measure/counter_profiler.h"
+#include "kernels/measure/launch_shapes.h"
 
 namespace attnscope::kernels {
 
@@ -13,6 +14,10 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int, const Stre
 Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream&, const Conditioning&,
                                                              const Pass&, CacheState) const {
   return unavailable("no hardware counters in this build");
+}
+
+std::optional<Error> add_launch_shapes(const Stream&, const Pass&, std::vector<LaunchCounters>&) {
+  return unavailable("the kernels of launches are not recorded in this build");
 }
 
 }  // namespace attnscope::kernels

@@ -70,6 +70,9 @@ Result<CuptiLibrary> open_cupti() {
   };
 #define ATTNSCOPE_FIND(name) find(cupti.name, "cupti" #name)
   ATTNSCOPE_FIND(GetResultString);
+  ATTNSCOPE_FIND(Subscribe);
+  ATTNSCOPE_FIND(Unsubscribe);
+  ATTNSCOPE_FIND(EnableCallback);
   ATTNSCOPE_FIND(ProfilerInitialize);
   ATTNSCOPE_FIND(ProfilerDeviceSupported);
   ATTNSCOPE_FIND(ProfilerGetCounterAvailability);
@@ -128,6 +131,8 @@ Error cupti_error(const CuptiLibrary& cupti, CUptiResult code, const char* funct
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_INVALID_CHIP_NAME:
       return unavailable("hardware counters are not supported on this GPU in this configuration");
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return unavailable("another profiler or debugger uses CUPTI; measure without it");
     default:
       break;
   }

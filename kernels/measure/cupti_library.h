@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti_callbacks.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -13,10 +14,13 @@
 
 namespace attnscope::kernels {
 
-/// The functions of CUPTI that the profiler calls, under their own names without the prefix.
+/// The functions of CUPTI that measurements call, under their own names without the prefix.
 // NOLINTBEGIN(readability-identifier-naming)
 struct CuptiLibrary {
   decltype(&cuptiGetResultString) GetResultString;
+  decltype(&cuptiSubscribe) Subscribe;
+  decltype(&cuptiUnsubscribe) Unsubscribe;
+  decltype(&cuptiEnableCallback) EnableCallback;
   decltype(&cuptiProfilerInitialize) ProfilerInitialize;
   decltype(&cuptiProfilerDeviceSupported) ProfilerDeviceSupported;
   decltype(&cuptiProfilerGetCounterAvailability) ProfilerGetCounterAvailability;

@@ -1,13 +1,14 @@
 #include "kernels/measure/measure_pass.h"
 
 #include "kernels/measure/counter_totals.h"
+#include "kernels/measure/launch_shapes.h"
 #include "kernels/measure/timing.h"
 
 namespace attnscope::kernels {
 
 namespace {
 
-/// Adds the profiler's counters, or the reason why there are none.
+/// Adds the profiler's counters and the launches' kernels, or the reason why there are none.
 void add_counters(Session& session, const Pass& pass, CacheState cache, Measurement& measurement) {
   constexpr const char* kAll = "*";
   const auto& profiler = session.profiler();
@@ -25,6 +26,9 @@ void add_counters(Session& session, const Pass& pass, CacheState cache, Measurem
   }
   measurement.launches = std::move(launches).value();
   measurement.counters = total_of(measurement.launches);
+  if (const auto error = add_launch_shapes(session.stream(), pass, measurement.launches)) {
+    measurement.unavailable_counters[Measurement::kKernels] = error->message;
+  }
 }
 
 }  // namespace

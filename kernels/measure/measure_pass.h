@@ -11,8 +11,8 @@ namespace attnscope::kernels {
 /// Median seconds of a few passes, with L2 as the previous pass left it.
 Result<double> quick_time_s(Session& session, const Pass& pass);
 
-/// Times the pass, then reads its counters if the protocol requests them. Records the reason for
-/// counters that cannot be read.
+/// Times the pass, then reads its counters and its launches' kernels if the protocol requests
+/// counters. Records the reason for what cannot be read.
 std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
                                     Measurement& measurement);
 

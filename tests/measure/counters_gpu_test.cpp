@@ -1,12 +1,20 @@
-/// The hardware counters against kernels whose traffic is known.
+/// The hardware counters and the shapes of launches against kernels whose traffic and launches are
+/// known.
 #include <gmock/gmock.h>
 
 #include "kernels/host/device_buffer.h"
 #include "kernels/measure/counter_profiler.h"
 #include "kernels/measure/counter_totals.h"
+#include "kernels/measure/launch_shapes.h"
+#include "kernels/measure/measure_backward.h"
+#include "kernels/measure/measure_forward.h"
 #include "kernels/measure/timing.h"
+#include "kernels/resolve.h"
+#include "sim/resolve.h"
+#include "sim/simulation.h"
 #include "tests/measure/copy_kernel.h"
 #include "tests/measure/gpu_session.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -145,6 +153,122 @@ TEST_F(CounterTest, EveryPlannedCounterExistsOnThisChipOrSaysWhyNot) {
     }
     EXPECT_FALSE(plan.groups.empty());
   });
+}
+
+class LaunchShapeTest : public CounterTest {
+ protected:
+  /// The launches of the run's pass, with their kernels.
+  std::vector<LaunchCounters> measured_launches(const ResolvedRun& run) {
+    Measurement measurement;
+    on_gpu([&] {
+      const bool forward = run.pass() == PassKind::forward;
+      auto measured = forward ? measure_forward(session(), run, {}, Protocol{})
+                              : measure_backward(session(), run, {}, Protocol{});
+      ASSERT_TRUE(measured.ok()) << measured.error().message;
+      measurement = std::move(measured).value();
+    });
+    EXPECT_THAT(measurement.unavailable_counters, ::testing::IsEmpty());
+    for (const LaunchCounters& launch : measurement.launches) {
+      for (const LaunchShape& kernel : launch.kernels) {
+        std::printf(
+            "%s %s: %s, grid %s, cluster %s, %lld threads, %lld registers, %lld bytes of "
+            "shared memory, %lld resident\n",
+            run.asked.kernel.c_str(), launch.name.c_str(), kernel.name.c_str(),
+            ::testing::PrintToString(kernel.grid).c_str(),
+            ::testing::PrintToString(kernel.cluster).c_str(),
+            static_cast<long long>(kernel.threads), static_cast<long long>(kernel.registers),
+            static_cast<long long>(kernel.shared_bytes),
+            static_cast<long long>(kernel.resident_blocks));
+      }
+    }
+    return measurement.launches;
+  }
+};
+
+Index thread_blocks(const LaunchShape& kernel) {
+  return kernel.grid[0] * kernel.grid[1] * kernel.grid[2];
+}
+
+TEST_F(LaunchShapeTest, KernelsBelongToTheLaunchBetweenWhoseMarksTheyStart) {
+  constexpr std::size_t kBytes = kMiB;
+  std::vector<LaunchCounters> launches = {{"pair", true, {}}, {"nothing", true, {}}};
+  std::vector<LaunchCounters> others = {{"pair", true, {}}};
+  std::optional<Error> error;
+  std::optional<Error> refusal;
+  on_gpu([&] {
+    DeviceBuffer buffer(kBytes);
+    buffer.fill_bytes(0);
+    const auto read = [&](int blocks) {
+      enqueue_repeated_read(session(), buffer.data_dev(), kBytes, blocks);
+    };
+    const Pass pass = [&](const LaunchMarks& marks) -> std::optional<Error> {
+      read(5);
+      marked(marks, "pair", [&] {
+        read(7);
+        read(11);
+      });
+      read(13);
+      marked(marks, "nothing", [] {});
+      return std::nullopt;
+    };
+    error = add_launch_shapes(session().stream(), pass, launches);
+    refusal = add_launch_shapes(session().stream(), pass, others);
+  });
+  ASSERT_FALSE(error) << error->message;
+  ASSERT_EQ(launches[0].kernels.size(), 2u);
+  EXPECT_EQ(thread_blocks(launches[0].kernels[0]), 7);
+  EXPECT_EQ(thread_blocks(launches[0].kernels[1]), 11);
+  EXPECT_EQ(launches[0].kernels[0].name, launches[0].kernels[1].name);
+  EXPECT_TRUE(launches[1].kernels.empty());
+  ASSERT_TRUE(refusal);
+  EXPECT_THAT(refusal->message, ::testing::HasSubstr("other launches"));
+  EXPECT_TRUE(others[0].kernels.empty());
+}
+
+TEST_F(LaunchShapeTest, Flash2LaunchesOneKernelOnTheModelledThreadBlocks) {
+  ResolvedRun run = test::kernel_run("flash2", grouped_problem(1000, DType::bf16, Mask::causal()));
+  run.tiling = tiling_on_gpu(run, session().target().shared_bytes_per_block);
+  run.asked.set_tiling(run.tiling);
+  const auto launches = measured_launches(run);
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].name, "forward");
+  ASSERT_EQ(launches[0].kernels.size(), 1u);
+  const LaunchShape& kernel = launches[0].kernels[0];
+  EXPECT_THAT(kernel.name, ::testing::HasSubstr("flash2_forward"));
+
+  // The model's thread blocks; its GPU does not matter, since the tiling is given
+  const GpuDescription gpu = load_gpu("h200").value();
+  const auto modelled = attnscope::resolve(run.asked, gpu);
+  ASSERT_TRUE(modelled) << modelled.error().message;
+  const auto report = simulate(modelled.value(), gpu);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(thread_blocks(kernel), report.value().launches.at(0).thread_blocks);
+
+  // The resources that the program asks for
+  const BlockProgram block = programs_of(run, session().target()).at(0).block;
+  EXPECT_EQ(kernel.threads, block.threads);
+  EXPECT_GE(kernel.shared_bytes, block.shared_bytes);
+  EXPECT_EQ(kernel.cluster, (std::array<Index, 3>{1, 1, 1}));
+  EXPECT_GE(kernel.registers, 16);
+  EXPECT_LE(kernel.registers, 255);
+  EXPECT_GE(kernel.resident_blocks, 1);
+}
+
+TEST_F(LaunchShapeTest, EveryLaunchOfStandardNamesItsKernels) {
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const auto launches = measured_launches(
+        test::kernel_run("standard", grouped_problem(1000, DType::bf16, Mask::causal()), pass));
+    EXPECT_GE(launches.size(), 3u);
+    for (const LaunchCounters& launch : launches) {
+      EXPECT_FALSE(launch.kernels.empty()) << launch.name;
+      for (const LaunchShape& kernel : launch.kernels) {
+        EXPECT_NE(kernel.name, "") << launch.name;
+        EXPECT_GE(thread_blocks(kernel), 1) << kernel.name;
+        EXPECT_GE(kernel.threads, 32) << kernel.name;
+        EXPECT_GE(kernel.resident_blocks, 1) << kernel.name;
+      }
+    }
+  }
 }
 
 class TimingTest : public GpuTest {};
