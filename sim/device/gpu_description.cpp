@@ -19,6 +19,7 @@ using nlohmann::json;
 
 constexpr double kLargestValue = 1e18;
 constexpr double kMostUnits = kMostSms;
+constexpr double kMostL2Partitions = 2;
 constexpr NumberRange kPerClockRange{1e-3, 1e6};
 
 std::string short_text(const JsonObject& object, std::string_view key) {
@@ -103,6 +104,9 @@ GpuDescription read_description(const JsonObject& root) {
   gpu.max_threads_per_sm = read.whole("max_threads_per_sm", kMostUnits);
   gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm", kMostUnits);
   gpu.l2_bytes = read.whole("l2_bytes");
+  if (root.has("l2_partitions")) {
+    gpu.l2_partitions = static_cast<int>(read.whole("l2_partitions", kMostL2Partitions));
+  }
   gpu.hbm_bytes = read.whole("hbm_bytes");
   if (root.has("dram_type")) gpu.dram_type = one_line(read.text("dram_type"));
   gpu.dram_bytes_per_s = read.number("dram_bytes_per_s", kRateRange);
@@ -133,8 +137,8 @@ bool same_numbers(const GpuDescription& a, const GpuDescription& b) {
     return std::tie(gpu.compute_capability, gpu.sm_count, gpu.l1_shared_bytes_per_sm,
                     gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block,
                     gpu.reserved_shared_bytes_per_block, gpu.register_bytes_per_sm,
-                    gpu.max_threads_per_sm, gpu.max_blocks_per_sm, gpu.l2_bytes, gpu.hbm_bytes,
-                    gpu.dram_bytes_per_s, gpu.boost_clock_hz, gpu.other_flops_per_s,
+                    gpu.max_threads_per_sm, gpu.max_blocks_per_sm, gpu.l2_bytes, gpu.l2_partitions,
+                    gpu.hbm_bytes, gpu.dram_bytes_per_s, gpu.boost_clock_hz, gpu.other_flops_per_s,
                     gpu.exp_per_clock_per_sm, gpu.matrix_flops_per_s_by_dtype);
   };
   return numbers(a) == numbers(b);

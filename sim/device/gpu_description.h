@@ -46,6 +46,8 @@ struct GpuDescription {
   Index max_threads_per_sm = 0;
   Index max_blocks_per_sm = 0;
   Index l2_bytes = 0;
+  /// Parts of the L2, each connected to a share of the SMs: see L2Cache.
+  int l2_partitions = 1;
   Index hbm_bytes = 0;    ///< of DRAM, whatever its type
   std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty where the file does not say
 

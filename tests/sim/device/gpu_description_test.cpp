@@ -52,7 +52,7 @@ TEST(GpuDescription, EveryFieldOfEveryGpuHasUnitSourceAndConfidence) {
   for (const std::string& name : list_gpus()) {
     const auto gpu = load_gpu(name);
     ASSERT_TRUE(gpu.ok());
-    EXPECT_EQ(gpu.value().provenance.size(), 19u) << name;
+    EXPECT_EQ(gpu.value().provenance.size(), 20u) << name;
     for (const auto& [field, provenance] : gpu.value().provenance) {
       EXPECT_FALSE(provenance.unit.empty()) << name << " " << field;
       EXPECT_FALSE(provenance.source.empty()) << name << " " << field;
@@ -73,6 +73,13 @@ TEST(GpuDescription, H200HasTheCapacitiesThatTheDeviceReports) {
   EXPECT_EQ(gpu.value().matrix_flops_per_s(DType::bf16), 989e12);
   EXPECT_NE(gpu.value().provenance.at("l2_bytes").note.find("datasheets say 50"),
             std::string::npos);
+}
+
+TEST(GpuDescription, OnlyTheLargestChipsHaveTwoL2Partitions) {
+  for (const std::string& name : list_gpus()) {
+    const bool two = name.starts_with("a100") || name.starts_with("h") || name == "b200";
+    EXPECT_EQ(load_gpu(name).value().l2_partitions, two ? 2 : 1) << name;
+  }
 }
 
 TEST(GpuDescription, DramIsCalledHbmOnlyWhereItIs) {
@@ -148,7 +155,7 @@ TEST(GpuDescription, MalformedFilesAreRefusedWithTheirPlace) {
   expect_one_clear_line(load_text("{\"schema\": 1e999}"), "too large");
 }
 
-TEST(GpuDescription, EveryFieldButTheMemoryTypeAndTheDeviceIsRequired) {
+TEST(GpuDescription, EveryFieldButTheMemoryTypeTheDeviceAndTheL2PartitionsIsRequired) {
   const json good = shipped("h200");
   for (const auto& [key, value] : good.items()) {
     json without = good;
@@ -159,6 +166,10 @@ TEST(GpuDescription, EveryFieldButTheMemoryTypeAndTheDeviceIsRequired) {
     }
     if (key == "dram_type") {
       EXPECT_EQ(dram_name(load_text(without.dump()).value()), "DRAM");
+      continue;
+    }
+    if (key == "l2_partitions") {
+      EXPECT_EQ(load_text(without.dump()).value().l2_partitions, 1);
       continue;
     }
     expect_one_clear_line(load_text(without.dump()), key);
@@ -172,6 +183,9 @@ TEST(GpuDescription, ValuesThatNoGpuHasAreRefused) {
     bad["sm_count"]["value"] = value;
     expect_one_clear_line(load_text(bad.dump()), "sm_count");
   }
+  json three = shipped("h200");
+  three["l2_partitions"]["value"] = 3;
+  expect_one_clear_line(load_text(three.dump()), "l2_partitions");
   json negative = shipped("h200");
   negative["reserved_shared_bytes_per_block"]["value"] = -1;
   expect_one_clear_line(load_text(negative.dump()), "reserved_shared_bytes_per_block");

@@ -1,0 +1,121 @@
+#include "sim/dram/block_transfers.h"
+
+#include <numeric>
+
+namespace attnscope {
+
+namespace {
+
+constexpr Index kFewestRows = 16;    ///< of a piece: smaller ones take time and change nothing
+constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
+
+/// Rows and columns of a piece.
+Shape piece_shape(Tensor tensor, const Shape& whole, Index rows, Index d) {
+  switch (layout_of(tensor)) {
+    case TensorLayout::query_by_key: {
+      const Index side = std::max(rows, kFewestScores);
+      return {side, side};
+    }
+    case TensorLayout::query_by_split_d:
+      return {rows, d};
+    case TensorLayout::query_by_one:
+    case TensorLayout::query_by_split:
+    case TensorLayout::query_by_d:
+    case TensorLayout::key_by_d:
+    case TensorLayout::group_key_by_d:
+      return {rows, whole.cols};
+  }
+  return whole;
+}
+
+}  // namespace
+
+TensorPieces::TensorPieces(const AttentionProblem& problem, const Tiling& tiling, Index splits) {
+  const Index rows = std::max(std::gcd(tiling.Br, tiling.Bc), kFewestRows);
+  for (const Tensor tensor : kTensors) {
+    Cut& cut = cuts_[static_cast<std::size_t>(tensor)];
+    cut.tensor = tensor_shape(tensor, problem, splits);
+    cut.piece = piece_shape(tensor, cut.tensor, rows, problem.d);
+    cut.across = ceil_div(cut.tensor.cols, cut.piece.cols);
+    cut.count = ceil_div(cut.tensor.rows, cut.piece.rows) * cut.across;
+    cut.element_bytes = element_bytes(tensor, problem.dtype);
+  }
+}
+
+Index TensorPieces::bytes(Tensor tensor, Index piece) const {
+  const Cut& c = cut(tensor);
+  const Index row = piece / c.across * c.piece.rows, col = piece % c.across * c.piece.cols;
+  return std::min(c.piece.rows, c.tensor.rows - row) * std::min(c.piece.cols, c.tensor.cols - col) *
+         c.element_bytes;
+}
+
+void BlockTransfers::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
+  grid_ = &grid;
+  launches_.emplace_back();
+}
+
+void BlockTransfers::begin_block(const BlockId& /*block*/) {
+  LaunchTransfers& launch = launches_.back();
+  launch.block_begins.push_back(launch.groups.size());
+  work_ = 0;
+  starts_group_ = true;
+}
+
+void BlockTransfers::observe(std::span<const TileOp> ops) {
+  for (const TileOp& op : ops) {
+    if (op.is_matrix_product()) {
+      work_ += grid_->shape(op.source_tiles[0]).elems() * grid_->shape(op.dest_tiles[0]).cols;
+      starts_group_ = true;
+    } else if (op.moves_bytes()) {
+      add(op);
+    }
+  }
+}
+
+void BlockTransfers::add(const TileOp& op) {
+  LaunchTransfers& launch = launches_.back();
+  const bool is_load = op.kind == OpKind::load;
+  const Tile& tile = is_load ? op.source_tiles[0] : op.dest_tiles[0];
+  const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
+  if (shape.elems() == 0) return;
+  if (starts_group_) {
+    constexpr Index kWorkOfTick = Index{1} << 14U;
+    launch.groups.push_back({static_cast<std::uint32_t>(work_ / kWorkOfTick),
+                             static_cast<std::uint32_t>(launch.transfers.size())});
+    starts_group_ = false;
+  }
+
+  // One transfer for pieces that follow each other
+  const TensorPieces::Cut& cut = pieces_.cut(tile.tensor);
+  const Index row = origin.rows / cut.piece.rows, col = origin.cols / cut.piece.cols;
+  const Index rows = ceil_div(origin.rows + shape.rows, cut.piece.rows) - row;
+  const Index cols = ceil_div(origin.cols + shape.cols, cut.piece.cols) - col;
+  const bool whole_rows = cols == cut.across;
+  const Index runs = whole_rows ? 1 : rows;
+  const TransferKind kind = is_load                         ? TransferKind::load
+                            : op.kind == OpKind::atomic_add ? TransferKind::atomic_add
+                                                            : TransferKind::store;
+  for (Index run = 0; run < runs; ++run) {
+    Index first = (row + run) * cut.across + col;
+    Index left = whole_rows ? rows * cols : cols;
+    while (left > 0) {
+      if (left_-- == 0) throw TooManyTransfers{};
+      const Index count = std::min<Index>(left, 0xffff);
+      launch.transfers.push_back({static_cast<std::uint32_t>(first),
+                                  static_cast<std::uint16_t>(count), tile.tensor, kind});
+      first += count;
+      left -= count;
+    }
+  }
+
+  // Without products, the transfers are the work
+  work_ += shape.elems();
+}
+
+void BlockTransfers::end_launch() {
+  LaunchTransfers& launch = launches_.back();
+  launch.block_begins.push_back(launch.groups.size());
+  launch.groups.push_back({0, static_cast<std::uint32_t>(launch.transfers.size())});
+}
+
+}  // namespace attnscope

@@ -1,0 +1,86 @@
+/// What each thread block of a pass moves between HBM and its SM, in pieces of tensors, and when in
+/// the course of its work. One head's blocks are recorded; those of other heads move the same
+/// pieces of their own tensors.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+/// How the tensors of one head are cut into pieces, row after row. A piece has as many rows as the
+/// tiles of either side have in common, so that a tile is a few whole pieces.
+class TensorPieces {
+ public:
+  struct Cut {
+    Shape tensor;      ///< of one head
+    Shape piece;       ///< the last ones may be smaller
+    Index across = 1;  ///< pieces side by side
+    Index count = 0;   ///< pieces of one head
+    Index element_bytes = 0;
+  };
+
+  TensorPieces(const AttentionProblem& problem, const Tiling& tiling, Index splits);
+
+  const Cut& cut(Tensor tensor) const { return cuts_[static_cast<std::size_t>(tensor)]; }
+  /// Bytes of one piece of the tensor.
+  Index bytes(Tensor tensor, Index piece) const;
+
+ private:
+  std::array<Cut, kTensorCount> cuts_;
+};
+
+enum class TransferKind : std::uint8_t { load, store, atomic_add };
+
+/// Consecutive pieces of one tensor.
+struct Transfer {
+  std::uint32_t first = 0;
+  std::uint16_t count = 0;
+  Tensor tensor = Tensor::Q;
+  TransferKind kind = TransferKind::load;
+};
+
+/// Transfers that start together, `begin` ticks after their block. A tick is the time of 16,384
+/// multiply-adds of matrix products; where a launch has no products, of as many elements moved.
+struct TransferGroup {
+  std::uint32_t begin = 0;
+  std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
+};
+
+/// The transfers of one launch; the blocks' groups follow each other.
+struct LaunchTransfers {
+  std::vector<Transfer> transfers;
+  std::vector<TransferGroup> groups;      ///< one more than there are: the end of the last one
+  std::vector<std::size_t> block_begins;  ///< first group of each block, and the end of the last
+};
+
+/// Thrown by BlockTransfers when a head moves more than it may record.
+struct TooManyTransfers {};
+
+class BlockTransfers : public Observer {
+ public:
+  BlockTransfers(const TensorPieces& pieces, std::size_t most_transfers)
+      : pieces_(pieces), left_(most_transfers) {}
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+  void end_launch() override;
+
+  /// One entry a launch, in the order in which they ran.
+  const std::vector<LaunchTransfers>& launches() const { return launches_; }
+
+ private:
+  void add(const TileOp& op);
+
+  const TensorPieces& pieces_;
+  std::size_t left_;
+  const TileGrid* grid_ = nullptr;
+  Index work_ = 0;  ///< multiply-adds, and elements moved
+  bool starts_group_ = true;
+  std::vector<LaunchTransfers> launches_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,59 @@
+/// Predicts the DRAM bytes of a pass: what its thread blocks move, in the order in which a GPU runs
+/// them, through the L2 cache of sim/dram/l2_cache.h. Nothing in it is fitted to a kernel: it uses
+/// the GPU's number of SMs, the size and partitions of its L2, and the schedules.
+///
+/// Blocks start in the order of the launch, as soon as an SM has a place for one. All work at the
+/// same speed, so that those of one head move through its keys side by side. Only blocks that share
+/// an SM do not: they take turns at its units and drift apart, so that one begins while another is
+/// halfway. L2 holds nothing of the problem at first ("cold"); what a launch leaves there, the next
+/// one finds, and dirty lines at the end of the pass are not written. Writes never read from DRAM,
+/// but atomic adds do.
+///
+/// Where what blocks reuse is about as large as L2, bytes depend on details that the model does not
+/// know, such as the addresses of tensors. Predictions with a smaller and a larger L2 (kL2Margin)
+/// then lie far apart: the run is in transition.
+///
+/// Heads are alike: where there are many, the first ones are followed, and the later half of these
+/// stands for the rest.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
+#include "sim/observers/traffic_counter.h"
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// The interval of a prediction is that of L2 caches this many times smaller and larger.
+inline constexpr double kL2Margin = 1.25;
+
+/// DRAM bytes of a pass.
+struct DramPrediction {
+  std::vector<Bytes> launches;
+  Bytes total;
+  Bytes least, most;  ///< the interval of `total`: of its reads, and of its writes
+
+  /// Whether the size of L2 decides: the reads of the interval differ by more than 4 %.
+  bool in_transition() const;
+};
+
+/// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip
+/// memory.
+std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription& gpu);
+
+/// How a GPU runs the thread blocks of a pass.
+struct BlockPlacement {
+  std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
+  BlockOrder order;              ///< in which the blocks of a head start
+};
+
+/// Predicts the pass of a run that simulate() accepts. too_many where the run is too large to
+/// follow every block; cancelled as in simulate().
+Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
+                                    const BlockPlacement& placement,
+                                    const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace attnscope

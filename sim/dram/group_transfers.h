@@ -1,0 +1,51 @@
+/// What the thread blocks of a pass move, head by head. Heads of one position in their group and
+/// one key length move the same pieces of their own tensors, and are recorded once.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include "sim/dram/block_transfers.h"
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// The query heads that share a KV head, in one batch entry; numbered in the order in which a GPU
+/// runs them.
+using Group = Index;
+
+class GroupTransfers {
+ public:
+  /// Throws Cancelled and TooManyTransfers.
+  GroupTransfers(const Pass& pass, const PassRun& run, const std::atomic<bool>* cancel);
+
+  const TensorPieces& pieces() const { return pieces_; }
+  Group groups() const { return problem_.batch * problem_.kv_heads; }
+  Index heads_of_group() const { return problem_.heads_per_kv_head(); }
+  bool groups_are_alike() const { return recorded_.size() == 1; }
+
+  /// What a head of the group moves in a launch; null where it does not take part.
+  const LaunchTransfers* of(std::size_t launch, Group group, Index head) const;
+  bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
+
+  // Of the first group
+  double transfers_of_group() const;                 ///< in all launches
+  double bytes_of_group() const;                     ///< of the tensors that it touches
+  double blocks_of_group(std::size_t launch) const;  ///< thread blocks
+
+  /// The tensors of this name that a group has: one, or one a head.
+  Index tensors_of_group(Tensor tensor) const;
+
+ private:
+  void record(const PassRun& run, Index batch, const std::atomic<bool>* cancel);
+
+  const Pass& pass_;
+  const AttentionProblem& problem_;
+  const TensorPieces pieces_;
+  std::vector<std::vector<BlockTransfers>> recorded_;  ///< by key length, by head of a group
+  std::vector<std::size_t> recorded_of_batch_;
+  std::array<bool, kTensorCount> touched_{};
+};
+
+}  // namespace attnscope

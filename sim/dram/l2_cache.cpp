@@ -1,0 +1,108 @@
+#include "sim/dram/l2_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "reference/check.h"
+
+namespace attnscope {
+
+namespace {
+
+/// Spreads pieces over sets without a pattern, as a GPU spreads addresses.
+std::uint32_t spread(std::uint32_t piece) {
+  piece = (piece ^ piece >> 16U) * 0x7feb352dU;
+  piece = (piece ^ piece >> 15U) * 0x846ca68bU;
+  return piece ^ piece >> 16U;
+}
+
+}  // namespace
+
+L2Cache::L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_bytes)
+    : piece_bytes_(std::move(piece_bytes)) {
+  ATTNSCOPE_CHECK(partitions == 1 || partitions == 2, ==, true);
+  const Index partition_bytes = bytes / partitions;
+  const Index largest = piece_bytes_.empty() ? 1 : std::ranges::max(piece_bytes_);
+  const Index sets = std::max<Index>(1, partition_bytes / (kL2Ways * largest));
+  set_bytes_ = partition_bytes / sets;
+  partitions_.resize(static_cast<std::size_t>(partitions));
+  for (Partition& partition : partitions_) {
+    partition.nodes.resize(piece_bytes_.size());
+    partition.sets.resize(static_cast<std::size_t>(sets));
+  }
+}
+
+L2Cache::Partition& L2Cache::home_of(std::uint32_t piece) {
+  const std::uint32_t fibonacci_hash = piece * 2654435769U;
+  return partitions_[partitions_.size() == 1 ? 0 : fibonacci_hash >> 31U];
+}
+
+L2Cache::Set& L2Cache::set_of(Partition& partition, std::uint32_t piece) {
+  return partition.sets[spread(piece) % static_cast<std::uint32_t>(partition.sets.size())];
+}
+
+void L2Cache::read(int partition, std::uint32_t piece) {
+  Partition& own = partitions_[static_cast<std::size_t>(partition)];
+  if (use(own, piece)) return;
+  Partition& home = home_of(piece);
+  if (&home != &own && use(home, piece)) return;
+  traffic_.read += piece_bytes_[piece];
+}
+
+void L2Cache::write(std::uint32_t piece) {
+  Partition& home = home_of(piece);
+  use(home, piece);
+  home.nodes[piece].dirty = true;
+
+  // A copy would be out of date
+  for (Partition& partition : partitions_) {
+    if (&partition == &home || !partition.nodes[piece].held) continue;
+    unlink(partition, set_of(partition, piece), piece);
+  }
+}
+
+void L2Cache::add(std::uint32_t piece) {
+  if (!home_of(piece).nodes[piece].held) traffic_.read += piece_bytes_[piece];
+  write(piece);
+}
+
+bool L2Cache::use(Partition& partition, std::uint32_t piece) {
+  Set& set = set_of(partition, piece);
+  if (set.newest == piece) return true;
+  Node& node = partition.nodes[piece];
+  const bool was_held = node.held;
+  const bool dirty = node.dirty;
+  if (was_held) {
+    unlink(partition, set, piece);
+  } else {
+    while (set.oldest != kNone && set.held_bytes + piece_bytes_[piece] > set_bytes_) {
+      drop_oldest(partition, set);
+    }
+  }
+  link(partition, set, piece);
+  node.dirty = dirty;
+  return was_held;
+}
+
+void L2Cache::link(Partition& partition, Set& set, std::uint32_t piece) {
+  Node& node = partition.nodes[piece];
+  node = {.older = set.newest, .held = true};
+  (set.newest == kNone ? set.oldest : partition.nodes[set.newest].newer) = piece;
+  set.newest = piece;
+  set.held_bytes += piece_bytes_[piece];
+}
+
+void L2Cache::unlink(Partition& partition, Set& set, std::uint32_t piece) {
+  const Node node = std::exchange(partition.nodes[piece], Node{});
+  (node.newer == kNone ? set.newest : partition.nodes[node.newer].older) = node.older;
+  (node.older == kNone ? set.oldest : partition.nodes[node.older].newer) = node.newer;
+  set.held_bytes -= piece_bytes_[piece];
+}
+
+void L2Cache::drop_oldest(Partition& partition, Set& set) {
+  const std::uint32_t piece = set.oldest;
+  if (partition.nodes[piece].dirty) traffic_.written += piece_bytes_[piece];
+  unlink(partition, set, piece);
+}
+
+}  // namespace attnscope

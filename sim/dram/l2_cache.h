@@ -1,0 +1,75 @@
+/// The L2 cache of a GPU, as the model of DRAM traffic sees it. It holds pieces of tensors in sets
+/// of 16 ways: a piece belongs to one set, which drops the piece that was not used for the longest
+/// time when it needs room. Sets fill unevenly, so that pieces leave before the cache is full.
+///
+/// The L2 of large GPUs has two partitions, each connected to half of the SMs. A piece belongs to
+/// one of them, which reads it from DRAM and writes it back. An SM of the other half reads it
+/// through its own partition, which keeps a copy: what SMs of both halves read is held twice.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// Pieces of the largest size that a set of the L2 holds. V100 and T4: Jia et al., arXiv 1804.06826
+/// and 1903.07486, geometry of the caches; later GPUs are taken to be alike.
+inline constexpr Index kL2Ways = 16;
+
+class L2Cache {
+ public:
+  /// Bytes that went from and to DRAM.
+  struct Traffic {
+    Index read = 0;
+    Index written = 0;
+  };
+
+  /// An empty cache of `bytes`, in one or two partitions, for pieces of these sizes.
+  L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_bytes);
+
+  /// An SM that is connected to `partition` reads the piece.
+  void read(int partition, std::uint32_t piece);
+  /// An SM writes the whole piece, which stays until it leaves for DRAM.
+  void write(std::uint32_t piece);
+  /// The cache adds to the piece, which it must hold.
+  void add(std::uint32_t piece);
+
+  const Traffic& traffic() const { return traffic_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// A piece's place in the order of use of its set.
+  struct Node {
+    std::uint32_t newer = kNone;
+    std::uint32_t older = kNone;
+    bool held = false;
+    bool dirty = false;  ///< differs from DRAM
+  };
+  struct Set {
+    std::uint32_t newest = kNone;
+    std::uint32_t oldest = kNone;
+    Index held_bytes = 0;
+  };
+  struct Partition {
+    std::vector<Node> nodes;  ///< by piece
+    std::vector<Set> sets;
+  };
+
+  Partition& home_of(std::uint32_t piece);
+  Set& set_of(Partition& partition, std::uint32_t piece);
+  /// Makes the piece the most recent one of its set; false where it was not held before.
+  bool use(Partition& partition, std::uint32_t piece);
+  void link(Partition& partition, Set& set, std::uint32_t piece);
+  void unlink(Partition& partition, Set& set, std::uint32_t piece);
+  void drop_oldest(Partition& partition, Set& set);
+
+  std::vector<std::uint32_t> piece_bytes_;
+  Index set_bytes_ = 0;
+  std::vector<Partition> partitions_;
+  Traffic traffic_;
+};
+
+}  // namespace attnscope
