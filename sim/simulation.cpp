@@ -54,7 +54,7 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
   return paper;
 }
 
-/// DRAM bytes of a launch, from the bytes that all heads request: see SimulationReport::dram.
+/// DRAM bytes of a launch, from the bytes that all heads request: see SimulationReport::compulsory.
 Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index, const Pass& pass,
                        const AttentionProblem& problem, Index splits, Index l2_bytes) {
   Bytes dram;
@@ -83,7 +83,7 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
   const PeakRates rates(gpu, report.run.problem.dtype);
   double longest_s = -1;
   for (const LaunchReport& launch : report.launches) {
-    const double dram_bytes = static_cast<double>(launch.dram.total());
+    const double dram_bytes = static_cast<double>(launch.compulsory.total());
     const TimeBound bound = time_bound(rates.seconds(launch.flops, dram_bytes));
     report.bound_s += bound.seconds;
     if (bound.seconds > longest_s) {
@@ -160,14 +160,14 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
   for (std::size_t index = 0; index < report.launches.size(); ++index) {
     LaunchReport& entry = report.launches[index];
     entry.requested = sum(entry.by_tensor);
-    entry.dram =
+    entry.compulsory =
         compulsory_bytes(report.launches, index, pass, problem, options.splits, gpu.l2_bytes);
     report.paper += entry.paper;
     report.requested += entry.requested;
     for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {
       report.by_tensor[t] += entry.by_tensor[t];
     }
-    report.dram += entry.dram;
+    report.compulsory += entry.compulsory;
     report.matmul_flops += entry.flops.matmul;
     report.non_matmul_flops += entry.flops.non_matmul;
     report.exponentials += entry.flops.exponentials;

@@ -10,6 +10,7 @@
 #include "reference/run_spec.h"
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
+#include "sim/dram/dram_model.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/observers/warp_counter.h"
 #include "sim/schedule/algorithm.h"
@@ -24,7 +25,7 @@ struct LaunchReport {
   Bytes paper;
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
-  Bytes dram;                 ///< compulsory: see SimulationReport::dram
+  Bytes compulsory;           ///< of DRAM: see SimulationReport::compulsory
   Flops flops;
   Index thread_blocks = 0;
 };
@@ -37,11 +38,13 @@ struct SimulationReport {
   Bytes paper;
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
-  /// Compulsory bytes: each launch reads its operands once and writes its results once, except for
-  /// tensors in L2: a tensor that fits in L2 is not read when an earlier launch of the pass, or its
-  /// initialisation, touched it, and not written when a later launch reads it. This is no cache
-  /// model: in reality a part of a larger tensor, and the last lines written, may stay in L2.
-  Bytes dram;
+  /// Of DRAM, without a model of L2: each launch reads its operands once and writes its results
+  /// once, except for tensors in L2. A tensor that fits in L2 is not read when an earlier launch of
+  /// the pass, or its initialisation, touched it, and not written when a later launch reads it. In
+  /// reality a part of a larger tensor, and the last lines written, may stay in L2 as well.
+  Bytes compulsory;
+  /// predict_dram(), where it was called: simulate() does not.
+  std::optional<DramPrediction> dram = {};
 
   Index matmul_flops = 0;
   Index non_matmul_flops = 0;  ///< exponentials included

@@ -11,7 +11,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
-#include "app/report/compare.h"
+#include "app/report/compare_rows.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
@@ -40,8 +40,31 @@ ordered_json line_json(const ComparisonLine& line) {
   if (line.recorded) json["recorded"] = *line.recorded;
   if (!line.unavailable.empty()) json["unavailable"] = line.unavailable;
   if (line.gap_percent) json["gap_percent"] = *line.gap_percent;
+  if (line.transition) {
+    json["transition"] = true;
+    json["least"] = line.transition->first;
+    json["most"] = line.transition->second;
+  }
   if (!line.in_place_of_gap.empty()) json["in_place_of_gap"] = line.in_place_of_gap;
   if (!line.reason.empty()) json["reason"] = line.reason;
+  return json;
+}
+
+ordered_json errors_json(const std::vector<PredictionErrors>& errors) {
+  ordered_json json = ordered_json::array();
+  for (const PredictionErrors& each : errors) {
+    ordered_json& object = json.emplace_back();
+    if (!each.algorithm.empty()) {
+      object = {{"algorithm", each.algorithm}, {"pass", to_string(each.pass)}};
+    }
+    object.update({{"level", to_string(each.level)},
+                   {"quantity", each.quantity},
+                   {"transition", each.in_transition},
+                   {"runs", each.runs},
+                   {"median_percent", each.median_percent},
+                   {"p90_percent", each.p90_percent},
+                   {"max_percent", each.max_percent}});
+  }
   return json;
 }
 
@@ -72,6 +95,7 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
     text += fmt::format("{}\n{}\n", run_title(comparison.run),
                         comparison_table(comparison, "recorded"));
   }
+  const std::vector<PredictionErrors> errors = prediction_errors(comparisons);
   const ordered_json document = {{"schema", "attnscope.comparison/1"},
                                  {"recorded",
                                   {{"device", recording.device.name},
@@ -79,28 +103,21 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                                    {"date", recording.date},
                                    {"commit", recording.build.commit}}},
                                  {"gpu", gpu.name},
+                                 {"errors", errors_json(errors)},
                                  {"runs", runs}};
+  text += errors_text(errors);
   return {json_text(document), csv_text(rows), text};
 }
 
-/// Every row that the options select, modelled and compared. A row that this version cannot model
-/// is kept, with the reason.
-std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& asked,
-                                     const Recording& recording, const GpuDescription& gpu) {
-  const MeasuredOn on{recording.device, recording.protocol.cache};
-  Index work_left = kMostComparedWork;
-  std::vector<Comparison> comparisons;
+/// Every row that the options select, modelled and compared.
+std::vector<Comparison> compare_selected(const GivenOptions& given, const RunSpec& asked,
+                                         const Recording& recording, const GpuDescription& gpu) {
+  std::vector<const RecordingRow*> rows;
   for (const RecordingRow& row : recording.rows) {
-    if (!matches(given, asked, row)) continue;
-    show_progress(fmt::format("comparing {}", run_title(row.run)));
-    auto comparison = model_and_compare(row, on, gpu, &work_left);
-    comparisons.push_back(
-        comparison ? std::move(comparison).value()
-                   : Comparison{.run = row,
-                                .on = on,
-                                .unavailable = words(comparison.error(), Reader::command_line)});
+    if (matches(given, asked, row)) rows.push_back(&row);
   }
-  return comparisons;
+  return compare_rows(rows, {recording.device, recording.protocol.cache}, gpu,
+                      [](const std::string& line) { show_progress(line); });
 }
 
 Result<Answer> answer_compare(const GivenOptions& given) {
@@ -125,7 +142,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
     return *error;
   ATTNSCOPE_TRY(const auto gpu, gpu_beside(given, asked, recording.value().device));
 
-  const auto comparisons = compare_rows(given, asked, recording.value(), gpu);
+  const auto comparisons = compare_selected(given, asked, recording.value(), gpu);
   if (comparisons.empty()) {
     return invalid_request("none of the {} rows of '{}' matches the options; leave one out",
                            recording.value().rows.size(), printable(*file));

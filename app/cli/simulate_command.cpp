@@ -10,6 +10,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
+#include "app/report/kernel_dram.h"
 #include "kernels/resolve.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
@@ -80,6 +81,7 @@ Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
     if (auto error = check_numeric_memory(run)) return *error;
   }
   ATTNSCOPE_TRY(auto report, simulate(run, gpu));
+  predict_kernel_dram(report, gpu, {}, {.most_transfers = kQuickTransfers});
   ATTNSCOPE_TRY(const auto warps, count_warps(run, gpu));
   SimulationAnswer result{.report = std::move(report), .gpu = gpu, .warps = warps};
   if (!with_numbers) return result;

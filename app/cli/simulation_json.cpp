@@ -41,6 +41,15 @@ ordered_json warps_json(const WarpReport& warps) {
           {"barriers", traffic.barriers}};
 }
 
+ordered_json dram_json(const DramPrediction& prediction) {
+  ordered_json json = bytes_json(prediction.total);
+  if (!prediction.in_transition()) return json;
+  json["transition"] = true;
+  json["least"] = bytes_json(prediction.least);
+  json["most"] = bytes_json(prediction.most);
+  return json;
+}
+
 ordered_json traffic_json(const SimulationReport& report) {
   ordered_json requested = bytes_json(report.requested);
   requested["atomic_bytes"] = report.requested.atomic_bytes;
@@ -55,9 +64,10 @@ ordered_json traffic_json(const SimulationReport& report) {
     requested["by_launch"].push_back({{"name", launch.name}});
     requested["by_launch"].back().update(bytes_json(launch.requested));
   }
-  return {{"paper", bytes_json(report.paper)},
-          {"requested", requested},
-          {"dram", bytes_json(report.dram)}};
+  ordered_json traffic = {{"paper", bytes_json(report.paper)}, {"requested", requested}};
+  if (report.dram) traffic["dram"] = dram_json(*report.dram);
+  traffic["bound"] = bytes_json(report.compulsory);
+  return traffic;
 }
 
 /// The spec's fields at this place of a file with values other than their defaults.
@@ -239,7 +249,14 @@ std::string traffic_text(const SimulationReport& report) {
       add(fmt::format("  launch {}", launch_words(launch.name)), launch.requested);
     }
   }
-  add("dram, compulsory", report.dram);
+  if (report.dram) {
+    add("dram, predicted", report.dram->total);
+    if (report.dram->in_transition()) {
+      add("  at least", report.dram->least);
+      add("  at most", report.dram->most);
+    }
+  }
+  add("dram, lower bound", report.compulsory);
   return table_text(lines);
 }
 

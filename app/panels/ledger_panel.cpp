@@ -40,8 +40,8 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   }
   if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
   if (row.formula) {
-    lines +=
-        fmt::format("\nclosed form: {} = {}", row.formula_text, draw::format_bytes(*row.formula));
+    const char* kind = row.is_bound ? "lower bound" : "closed form";
+    lines += fmt::format("\n{}: {} = {}", kind, row.formula_text, draw::format_bytes(*row.formula));
   } else if (!row.formula_text.empty()) {
     lines += fmt::format("\n{}", row.formula_text);
   }
@@ -177,7 +177,7 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
 
   const float formula_left = columns.modelled + margin;
   if (row.formula) {
-    const bool agrees = *row.formula == row.whole;
+    const bool agrees = row.is_bound || *row.formula == row.whole;
     put_number(*row.formula, agrees ? theme.text_faint : theme.error, formula_left,
                columns.formula);
   } else if (row.tensor) {
@@ -340,8 +340,8 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
   const BasisKey key{snapshot.run, measurements.recorded.size() + measurements.measured.size()};
   if (basis_.wants(key)) {
     basis_.start(key, [make = make_basis_, run = snapshot.run,
-                       seen = find_seen_run(*snapshot.run, measurements)](WorkControl&) {
-      return make(*run, seen);
+                       seen = find_seen_run(*snapshot.run, measurements)](WorkControl& control) {
+      return make(*run, seen, &control.cancel_flag());
     });
   }
   const LedgerBasis* basis = basis_.latest();

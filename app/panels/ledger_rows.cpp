@@ -15,31 +15,8 @@ namespace {
 constexpr std::string_view kNotApart =
     "unavailable: hardware counters count all tensors together, not one by one";
 
-constexpr const char* kNotRecorded = "unavailable: no recording of this problem; run it on a GPU";
-
 double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
-}
-
-/// Sums the closed forms over all heads; batch entries may differ.
-std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
-  const AttentionProblem& problem = request.run.problem;
-  request.options.heads_per_kv_head = problem.heads_per_kv_head();
-  const Index entries = problem.has_key_lengths() ? problem.batch : 1;
-  std::vector<TrafficFormula> whole;
-  for (request.b = 0; request.b < entries; ++request.b) {
-    std::vector<TrafficFormula> one = traffic_formulas(request);
-    for (std::size_t k = 0; k < one.size(); ++k) {
-      const Index heads = one[k].per_kv_head ? problem.kv_heads : problem.heads;
-      one[k].bytes *= heads * (problem.batch / entries);
-      if (heads * problem.batch > 1) {
-        one[k].text += fmt::format(", times {} heads", heads * problem.batch);
-      }
-      if (request.b > 0) whole[k].bytes += one[k].bytes;
-    }
-    if (request.b == 0) whole = std::move(one);
-  }
-  return whole;
 }
 
 /// A tensor in one direction, without its closed form.
@@ -115,9 +92,40 @@ constexpr Total kTotals[] = {
     {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
     {"time, lower bound", "time", Level::time, false, ""}};
 
-double modelled_whole(const Total& total, const RunInfo& run, const Bytes& requested) {
-  if (total.level == Level::time) return run.totals.bound_s;
-  return bytes_of(total.level == Level::dram ? run.totals.dram : requested, total.write);
+/// Sets the modelled number of the whole pass; of DRAM, only where there is a prediction.
+void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
+                  const std::optional<DramPrediction>& dram, const Bytes& requested) {
+  switch (total.level) {
+    case Level::time:
+      row.modelled = totals.bound_s;
+      break;
+    case Level::dram:
+      if (dram) row.modelled = bytes_of(dram->total, total.write);
+      break;
+    default:
+      row.modelled = bytes_of(requested, total.write);
+  }
+  row.whole = row.modelled.value_or(0.0);
+}
+
+/// What the DRAM rows say about their prediction, beside its lower bound.
+void add_bound(LedgerRow& row, const Total& total, const SimulationReport& model,
+               const std::optional<DramPrediction>& dram) {
+  row.formula = bytes_of(model.compulsory, total.write);
+  row.is_bound = true;
+  row.formula_text = total.write
+                         ? "each result once, unless it stays in L2 for a later launch; the last "
+                           "lines may still be in L2 at the end"
+                         : "the operands of each launch once, except those that an earlier launch "
+                           "left in L2 whole";
+  if (!dram) {
+    row.formula_text += "\nnot predicted: too many tiles to follow through L2 while you wait";
+  } else if (dram->in_transition()) {
+    row.formula_text +=
+        fmt::format("\nin transition: what blocks read again is about as large as L2; {} to {}",
+                    draw::format_bytes(bytes_of(dram->least, total.write)),
+                    draw::format_bytes(bytes_of(dram->most, total.write)));
+  }
 }
 
 /// Adds the GPU's number to the row.
@@ -139,13 +147,6 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
 }
 
 std::string_view about_total(const Total& total) {
-  if (total.level == Level::dram) {
-    return total.write
-               ? "results once, without what a later launch reads and L2 holds whole; the "
-                 "last lines may still be in L2 at the end"
-               : "operands of each launch once, without those that an earlier launch touched "
-                 "and L2 holds whole";
-  }
   if (total.level != Level::time) return "";
   return "lower bound of the whole pass: launch by launch, the longest of the times that tensor "
          "cores, CUDA cores, special function units (exponentials) and DRAM need at the "
@@ -166,6 +167,9 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
     row.modelled = line->modelled;
     row.whole = line->modelled.value_or(0.0);
     if (line->modelled) row.formula_text = about_total(total);
+    if (line->modelled && total.level == Level::dram) {
+      add_bound(row, total, basis.comparison->model, basis.comparison->model.dram);
+    }
     add_seen(row, total, basis);
     rows.push_back(std::move(row));
   }
@@ -211,10 +215,10 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     row.label = total.label;
     if (total.level == Level::dram && so_far) row.label += ", whole";
     row.unit = total.level == Level::time ? "s" : "bytes";
-    row.whole = modelled_whole(total, run, requested);
-    row.modelled =
-        is_requested && so_far ? bytes_of(sum(snapshot.bytes_so_far), total.write) : row.whole;
+    set_modelled(row, total, run.totals, basis.dram, requested);
+    if (is_requested && so_far) row.modelled = bytes_of(sum(snapshot.bytes_so_far), total.write);
     row.formula_text = about_total(total);
+    if (total.level == Level::dram) add_bound(row, total, run.totals, basis.dram);
     if (!basis.seen) {
       row.seen.about = basis.why_not_seen;
     } else if (part_of_heads) {
@@ -319,27 +323,6 @@ std::string csv_field(std::string_view text) {
 std::string short_gpu_name(std::string_view name) {
   if (name.starts_with("NVIDIA ")) name.remove_prefix(7);
   return std::string(name.substr(0, name.find(' ')));
-}
-
-std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
-  const SeenRuns seen = seen_runs(run, measurements);
-  const MeasuredRun* found = seen.run != nullptr ? seen.run : seen.traced;
-  return found != nullptr ? std::optional(*found) : std::nullopt;
-}
-
-LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen) {
-  LedgerBasis basis;
-  const FormulaRequest request{run.resolved(), run.options, run.batch};
-  basis.head_formulas = traffic_formulas(request);
-  basis.whole_formulas = formulas_of_all_heads(request);
-  const std::string no_kernel = why_no_kernel(run.totals, run.gpu);
-  basis.why_not_seen = no_kernel.empty() ? kNotRecorded : "unavailable: " + no_kernel;
-  basis.seen = std::move(seen);
-  if (!basis.seen || !basis.seen->row.measurement) return basis;
-  Result<Comparison> comparison =
-      model_and_compare(basis.seen->row, basis.seen->provenance.on, run.gpu);
-  if (comparison) basis.comparison = std::move(comparison).value();
-  return basis;
 }
 
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis) {

@@ -48,9 +48,10 @@ struct LedgerRow {
   std::string unit = "bytes";      ///< or "s"
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   double whole = 0.0;              ///< the same over the whole pass
-  std::optional<double> formula;   ///< closed form of the whole pass
+  std::optional<double> formula;   ///< closed form of the whole pass; of a prediction, its bound
   std::string formula_text;
-  SeenNumber seen;  ///< recorded or measured, whole pass of all heads
+  bool is_bound = false;  ///< the formula is a lower bound
+  SeenNumber seen;        ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
   std::string gap_reason;
@@ -64,11 +65,15 @@ struct LedgerBasis {
   /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
   std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
+  /// Of the run on the screen; nothing where it takes too long.
+  std::optional<DramPrediction> dram;
 };
 /// The run to show beside the model, a traced one if there is no other; nothing if there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
-/// Needs a simulation if there is a run: call it in the background.
-LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen);
+/// Predicts DRAM bytes, at the kernel's tiles as well if there is a run: call it in the background.
+/// `cancel` ends it early, with a basis that is not complete.
+LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen,
+                              const std::atomic<bool>* cancel = nullptr);
 
 struct Ledger {
   std::vector<LedgerRow> tensors;

@@ -35,7 +35,8 @@ Panel make_explain_panel();
 
 /// Bytes by tensor and direction: modelled, by closed form, recorded or measured, and the gap.
 /// make_ledger_basis(), or a test's replacement, runs in the background.
-using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<MeasuredRun>)>;
+using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<MeasuredRun>,
+                                                  const std::atomic<bool>* cancel)>;
 Panel make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 
 /// What each thread block of the shown head does, operation by operation: an order, not time. Or

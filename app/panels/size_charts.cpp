@@ -127,7 +127,7 @@ struct Making {
     add_modelled(algorithm, "requested", false,
                  [](const SimulationReport& model) { return model.requested.total(); });
     add_modelled(algorithm, "DRAM: operands and results once", true,
-                 [](const SimulationReport& model) { return model.dram.total(); });
+                 [](const SimulationReport& model) { return model.compulsory.total(); });
     add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run) {
       return total(run.counter(counter::kRequestedReadBytes),
                    run.counter(counter::kRequestedWriteBytes));

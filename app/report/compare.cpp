@@ -147,13 +147,20 @@ void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine 
 /// Adds the traffic lines of one launch, or of the pass.
 void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
                  const std::string& launch, const Bytes& modelled, const Counters& counters) {
-  const auto add = [&](std::string_view quantity, Index bytes, std::string_view counter_name,
-                       Index unit_bytes = 1) {
+  const std::optional<DramPrediction>& dram = comparison.model.dram;
+  const bool in_transition =
+      level == Level::dram && launch.empty() && dram && dram->in_transition();
+  const auto add = [&](std::string_view quantity, Index Bytes::*bytes,
+                       std::string_view counter_name, Index unit_bytes = 1) {
     ComparisonLine line{.level = level,
                         .quantity = std::string(quantity),
                         .launch = launch,
                         .unit = "bytes",
-                        .modelled = static_cast<double>(bytes)};
+                        .modelled = static_cast<double>(modelled.*bytes)};
+    if (in_transition) {
+      line.transition = {static_cast<double>(dram->least.*bytes),
+                         static_cast<double>(dram->most.*bytes)};
+    }
     const auto found = counters.find(counter_name);
     if (found == counters.end()) {
       line.unavailable = missing_reason(*comparison.run.measurement, counter_name);
@@ -162,14 +169,25 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
     }
     add_line(comparison, gpu, std::move(line));
   };
-  const bool is_dram = level == Level::dram;
-  add("read", modelled.read_bytes,
-      is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
-  add("written", modelled.write_bytes,
+  const bool is_dram = is_of_dram(level);
+  add("read", &Bytes::read_bytes, is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
+  add("written", &Bytes::write_bytes,
       is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
   if (level == Level::requested && modelled.atomic_bytes > 0) {
-    add(kAddedQuantity, modelled.atomic_bytes, counter::kL2ReductionSectors, kSectorBytes);
+    add(kAddedQuantity, &Bytes::atomic_bytes, counter::kL2ReductionSectors, kSectorBytes);
   }
+}
+
+/// Adds the lines of what DRAM moved: beside the prediction where there is one, and the bound; a
+/// run that is shown alone has them once.
+void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
+              const std::optional<Bytes>& predicted, const Bytes& compulsory,
+              const Counters& counters) {
+  const bool alone = !comparison.stands_alone.empty();
+  if (predicted || alone) {
+    add_traffic(comparison, gpu, Level::dram, launch, predicted.value_or(Bytes()), counters);
+  }
+  if (!alone) add_traffic(comparison, gpu, Level::bound, launch, compulsory, counters);
 }
 
 }  // namespace
@@ -192,7 +210,8 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   const Counters& totals = run.measurement->counters;
   if (comparison.stands_alone.empty()) add(Level::paper, "", model.paper, totals);
   add(Level::requested, "", model.requested, totals);
-  add(Level::dram, "", model.dram, totals);
+  add_dram(comparison, gpu, "", model.dram ? std::optional(model.dram->total) : std::nullopt,
+           model.compulsory, totals);
   add_line(comparison, gpu,
            {.level = Level::time,
             .quantity = "time",
@@ -200,11 +219,14 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
             .modelled = model.bound_s,
             .recorded = run.measurement->time.median_s});
   if (model.launches.size() < 2) return comparison;
-  for (const LaunchReport& launch : model.launches) {
+  for (std::size_t index = 0; index < model.launches.size(); ++index) {
+    const LaunchReport& launch = model.launches[index];
     for (const LaunchCounters& recorded : run.measurement->launches) {
       if (recorded.name != launch.name) continue;
       add(Level::requested, launch.name, launch.requested, recorded.counters);
-      add(Level::dram, launch.name, launch.dram, recorded.counters);
+      add_dram(comparison, gpu, launch.name,
+               model.dram ? std::optional(model.dram->launches[index]) : std::nullopt,
+               launch.compulsory, recorded.counters);
     }
   }
   return comparison;
@@ -232,8 +254,8 @@ Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescr
   return simulate(resolved, gpu);
 }
 
-Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
-                                     const GpuDescription& gpu, Index* work_left) {
+Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,
+                                            Index* work_left) {
   const bool lost_its_mask = run.run.asked.block_mask && !run.run.problem.block_mask;
   if (lost_its_mask) return *run.error;
   ATTNSCOPE_TRY(const auto resolved,
@@ -248,7 +270,13 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& 
     }
     *work_left -= work;
   }
-  ATTNSCOPE_TRY(const auto model, simulate(resolved, gpu));
+  return simulate(resolved, gpu);
+}
+
+Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
+                                     const GpuDescription& gpu, const PredictionLimits& limits) {
+  ATTNSCOPE_TRY(auto model, model_recorded_run(run, gpu));
+  if (run.measurement) predict_kernel_dram(model, gpu, run.measurement->launches, limits);
   return compare(model, gpu, run, on);
 }
 

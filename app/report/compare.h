@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/report/kernel_dram.h"
 #include "kernels/recording/recording.h"
 #include "sim/device/gpu_description.h"
 #include "sim/simulation.h"
@@ -54,10 +55,14 @@ struct RunDifference {
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);
 
-/// The level of traffic, or the time, of a line (never mixed).
-enum class Level : std::uint8_t { paper, requested, dram, time };
-constexpr std::array<std::string_view, 4> enum_names(Level) {
-  return {"paper", "requested", "dram", "time"};
+/// The level of traffic, or the time, of a line (never mixed). `dram` is the prediction, `bound`
+/// the compulsory bytes: both stand beside the bytes that a GPU's DRAM moved.
+enum class Level : std::uint8_t { paper, requested, dram, bound, time };
+constexpr std::array<std::string_view, 5> enum_names(Level) {
+  return {"paper", "requested", "dram", "bound", "time"};
+}
+inline bool is_of_dram(Level level) {
+  return level == Level::dram || level == Level::bound;
 }
 
 /// The part of the requested written bytes that is added atomically. Recorded where the L2 slices
@@ -67,13 +72,16 @@ inline constexpr std::string_view kAddedQuantity = "of it added";
 /// One quantity of one run.
 struct ComparisonLine {
   Level level = Level::requested;
-  std::string quantity;            ///< "read", "written", kAddedQuantity, "time"
-  std::string launch;              ///< "scores"; empty: the whole pass
-  std::string unit;                ///< "bytes" or "s"
-  std::optional<double> modelled;  ///< nothing when the recording is shown alone
+  std::string quantity;  ///< "read", "written", kAddedQuantity, "time"
+  std::string launch;    ///< "scores"; empty: the whole pass
+  std::string unit;      ///< "bytes" or "s"
+  /// Nothing when the recording is shown alone, or the model makes no prediction.
+  std::optional<double> modelled;
   std::optional<double> recorded;
   std::string unavailable;            ///< the reason why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
+  /// The interval of a prediction whose run is in transition (DramPrediction).
+  std::optional<std::pair<double, double>> transition;
   /// A phrase, where the ratio of such small numbers would mislead: "launch latency".
   std::string in_place_of_gap;
   std::string reason;  ///< one sentence, from the data
@@ -105,7 +113,8 @@ inline constexpr double kLaunchLatencySeconds = 20e-6;
 inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 
-/// `model` is simulate() on `gpu`. If difference() finds a difference, the run is shown alone.
+/// `model` is simulate() on `gpu`, with or without its prediction. If difference() finds a
+/// difference, the run is shown alone.
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
@@ -118,11 +127,16 @@ Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescr
 /// second or less. The shipped sweeps reach a third of it.
 inline constexpr Index kMostComparedWork = Index{1} << 19;
 
-/// Models the run on `gpu` and compares. `work_left` is the rest of kMostComparedWork, from which
-/// the run's counting_work() is subtracted; an error if the run needs more. Without the limit, a
-/// few rows could take minutes.
+/// The model of a recorded run, without its DRAM prediction. `work_left` is the rest of
+/// kMostComparedWork, from which the run's counting_work() is subtracted; an error if the run needs
+/// more. Without the limit, a few rows could take minutes.
+Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,
+                                            Index* work_left = nullptr);
+
+/// Models the run on `gpu`, predicts its DRAM bytes within the limits, and compares.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
-                                     const GpuDescription& gpu, Index* work_left = nullptr);
+                                     const GpuDescription& gpu,
+                                     const PredictionLimits& limits = {});
 
 /// Name of the shipped description that describes() a recording's device; nothing when none does.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/report/compare_rows.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 
@@ -70,7 +71,7 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "later launch reads and L2 holds whole (the last lines may still be in L2 at the end).\n"
       "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
       "matrix products on tensor cores, other operations on CUDA cores, exponentials on special "
-      "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
+      "function units and the bytes of `bound` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
       "recording is shown alone. Times below 20 us (40 us where fewer than half of the SMs are "
@@ -103,6 +104,27 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
                         time->gap_percent ? fmt::format("{:.4g}", *time->recorded / *time->modelled)
                                           : gap_text(*time));
+  }
+  text += "\n";
+}
+
+/// How far the predictions are off, as a table of Markdown.
+void write_errors(const std::vector<Comparison>& comparisons, std::string& text) {
+  const std::vector<PredictionErrors> errors = prediction_errors(comparisons);
+  if (errors.empty()) return;
+  text += fmt::format(
+      "## Errors of the predictions\n\n"
+      "Of the recorded bytes, in whole passes of at least {}; written bytes that are off by less "
+      "than {} count as predicted.\n\n"
+      "| algorithm | pass | level | quantity | L2 | runs | median | 90 % | max |\n"
+      "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
+      bytes_text(kLeastRatedBytes), bytes_text(kUnratedWriteBytes));
+  for (const PredictionErrors& each : errors) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % | {:.2f} % |\n",
+                        each.algorithm.empty() ? "all" : each.algorithm, to_string(each.pass),
+                        to_string(each.level), each.quantity,
+                        each.in_transition ? "transition" : "steady", each.runs,
+                        each.median_percent, each.p90_percent, each.max_percent);
   }
   text += "\n";
 }
@@ -195,6 +217,7 @@ std::string comparison_report(const Recording& recording, const GpuDescription& 
                               const std::vector<Comparison>& comparisons) {
   std::string text;
   write_provenance(recording, gpu, text);
+  write_errors(comparisons, text);
   write_overview(comparisons, text);
   write_speedups(comparisons, text);
   text += "## Run by run\n\n";

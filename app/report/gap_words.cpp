@@ -34,6 +34,7 @@ GapWords dram_read_words(double modelled, double recorded) {
 }
 
 GapWords dram_write_words(double modelled, double recorded) {
+  if (modelled == 0.0 && recorded == 0.0) return {"agrees", "the output stays in L2, as predicted"};
   if (recorded < (1.0 - kAgreement) * modelled) {
     return {"output in L2", fmt::format("output that stays in L2: {} of {}",
                                         bytes_text(modelled - recorded), bytes_text(modelled))};
@@ -76,7 +77,7 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
     return GapWords{"launch latency",
                     fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
   }
-  if (line.level != Level::dram || *line.recorded >= kSmallDramBytes) return std::nullopt;
+  if (!is_of_dram(line.level) || *line.recorded >= kSmallDramBytes) return std::nullopt;
   return line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
                                  : dram_write_words(*line.modelled, *line.recorded);
 }

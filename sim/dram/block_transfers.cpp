@@ -1,13 +1,24 @@
 #include "sim/dram/block_transfers.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace attnscope {
 
 namespace {
 
+constexpr Index kWorkOfTick = Index{1} << 14U;
+constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< where no product separates transfers
 constexpr Index kFewestRows = 16;    ///< of a piece: smaller ones take time and change nothing
 constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
+
+/// Rows of a piece: those of the larger tile where it consists of smaller ones, which are all
+/// visited unless there is a block mask; else those that divide both.
+Index piece_rows(const AttentionProblem& problem, const Tiling& tiling) {
+  const auto [smaller, larger] = std::minmax(tiling.Br, tiling.Bc);
+  const bool takes_larger = larger % smaller == 0 && !problem.block_mask;
+  return std::max(takes_larger ? larger : std::gcd(smaller, larger), kFewestRows);
+}
 
 /// Rows and columns of a piece.
 Shape piece_shape(Tensor tensor, const Shape& whole, Index rows, Index d) {
@@ -31,7 +42,7 @@ Shape piece_shape(Tensor tensor, const Shape& whole, Index rows, Index d) {
 }  // namespace
 
 TensorPieces::TensorPieces(const AttentionProblem& problem, const Tiling& tiling, Index splits) {
-  const Index rows = std::max(std::gcd(tiling.Br, tiling.Bc), kFewestRows);
+  const Index rows = piece_rows(problem, tiling);
   for (const Tensor tensor : kTensors) {
     Cut& cut = cuts_[static_cast<std::size_t>(tensor)];
     cut.tensor = tensor_shape(tensor, problem, splits);
@@ -78,16 +89,16 @@ void BlockTransfers::add(const TileOp& op) {
   const Tile& tile = is_load ? op.source_tiles[0] : op.dest_tiles[0];
   const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
   if (shape.elems() == 0) return;
-  if (starts_group_) {
-    constexpr Index kWorkOfTick = Index{1} << 14U;
-    launch.groups.push_back({static_cast<std::uint32_t>(work_ / kWorkOfTick),
-                             static_cast<std::uint32_t>(launch.transfers.size())});
+  const auto tick = static_cast<std::uint32_t>(work_ / kWorkOfTick);
+  if (starts_group_ || tick >= launch.groups.back().begin + kMostTicksOfGroup) {
+    launch.groups.push_back({tick, static_cast<std::uint32_t>(launch.transfers.size())});
     starts_group_ = false;
   }
 
   // One transfer for pieces that follow each other
   const TensorPieces::Cut& cut = pieces_.cut(tile.tensor);
-  const Index row = origin.rows / cut.piece.rows, col = origin.cols / cut.piece.cols;
+  const Index row = ceil_div(origin.rows, cut.piece.rows);
+  const Index col = ceil_div(origin.cols, cut.piece.cols);
   const Index rows = ceil_div(origin.rows + shape.rows, cut.piece.rows) - row;
   const Index cols = ceil_div(origin.cols + shape.cols, cut.piece.cols) - col;
   const bool whole_rows = cols == cut.across;
@@ -110,6 +121,13 @@ void BlockTransfers::add(const TileOp& op) {
 
   // Without products, the transfers are the work
   work_ += shape.elems();
+}
+
+/// The end of a block's work is a group without transfers.
+void BlockTransfers::end_block() {
+  LaunchTransfers& launch = launches_.back();
+  launch.groups.push_back({static_cast<std::uint32_t>(work_ / kWorkOfTick),
+                           static_cast<std::uint32_t>(launch.transfers.size())});
 }
 
 void BlockTransfers::end_launch() {

@@ -10,8 +10,9 @@
 
 namespace attnscope {
 
-/// How the tensors of one head are cut into pieces, row after row. A piece has as many rows as the
-/// tiles of either side have in common, so that a tile is a few whole pieces.
+/// How the tensors of one head are cut into pieces, row after row. A piece is about as large as a
+/// tile. Of tiles that cover only a part of a piece, such as a few rows of S, the one with its
+/// first element moves it: the others move their parts at about the same time.
 class TensorPieces {
  public:
   struct Cut {
@@ -42,8 +43,9 @@ struct Transfer {
   TransferKind kind = TransferKind::load;
 };
 
-/// Transfers that start together, `begin` ticks after their block. A tick is the time of 16,384
-/// multiply-adds of matrix products; where a launch has no products, of as many elements moved.
+/// Transfers that start together, or the end of a block, `begin` ticks after their block. A tick is
+/// the time of 16,384 multiply-adds of matrix products; where a launch has no products, of as many
+/// elements moved.
 struct TransferGroup {
   std::uint32_t begin = 0;
   std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
@@ -67,6 +69,7 @@ class BlockTransfers : public Observer {
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
+  void end_block() override;
   void end_launch() override;
 
   /// One entry a launch, in the order in which they ran.

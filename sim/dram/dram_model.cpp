@@ -14,9 +14,7 @@ namespace attnscope {
 
 namespace {
 
-// Limits of time and memory: the transfers that are followed, and pieces of tensors
-constexpr double kMostTransfers = 3e8;
-constexpr double kMostPieces = 6e7;
+constexpr double kMostPieces = 6e7;  ///< of tensors: 6 GB
 
 /// The groups that are followed move this many times what L2 holds, and fill every SM half as many
 /// times: by then, each moves what the one before it moved.
@@ -26,14 +24,19 @@ constexpr double kFollowedRounds = 8;
 class DramModel {
  public:
   DramModel(const Pass& pass, const PassRun& run, const GpuDescription& gpu,
-            const std::vector<Index>& residency, const std::atomic<bool>* cancel)
-      : pass_(pass), gpu_(gpu), residency_(residency), cancel_(cancel), moved_(pass, run, cancel) {
-    choose_followed();
+            const std::vector<Index>& residency, double most_transfers,
+            const std::atomic<bool>* cancel)
+      : pass_(pass),
+        gpu_(gpu),
+        residency_(residency),
+        cancel_(cancel),
+        moved_(pass, run, most_transfers, cancel) {
+    choose_followed(most_transfers);
     number_pieces();
   }
 
-  /// The bytes of each launch with an L2 of this size.
-  std::vector<Bytes> predict(Index l2_bytes);
+  /// The bytes of each launch, by size of L2.
+  std::vector<std::vector<Bytes>> predict(std::span<const Index> l2_sizes);
 
  private:
   /// A place for a thread block on an SM.
@@ -44,16 +47,16 @@ class DramModel {
     std::array<std::uint32_t, kTensorCount> first_pieces{};  ///< of its block's head
   };
 
-  void choose_followed();
+  void choose_followed(double most_transfers);
   void number_pieces();
   void initialise();
-  Bytes run_launch(std::size_t launch);
+  std::vector<Bytes> run_launch(std::size_t launch);
   void run_group(std::size_t launch, Group group);
   std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
   void step();
   void move(std::size_t slot);
   std::uint32_t first_piece(Tensor tensor, Group group, Index head) const;
-  Bytes traffic() const { return {l2_->traffic().read, l2_->traffic().written, 0}; }
+  std::vector<Bytes> traffic() const;
 
   const Pass& pass_;
   const GpuDescription& gpu_;
@@ -64,7 +67,7 @@ class DramModel {
   Group followed_ = 0;                              ///< groups
   std::array<std::uint32_t, kTensorCount> base_{};  ///< first pieces of the tensors
   std::vector<std::uint32_t> piece_bytes_;
-  std::optional<L2Cache> l2_;
+  std::vector<L2Cache> caches_;  ///< all see the same transfers
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_slots_;
@@ -74,7 +77,7 @@ class DramModel {
 };
 
 /// All groups, or as many as kFollowedRounds asks for where all are alike.
-void DramModel::choose_followed() {
+void DramModel::choose_followed(double most_transfers) {
   followed_ = moved_.groups();
   if (moved_.groups_are_alike()) {
     double groups = kFollowedRounds * static_cast<double>(gpu_.l2_bytes) / moved_.bytes_of_group();
@@ -87,7 +90,7 @@ void DramModel::choose_followed() {
       followed_ = std::max<Group>(2, static_cast<Group>(std::ceil(groups)));
     }
   }
-  if (moved_.transfers_of_group() * static_cast<double>(followed_) > kMostTransfers) {
+  if (moved_.transfers_of_group() * static_cast<double>(followed_) > most_transfers) {
     throw TooManyTransfers{};
   }
 }
@@ -128,7 +131,9 @@ void DramModel::initialise() {
     if (!moved_.touches(initial.tensor)) continue;
     const std::uint32_t first = first_piece(initial.tensor, 0, 0);
     const std::uint32_t past_last = first_piece(initial.tensor, followed_, 0);
-    for (std::uint32_t piece = first; piece < past_last; ++piece) l2_->write(piece);
+    for (L2Cache& l2 : caches_) {
+      for (std::uint32_t piece = first; piece < past_last; ++piece) l2.write(piece);
+    }
   }
 }
 
@@ -142,17 +147,19 @@ void DramModel::move(std::size_t slot) {
     const Transfer& transfer = s.transfers->transfers[t];
     const std::uint32_t first =
         s.first_pieces[static_cast<std::size_t>(transfer.tensor)] + transfer.first;
-    for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
-      switch (transfer.kind) {
-        case TransferKind::load:
-          l2_->read(partition, piece);
-          break;
-        case TransferKind::store:
-          l2_->write(piece);
-          break;
-        case TransferKind::atomic_add:
-          l2_->add(piece);
-          break;
+    for (L2Cache& l2 : caches_) {
+      for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
+        switch (transfer.kind) {
+          case TransferKind::load:
+            l2.read(partition, piece);
+            break;
+          case TransferKind::store:
+            l2.write(piece);
+            break;
+          case TransferKind::atomic_add:
+            l2.add(piece);
+            break;
+        }
       }
     }
   }
@@ -210,8 +217,15 @@ void DramModel::run_group(std::size_t launch, Group group) {
   }
 }
 
-/// The bytes of a launch, over all groups.
-Bytes DramModel::run_launch(std::size_t launch) {
+/// What went from and to DRAM so far, by size of L2.
+std::vector<Bytes> DramModel::traffic() const {
+  std::vector<Bytes> bytes;
+  for (const L2Cache& l2 : caches_) bytes.push_back({l2.traffic().read, l2.traffic().written, 0});
+  return bytes;
+}
+
+/// The bytes of a launch, over all groups, by size of L2.
+std::vector<Bytes> DramModel::run_launch(std::size_t launch) {
   const auto slots =
       std::min(static_cast<std::size_t>(residency_[launch] * gpu_.sm_count), SlotQueue::kMostSlots);
   slots_.assign(slots, {});
@@ -220,34 +234,41 @@ Bytes DramModel::run_launch(std::size_t launch) {
   next_ = SlotQueue(slots);
   now_ = 0;
 
-  const Bytes before = traffic();
+  const std::vector<Bytes> before = traffic();
   const Group half = followed_ / 2;
-  Bytes at_half = before;
+  std::vector<Bytes> at_half = before;
   for (Group group = 0; group < followed_; ++group) {
     if (group == half) at_half = traffic();
     run_group(launch, group);
   }
-  const Bytes later = traffic() - at_half;
+  const std::vector<Bytes> at_last = traffic();
   while (!next_.empty()) step();
 
   // The groups that were not followed move what those of the later half moved: as long as blocks of
   // the next groups follow, as many are on their way at the end of the half as at its beginning
-  Bytes bytes = traffic() - before;
   const auto others =
       static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
-  bytes.read_bytes += static_cast<Index>(others * static_cast<double>(later.read_bytes));
-  bytes.write_bytes += static_cast<Index>(others * static_cast<double>(later.write_bytes));
-  return bytes;
+  std::vector<Bytes> moved = traffic();
+  for (std::size_t size = 0; size < moved.size(); ++size) {
+    const Bytes later = at_last[size] - at_half[size];
+    Bytes& bytes = moved[size];
+    bytes = bytes - before[size];
+    bytes.read_bytes += static_cast<Index>(others * static_cast<double>(later.read_bytes));
+    bytes.write_bytes += static_cast<Index>(others * static_cast<double>(later.write_bytes));
+  }
+  return moved;
 }
 
-std::vector<Bytes> DramModel::predict(Index l2_bytes) {
-  l2_.emplace(l2_bytes, gpu_.l2_partitions, piece_bytes_);
+std::vector<std::vector<Bytes>> DramModel::predict(std::span<const Index> l2_sizes) {
+  caches_.clear();
+  for (const Index bytes : l2_sizes) caches_.emplace_back(bytes, gpu_.l2_partitions, piece_bytes_);
   initialise();
-  std::vector<Bytes> launches;
+  std::vector<std::vector<Bytes>> by_size(l2_sizes.size());
   for (std::size_t launch = 0; launch < pass_.launches.size(); ++launch) {
-    launches.push_back(run_launch(launch));
+    const std::vector<Bytes> moved = run_launch(launch);
+    for (std::size_t size = 0; size < moved.size(); ++size) by_size[size].push_back(moved[size]);
   }
-  return launches;
+  return by_size;
 }
 
 Bytes sum(const std::vector<Bytes>& launches) {
@@ -288,21 +309,20 @@ std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription&
 }
 
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
-                                    const BlockPlacement& placement,
+                                    const BlockPlacement& placement, double most_transfers,
                                     const std::atomic<bool>* cancel) {
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   const PassRun pass_run{run.problem, run.tiling, options, placement.order};
   try {
-    DramModel model(pass, pass_run, gpu, placement.residency, cancel);
-    DramPrediction prediction;
-    prediction.launches = model.predict(gpu.l2_bytes);
-    prediction.total = sum(prediction.launches);
-    prediction.least = prediction.most = prediction.total;
-    for (const double factor : {1 / kL2Margin, kL2Margin}) {
-      const auto l2_bytes = std::llround(static_cast<double>(gpu.l2_bytes) * factor);
-      extend(prediction, sum(model.predict(l2_bytes)));
-    }
+    DramModel model(pass, pass_run, gpu, placement.residency, most_transfers, cancel);
+    const auto l2_bytes = static_cast<double>(gpu.l2_bytes);
+    const std::array<Index, 3> sizes = {gpu.l2_bytes, std::llround(l2_bytes / kL2Margin),
+                                        std::llround(l2_bytes * kL2Margin)};
+    const std::vector<std::vector<Bytes>> by_size = model.predict(sizes);
+    DramPrediction prediction{.launches = by_size.front()};
+    prediction.total = prediction.least = prediction.most = sum(prediction.launches);
+    for (const std::vector<Bytes>& launches : by_size) extend(prediction, sum(launches));
     return prediction;
   } catch (const Cancelled&) {
     return cancelled();

@@ -50,10 +50,15 @@ struct BlockPlacement {
   BlockOrder order;              ///< in which the blocks of a head start
 };
 
-/// Predicts the pass of a run that simulate() accepts. too_many where the run is too large to
-/// follow every block; cancelled as in simulate().
+/// How much a prediction may take: transfers of tiles that are followed, each about 100 ns.
+inline constexpr double kMostTransfers = 3e8;
+inline constexpr double kQuickTransfers = 1e7;  ///< while somebody waits: about a second
+
+/// Predicts the pass of a run that simulate() accepts. too_many where it has more transfers;
+/// cancelled as in simulate().
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement,
+                                    double most_transfers = kMostTransfers,
                                     const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace attnscope

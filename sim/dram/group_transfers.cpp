@@ -7,16 +7,12 @@
 
 namespace attnscope {
 
-namespace {
-
-/// Transfers that are recorded of one group, at most: 400 MB.
-constexpr std::size_t kMostRecorded = std::size_t{1} << 25U;
-
-}  // namespace
-
-GroupTransfers::GroupTransfers(const Pass& pass, const PassRun& run,
+GroupTransfers::GroupTransfers(const Pass& pass, const PassRun& run, double most_transfers,
                                const std::atomic<bool>* cancel)
     : pass_(pass), problem_(run.problem), pieces_(problem_, run.tiling, run.options.splits) {
+  constexpr double kMostRecorded = 1 << 25;  // 400 MB
+  const auto most = static_cast<std::size_t>(std::min(most_transfers, kMostRecorded) /
+                                             static_cast<double>(heads_of_group()));
   std::map<Index, std::size_t> by_length;
   for (Index batch = 0; batch < problem_.batch; ++batch) {
     const Index length = problem_.has_key_lengths()
@@ -24,16 +20,16 @@ GroupTransfers::GroupTransfers(const Pass& pass, const PassRun& run,
                              : problem_.N_kv;
     const auto [found, is_new] = by_length.try_emplace(length, recorded_.size());
     recorded_of_batch_.push_back(found->second);
-    if (is_new) record(run, batch, cancel);
+    if (is_new) record(run, batch, most, cancel);
   }
 }
 
-void GroupTransfers::record(const PassRun& run, Index batch, const std::atomic<bool>* cancel) {
+void GroupTransfers::record(const PassRun& run, Index batch, std::size_t most_transfers,
+                            const std::atomic<bool>* cancel) {
   CancelObserver canceller(cancel);
   std::vector<BlockTransfers>& group = recorded_.emplace_back();
   for (Index head = 0; head < heads_of_group(); ++head) {
-    BlockTransfers& transfers =
-        group.emplace_back(pieces_, kMostRecorded / static_cast<std::size_t>(heads_of_group()));
+    BlockTransfers& transfers = group.emplace_back(pieces_, most_transfers);
     Observer* const observers[] = {&transfers, &canceller};
     run_head(pass_, run, batch, head, observers);
     for (const LaunchTransfers& launch : transfers.launches()) {

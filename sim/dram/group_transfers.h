@@ -18,7 +18,8 @@ using Group = Index;
 class GroupTransfers {
  public:
   /// Throws Cancelled and TooManyTransfers.
-  GroupTransfers(const Pass& pass, const PassRun& run, const std::atomic<bool>* cancel);
+  GroupTransfers(const Pass& pass, const PassRun& run, double most_transfers,
+                 const std::atomic<bool>* cancel);
 
   const TensorPieces& pieces() const { return pieces_; }
   Group groups() const { return problem_.batch * problem_.kv_heads; }
@@ -38,7 +39,8 @@ class GroupTransfers {
   Index tensors_of_group(Tensor tensor) const;
 
  private:
-  void record(const PassRun& run, Index batch, const std::atomic<bool>* cancel);
+  void record(const PassRun& run, Index batch, std::size_t most_transfers,
+              const std::atomic<bool>* cancel);
 
   const Pass& pass_;
   const AttentionProblem& problem_;

@@ -26,8 +26,12 @@ L2Cache::L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_b
   const Index sets = std::max<Index>(1, partition_bytes / (kL2Ways * largest));
   set_bytes_ = partition_bytes / sets;
   partitions_.resize(static_cast<std::size_t>(partitions));
+  std::vector<Node> nodes(piece_bytes_.size());
+  for (std::uint32_t piece = 0; piece < nodes.size(); ++piece) {
+    nodes[piece].set = spread(piece) % static_cast<std::uint32_t>(sets);
+  }
   for (Partition& partition : partitions_) {
-    partition.nodes.resize(piece_bytes_.size());
+    partition.nodes = nodes;
     partition.sets.resize(static_cast<std::size_t>(sets));
   }
 }
@@ -35,10 +39,6 @@ L2Cache::L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_b
 L2Cache::Partition& L2Cache::home_of(std::uint32_t piece) {
   const std::uint32_t fibonacci_hash = piece * 2654435769U;
   return partitions_[partitions_.size() == 1 ? 0 : fibonacci_hash >> 31U];
-}
-
-L2Cache::Set& L2Cache::set_of(Partition& partition, std::uint32_t piece) {
-  return partition.sets[spread(piece) % static_cast<std::uint32_t>(partition.sets.size())];
 }
 
 void L2Cache::read(int partition, std::uint32_t piece) {
@@ -57,7 +57,7 @@ void L2Cache::write(std::uint32_t piece) {
   // A copy would be out of date
   for (Partition& partition : partitions_) {
     if (&partition == &home || !partition.nodes[piece].held) continue;
-    unlink(partition, set_of(partition, piece), piece);
+    unlink(partition, partition.sets[partition.nodes[piece].set], piece);
   }
 }
 
@@ -67,9 +67,9 @@ void L2Cache::add(std::uint32_t piece) {
 }
 
 bool L2Cache::use(Partition& partition, std::uint32_t piece) {
-  Set& set = set_of(partition, piece);
-  if (set.newest == piece) return true;
   Node& node = partition.nodes[piece];
+  Set& set = partition.sets[node.set];
+  if (set.newest == piece) return true;
   const bool was_held = node.held;
   const bool dirty = node.dirty;
   if (was_held) {
@@ -86,16 +86,18 @@ bool L2Cache::use(Partition& partition, std::uint32_t piece) {
 
 void L2Cache::link(Partition& partition, Set& set, std::uint32_t piece) {
   Node& node = partition.nodes[piece];
-  node = {.older = set.newest, .held = true};
+  node.older = set.newest;
+  node.held = true;
   (set.newest == kNone ? set.oldest : partition.nodes[set.newest].newer) = piece;
   set.newest = piece;
   set.held_bytes += piece_bytes_[piece];
 }
 
 void L2Cache::unlink(Partition& partition, Set& set, std::uint32_t piece) {
-  const Node node = std::exchange(partition.nodes[piece], Node{});
+  Node& node = partition.nodes[piece];
   (node.newer == kNone ? set.newest : partition.nodes[node.newer].older) = node.older;
   (node.older == kNone ? set.oldest : partition.nodes[node.older].newer) = node.newer;
+  node = {.set = node.set};
   set.held_bytes -= piece_bytes_[piece];
 }
 

@@ -45,6 +45,7 @@ class L2Cache {
   struct Node {
     std::uint32_t newer = kNone;
     std::uint32_t older = kNone;
+    std::uint32_t set = 0;
     bool held = false;
     bool dirty = false;  ///< differs from DRAM
   };
@@ -59,7 +60,6 @@ class L2Cache {
   };
 
   Partition& home_of(std::uint32_t piece);
-  Set& set_of(Partition& partition, std::uint32_t piece);
   /// Makes the piece the most recent one of its set; false where it was not held before.
   bool use(Partition& partition, std::uint32_t piece);
   void link(Partition& partition, Set& set, std::uint32_t piece);

@@ -138,8 +138,8 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
                             occupancy[launch].bytes(OnChipSpace::registers),
                             warps_per_block * kWarpThreads};
     shares.push_back({resident_blocks(block, counted.thread_blocks, gpu),
-                      ratio(counted.dram.read_bytes, counted.requested.read_bytes),
-                      ratio(counted.dram.write_bytes, counted.requested.write_bytes)});
+                      ratio(counted.compulsory.read_bytes, counted.requested.read_bytes),
+                      ratio(counted.compulsory.write_bytes, counted.requested.write_bytes)});
   }
   Timeline timeline(gpu, run.problem.dtype, std::move(shares), sink);
   std::vector<Observer*> observers{&timeline};

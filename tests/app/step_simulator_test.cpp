@@ -97,7 +97,7 @@ TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
 
 TEST(StepSimulator, ASmallerL2SendsMoreToDram) {
   RunSpec choice = load_scene("standard-64").value().view.choice;
-  const auto dram = [&] { return step_of(choice, 0)->run->totals.dram.read_bytes; };
+  const auto dram = [&] { return step_of(choice, 0)->run->totals.compulsory.read_bytes; };
   const Index kept = dram();
   choice.l2_bytes = 1;
   EXPECT_GT(dram(), kept);

@@ -27,13 +27,18 @@ TEST(SimulateDocument, DocumentHasExactlyTheKeysOfTheContract) {
   EXPECT_EQ(document["kind"], "modelled");
   EXPECT_EQ(document["schema"], "attnscope.simulation/1");
   EXPECT_EQ(keys(document["tiling"]), (Keys{"Br", "Bc"}));
-  EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram"}));
+  EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram", "bound"}));
   EXPECT_EQ(keys(document["traffic"]["paper"]), (Keys{"read_bytes", "write_bytes"}));
   EXPECT_EQ(keys(document["traffic"]["requested"]),
             (Keys{"read_bytes", "write_bytes", "atomic_bytes", "by_tensor", "by_launch"}));
   EXPECT_EQ(keys(document["traffic"]["requested"]["by_tensor"]["Q"]),
             (Keys{"read_bytes", "write_bytes"}));
   EXPECT_EQ(keys(document["traffic"]["dram"]), (Keys{"read_bytes", "write_bytes"}));
+  EXPECT_EQ(keys(document["traffic"]["bound"]), (Keys{"read_bytes", "write_bytes"}));
+  const ordered_json transition =
+      simulated("--algorithm flash1 --heads 256 --seq-len 2048 --head-dim 64");
+  EXPECT_EQ(keys(transition["traffic"]["dram"]),
+            (Keys{"read_bytes", "write_bytes", "transition", "least", "most"}));
   EXPECT_EQ(keys(document["flops"]), (Keys{"matmul", "non_matmul", "exponentials"}));
   EXPECT_EQ(keys(document["memory"]),
             (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));

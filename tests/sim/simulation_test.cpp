@@ -254,7 +254,7 @@ TEST(TimeBound, IsTheSumOverLaunches) {
   const PeakRates rates(request.gpu_description, request.problem.dtype);
   double sum_s = 0;
   for (const LaunchReport& launch : report.launches) {
-    const double dram_bytes = static_cast<double>(launch.dram.total());
+    const double dram_bytes = static_cast<double>(launch.compulsory.total());
     sum_s += time_bound(rates.seconds(launch.flops, dram_bytes)).seconds;
   }
   EXPECT_EQ(report.launches.size(), 3u);
@@ -278,9 +278,9 @@ TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
   test::ModelRequest request = base_request();
   request.problem = {.batch = 4, .heads = 32, .kv_heads = 32, .N = 4096, .N_kv = 4096};
   const Index nd = Index{4} * 32 * 4096 * 64 * 2;
-  EXPECT_EQ(simulate(request).value().dram.read_bytes, 3 * nd);
+  EXPECT_EQ(simulate(request).value().compulsory.read_bytes, 3 * nd);
   request.algorithm = "standard";
-  EXPECT_GT(simulate(request).value().dram.read_bytes, Index{4} * 32 * 4096 * 4096 * 2 * 2);
+  EXPECT_GT(simulate(request).value().compulsory.read_bytes, Index{4} * 32 * 4096 * 4096 * 2 * 2);
 }
 
 TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
@@ -292,7 +292,7 @@ TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
     request.algorithm = algorithm;
     request.pass = pass;
     request.gpu_description.l2_bytes = l2_bytes;
-    return simulate(request).value().dram;
+    return simulate(request).value().compulsory;
   };
   const Index large = request.gpu_description.l2_bytes;
 

@@ -49,11 +49,12 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   const std::shared_future<void> released = release.get_future().share();
   std::atomic<int> on_this_thread{0};
   const auto caller = std::this_thread::get_id();
-  const auto panel = make_ledger_panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
-    if (std::this_thread::get_id() == caller) ++on_this_thread;
-    if (run.algorithm->name == "flash1") released.wait();
-    return make_ledger_basis(run, std::move(seen));
-  });
+  const auto panel = make_ledger_panel(
+      [&](const RunInfo& run, std::optional<MeasuredRun> seen, const std::atomic<bool>* cancel) {
+        if (std::this_thread::get_id() == caller) ++on_this_thread;
+        if (run.algorithm->name == "flash1") released.wait();
+        return make_ledger_basis(run, std::move(seen), cancel);
+      });
   HeadlessImGui imgui(1600, 900);
   Surroundings around;
   const Rect rect{{0, 0}, {600, 300}};

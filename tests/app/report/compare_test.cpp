@@ -160,9 +160,9 @@ TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
   const RecordingRow row = agreeing_run("standard", gpu_, PassKind::forward, 16);
   const SimulationReport model = model_of(row, gpu_);
   const double times = static_cast<double>(model.launches[0].requested.read_bytes) /
-                       static_cast<double>(model.launches[0].dram.read_bytes);
+                       static_cast<double>(model.launches[0].compulsory.read_bytes);
   for (const ComparisonLine& line : compared(row).lines) {
-    if (line.launch != "scores" || line.level != Level::dram || line.quantity != "read") continue;
+    if (line.launch != "scores" || line.level != Level::bound || line.quantity != "read") continue;
     EXPECT_THAT(line.reason, HasSubstr(fmt::format("requested bytes are {:.3g} times", times)));
     return;
   }
@@ -176,21 +176,21 @@ TEST_F(Compare, DramBeyondTheCompulsoryBytesSaysWhatL2Served) {
   counter_of(row, counter::kDramReadBytes) =
       0.5 * static_cast<double>(model_of(row, small).requested.read_bytes);
   const Comparison comparison = compare(model_of(row, small), small, row, device_of(small));
-  EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
+  EXPECT_THAT(comparison.find(Level::bound, "read")->reason,
               HasSubstr("outgrew L2 (97.66 KiB), which served 50 %"));
 }
 
 TEST_F(Compare, DramAtTheCompulsoryBytesCreditsL2WithTheReReads) {
   const Comparison comparison = compared(agreeing_run("flash2", gpu_, PassKind::forward, 16));
-  EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("served the re-reads"));
+  EXPECT_THAT(comparison.find(Level::bound, "read")->reason, HasSubstr("served the re-reads"));
 }
 
 TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
   RecordingRow row = agreeing_run("flash2", gpu_, PassKind::forward, 64);
   counter_of(row, counter::kDramWriteBytes) *= 0.5;
   const Comparison comparison = compared(row);
-  EXPECT_NEAR(*comparison.find(Level::dram, "written")->gap_percent, -50.0, 1e-9);
-  EXPECT_THAT(comparison.find(Level::dram, "written")->reason,
+  EXPECT_NEAR(*comparison.find(Level::bound, "written")->gap_percent, -50.0, 1e-9);
+  EXPECT_THAT(comparison.find(Level::bound, "written")->reason,
               HasSubstr("dirty lines were still in L2"));
 }
 
@@ -249,11 +249,11 @@ TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
   const SimulationReport model = model_of(row, gpu_);
   row.measurement = Measurement{};
   row.measurement->time = {1e-5, 1e-5, 1e-5, 20};
-  row.measurement->counters = counters_of(model.requested, model.dram, 3.0);
+  row.measurement->counters = counters_of(model.requested, model.compulsory, 3.0);
   counter_of(row, counter::kDramReadBytes) *= 4.0;
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("fit one tile"));
-  EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("kernel code, constants"));
+  EXPECT_THAT(comparison.find(Level::bound, "read")->reason, HasSubstr("kernel code, constants"));
   EXPECT_THAT(comparison.find(Level::time, "time")->reason, HasSubstr("latency"));
 }
 
@@ -261,13 +261,13 @@ TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
   RecordingRow row = agreeing_run("flash2", gpu_);
   counter_of(row, counter::kDramWriteBytes) += 18e6;
   const Comparison comparison = compared(row);
-  EXPECT_THAT(comparison.find(Level::dram, "written")->reason,
+  EXPECT_THAT(comparison.find(Level::bound, "written")->reason,
               HasSubstr("18 MB more than the pass stores"));
   RecordingRow again = agreeing_run("flash1", gpu_);
   counter_of(again, counter::kDramWriteBytes) =
       static_cast<double>(model_of(again, gpu_).requested.write_bytes);
   const Comparison stored_again = compared(again);
-  EXPECT_THAT(stored_again.find(Level::dram, "written")->reason,
+  EXPECT_THAT(stored_again.find(Level::bound, "written")->reason,
               HasSubstr("left L2 again: 100 % of the requested bytes"));
 }
 
@@ -281,15 +281,15 @@ TEST_F(Compare, WhatL2DidNotHoldBetweenLaunchesIsNotCalledStoredAgainOrWholeLine
   const auto reason = [&row](const GpuDescription& gpu, std::string_view launch,
                              std::string_view quantity) {
     for (const ComparisonLine& line : compare(model_of(row, gpu), gpu, row, device_of(gpu)).lines) {
-      if (line.level == Level::dram && line.launch == launch && line.quantity == quantity) {
+      if (line.level == Level::bound && line.launch == launch && line.quantity == quantity) {
         return line.reason;
       }
     }
     return std::string("no such line");
   };
-  EXPECT_THAT(reason(small, "", "read"), HasSubstr("2 MB of the 8.389 MB that the model expects"));
+  EXPECT_THAT(reason(small, "", "read"), HasSubstr("2 MB of the 8.389 MB that the bound expects"));
   EXPECT_THAT(reason(small, "", "written"), HasSubstr("3 MB of the 8.3"));
-  EXPECT_THAT(reason(small, "output", "read"), HasSubstr("1 MB of the 4.194 MB that the model"));
+  EXPECT_THAT(reason(small, "output", "read"), HasSubstr("1 MB of the 4.194 MB that the bound"));
   EXPECT_THAT(reason(gpu_, "", "read"), HasSubstr("whole lines"));  // ten times both fit
 }
 

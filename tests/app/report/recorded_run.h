@@ -53,9 +53,10 @@ inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescript
   Measurement measurement;
   const double time_s = 2.0 * model.bound_s;
   measurement.time = {time_s, time_s, time_s, 20};
-  measurement.counters = counters_of(model.requested, model.dram);
+  measurement.counters = counters_of(model.requested, model.compulsory);
   for (const LaunchReport& launch : model.launches) {
-    measurement.launches.push_back({launch.name, true, counters_of(launch.requested, launch.dram)});
+    measurement.launches.push_back(
+        {launch.name, true, counters_of(launch.requested, launch.compulsory)});
   }
   row.measurement = measurement;
   return row;

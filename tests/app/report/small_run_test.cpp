@@ -17,16 +17,16 @@ TEST(SmallRun, SmallDramTrafficSaysWhatItIsInsteadOfARatio) {
   counters[std::string(counter::kDramReadBytes)] += 30e3 + 100e3;
   counters[std::string(counter::kDramWriteBytes)] = 0.0;
   const Comparison tiny = compare(model_of(row, gpu), gpu, row, h200_device());
-  const ComparisonLine* read = tiny.find(Level::dram, "read");
+  const ComparisonLine* read = tiny.find(Level::bound, "read");
   EXPECT_FALSE(read->gap_percent);
   EXPECT_EQ(read->in_place_of_gap, "kernel code, constants");
   EXPECT_THAT(read->reason, HasSubstr("786.4 kB of operands; the other 130 kB are kernel code"));
-  const ComparisonLine* written = tiny.find(Level::dram, "written");
+  const ComparisonLine* written = tiny.find(Level::bound, "written");
   EXPECT_FALSE(written->gap_percent);
   EXPECT_EQ(written->reason, "output that stays in L2: 270.3 kB of 270.3 kB");
   counters[std::string(counter::kDramReadBytes)] = 1.5e6;
   EXPECT_TRUE(
-      compare(model_of(row, gpu), gpu, row, h200_device()).find(Level::dram, "read")->gap_percent);
+      compare(model_of(row, gpu), gpu, row, h200_device()).find(Level::bound, "read")->gap_percent);
 }
 
 TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {

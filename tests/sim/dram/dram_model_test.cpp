@@ -40,7 +40,7 @@ TEST_P(EveryPass, ReadsTheCompulsoryBytesAndWritesNothingWhereL2HoldsEverything)
   test::ModelRequest request = request_of(GetParam().first, GetParam().second);
   request.gpu_description.l2_bytes = kHoldsAll;
   const DramPrediction prediction = predict(request);
-  EXPECT_EQ(prediction.total.read_bytes, test::simulate(request).value().dram.read_bytes);
+  EXPECT_EQ(prediction.total.read_bytes, test::simulate(request).value().compulsory.read_bytes);
   EXPECT_EQ(prediction.total.write_bytes, 0);
   EXPECT_FALSE(prediction.in_transition());
 }
@@ -48,7 +48,7 @@ TEST_P(EveryPass, ReadsTheCompulsoryBytesAndWritesNothingWhereL2HoldsEverything)
 TEST_P(EveryPass, ReadsNoLessThanTheInputsAndNoMoreThanIsRequested) {
   test::ModelRequest request = request_of(GetParam().first, GetParam().second, 32);
   request.gpu_description.l2_bytes = kHoldsAll;
-  const Index inputs = test::simulate(request).value().dram.read_bytes;
+  const Index inputs = test::simulate(request).value().compulsory.read_bytes;
   for (const Index l2_bytes : {Index{1} << 22, Index{1} << 24, Index{1} << 26}) {
     request.gpu_description.l2_bytes = l2_bytes;
     const SimulationReport report = test::simulate(request).value();
@@ -150,7 +150,7 @@ TEST(DramModel, RefusesARunWithTooManyTilesAndObeysACancellation) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::too_many);
   const std::atomic<bool> cancel = true;
-  const auto stopped = predict_dram(run, request.gpu_description, {{1}, {}}, &cancel);
+  const auto stopped = predict_dram(run, request.gpu_description, {{1}, {}}, kMostTransfers, &cancel);
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
 }

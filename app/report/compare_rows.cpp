@@ -1,0 +1,129 @@
+#include "app/report/compare_rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <future>
+#include <map>
+#include <thread>
+#include <tuple>
+
+#include "app/report/report_text.h"
+#include "reference/message_text.h"
+
+namespace attnscope {
+
+namespace {
+
+/// A row and its model, or the reason why there is none.
+struct ModelledRow {
+  const RecordingRow* row;
+  Result<SimulationReport> model;
+};
+
+/// Predicts the DRAM bytes of every row, on all cores.
+void predict_rows(std::vector<ModelledRow>& rows, const GpuDescription& gpu) {
+  std::atomic<std::size_t> next = 0;
+  const auto predict = [&] {
+    for (std::size_t n = next++; n < rows.size(); n = next++) {
+      auto& [row, model] = rows[n];
+      if (!model || !row->measurement) continue;
+      predict_kernel_dram(model.value(), gpu, row->measurement->launches);
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (unsigned core = 1; core < std::thread::hardware_concurrency(); ++core) {
+    others.push_back(std::async(std::launch::async, predict));
+  }
+  predict();
+  for (std::future<void>& other : others) other.get();
+}
+
+/// Of the recorded bytes; nothing for a line that says nothing about the predictions.
+std::optional<double> error_percent(const ComparisonLine& line) {
+  const bool is_rated = line.launch.empty() && line.modelled && line.recorded &&
+                        line.in_place_of_gap.empty() && *line.recorded >= kLeastRatedBytes &&
+                        (line.level == Level::requested || line.level == Level::dram);
+  if (!is_rated) return std::nullopt;
+  const double difference = std::abs(*line.modelled - *line.recorded);
+  if (line.quantity == "written" && difference <= kUnratedWriteBytes) return 0.0;
+  return 100.0 * difference / *line.recorded;
+}
+
+}  // namespace
+
+std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
+                                     const MeasuredOn& on, const GpuDescription& gpu,
+                                     const std::function<void(const std::string&)>& report) {
+  Index work_left = kMostComparedWork;
+  std::vector<ModelledRow> modelled;
+  for (const RecordingRow* row : rows) {
+    if (report) report(fmt::format("counting {}", run_title(row->run)));
+    modelled.push_back({row, model_recorded_run(*row, gpu, &work_left)});
+  }
+  if (report) report(fmt::format("predicting the DRAM bytes of {} runs", rows.size()));
+  predict_rows(modelled, gpu);
+
+  std::vector<Comparison> comparisons;
+  for (const auto& [row, model] : modelled) {
+    if (model) {
+      comparisons.push_back(compare(model.value(), gpu, *row, on));
+      continue;
+    }
+    Comparison& comparison = comparisons.emplace_back();
+    comparison.run = *row;
+    comparison.on = on;
+    comparison.unavailable = words(model.error(), Reader::command_line);
+  }
+  return comparisons;
+}
+
+std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons) {
+  using Kind = std::tuple<std::string, PassKind, Level, std::string, bool>;
+  std::map<Kind, std::vector<double>> percents;
+  constexpr const char* kAfterAlgorithms = "~";
+  for (const Comparison& comparison : comparisons) {
+    const ResolvedRun& run = comparison.run.run;
+    for (const ComparisonLine& line : comparison.lines) {
+      const auto percent = error_percent(line);
+      if (!percent) continue;
+      const bool in_transition = line.transition.has_value();
+      for (const Kind& kind :
+           {Kind(run.algorithm(), run.pass(), line.level, line.quantity, in_transition),
+            Kind(kAfterAlgorithms, PassKind::both, line.level, line.quantity, in_transition)}) {
+        percents[kind].push_back(*percent);
+      }
+    }
+  }
+
+  std::vector<PredictionErrors> errors;
+  for (auto& [kind, of_kind] : percents) {
+    const auto& [algorithm, pass, level, quantity, in_transition] = kind;
+    std::ranges::sort(of_kind);
+    const auto at = [&of_kind = of_kind](double share) {
+      return of_kind[static_cast<std::size_t>(share * static_cast<double>(of_kind.size() - 1))];
+    };
+    errors.push_back({level, quantity, algorithm == kAfterAlgorithms ? "" : algorithm, pass,
+                      in_transition, of_kind.size(), at(0.5), at(0.9), at(1.0)});
+  }
+  return errors;
+}
+
+std::string errors_text(const std::vector<PredictionErrors>& errors) {
+  if (errors.empty()) return "";
+  Lines lines = {{"algorithm", "pass", "level", "quantity", "L2", "runs", "median", "90 %", "max"}};
+  for (const PredictionErrors& each : errors) {
+    lines.push_back({each.algorithm.empty() ? "all" : each.algorithm,
+                     std::string(to_string(each.pass)), std::string(to_string(each.level)),
+                     each.quantity, each.in_transition ? "transition" : "steady",
+                     fmt::format("{}", each.runs), fmt::format("{:.2f} %", each.median_percent),
+                     fmt::format("{:.2f} %", each.p90_percent),
+                     fmt::format("{:.2f} %", each.max_percent)});
+  }
+  return fmt::format("errors of the predictions, whole passes of at least {}\n{}",
+                     bytes_text(kLeastRatedBytes), table_text(lines, 5));
+}
+
+}  // namespace attnscope

@@ -1,0 +1,44 @@
+/// Many recorded runs beside the model, and how far off its predictions are.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/report/compare.h"
+
+namespace attnscope {
+
+/// Models and compares every row, and predicts DRAM bytes on all cores. A row that this version
+/// cannot model is kept, with the reason. `report` receives a line for each step of the work; it
+/// may be empty.
+std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
+                                     const MeasuredOn& on, const GpuDescription& gpu,
+                                     const std::function<void(const std::string&)>& report = {});
+
+/// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
+struct PredictionErrors {
+  Level level = Level::dram;  ///< or requested
+  std::string quantity;       ///< "read", "written"
+  std::string algorithm;      ///< "" for all
+  PassKind pass = PassKind::forward;
+  bool in_transition = false;
+  std::size_t runs = 0;
+  double median_percent = 0, p90_percent = 0, max_percent = 0;
+};
+
+/// Only these runs say how good a prediction is: smaller ones depend on kernel code, constants and
+/// what L2 held before.
+inline constexpr double kLeastRatedBytes = 10e6;
+/// Written bytes that are off by no more than this count as predicted: lines of earlier work.
+inline constexpr double kUnratedWriteBytes = 3e6;
+
+/// The errors by level, quantity, algorithm and pass; those in transition apart. Then those of all
+/// algorithms and passes together.
+std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons);
+
+/// The same as an aligned table with a title; empty without rated runs.
+std::string errors_text(const std::vector<PredictionErrors>& errors);
+
+}  // namespace attnscope

@@ -1,0 +1,126 @@
+/// Predicted DRAM bytes beside recorded ones: how a line says it, and how far off the predictions
+/// of the shipped recordings may be.
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/report/compare_rows.h"
+#include "sim/device/assets.h"
+#include "tests/app/report/recorded_run.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Predictions : public testing::Test {
+ protected:
+  /// A run of flash1 on `heads` heads, whose O and Q outgrow L2 from about 300 heads on.
+  Comparison compared(Index heads, double times_the_prediction) const {
+    RecordingRow row = recorded_run("flash1", heads);
+    row.run.problem.N = row.run.problem.N_kv = 1024;
+    row.run.tiling = {128, 256};
+    SimulationReport model = model_of(row, gpu_);
+    predict_kernel_dram(model, gpu_);
+    Bytes dram = model.dram.value().total;
+    dram.read_bytes =
+        static_cast<Index>(static_cast<double>(dram.read_bytes) * times_the_prediction);
+    row.measurement = Measurement{};
+    row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
+    row.measurement->counters = counters_of(model.requested, dram);
+    return compare(model, gpu_, row, h200_device());
+  }
+
+  const GpuDescription gpu_ = load_gpu("h200").value();
+};
+
+TEST_F(Predictions, StandBesideTheirLowerBound) {
+  const Comparison comparison = compared(64, 1.0);
+  const ComparisonLine* predicted = comparison.find(Level::dram, "read");
+  const ComparisonLine* bound = comparison.find(Level::bound, "read");
+  ASSERT_NE(predicted, nullptr);
+  ASSERT_NE(bound, nullptr);
+  EXPECT_EQ(predicted->gap_percent, 0.0);
+  EXPECT_EQ(predicted->reason, "agrees");
+  EXPECT_EQ(predicted->recorded, bound->recorded);
+  EXPECT_LE(*bound->modelled, *predicted->modelled);
+}
+
+TEST_F(Predictions, ThatAreOffAreUnexplainedUnlessTheRunIsInTransition) {
+  EXPECT_EQ(compared(64, 2.0).find(Level::dram, "read")->reason, "unexplained");
+  const Comparison within = compared(264, 1.06);
+  const ComparisonLine* line = within.find(Level::dram, "read");
+  ASSERT_TRUE(line->transition);
+  EXPECT_THAT(line->reason, HasSubstr("inside the interval; in transition"));
+  EXPECT_THAT(compared(264, 5.0).find(Level::dram, "read")->reason,
+              HasSubstr("outside the interval, unexplained"));
+}
+
+TEST_F(Predictions, LinesThatLeaveL2LaterAreNotUnexplained) {
+  Comparison comparison = compared(264, 1.0);
+  RecordingRow row = comparison.run;
+  row.measurement->counters[std::string(counter::kDramWriteBytes)] -= 10e6;
+  comparison = compare(comparison.model, gpu_, row, h200_device());
+  EXPECT_EQ(comparison.find(Level::dram, "written")->reason,
+            "10 MB of dirty lines left L2 later than predicted");
+}
+
+TEST_F(Predictions, AreAbsentWhereTheRunIsTooLarge) {
+  RecordingRow row = agreeing_run("flash2", gpu_);
+  SimulationReport model = model_of(row, gpu_);
+  predict_kernel_dram(model, gpu_, {}, {.most_transfers = 10});
+  EXPECT_FALSE(model.dram);
+  const Comparison comparison = compare(model, gpu_, row, h200_device());
+  EXPECT_EQ(comparison.find(Level::dram, "read"), nullptr);
+  EXPECT_NE(comparison.find(Level::bound, "read"), nullptr);
+}
+
+TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {
+  // Each block of flash1 reads its own head again and again
+  RecordingRow row = recorded_run("flash1", 264);
+  row.run.problem.N = row.run.problem.N_kv = 1024;
+  const auto read_bytes = [&](Index resident_blocks) {
+    SimulationReport model = model_of(row, gpu_);
+    const LaunchShape kernel{.grid = {264, 1, 1}, .resident_blocks = resident_blocks};
+    predict_kernel_dram(model, gpu_, {{.name = "forward", .kernels = {kernel}}});
+    return static_cast<double>(model.dram.value().total.read_bytes);
+  };
+  EXPECT_GT(read_bytes(2), 1.2 * read_bytes(1));
+}
+
+/// The errors of `every`th row of the recording.
+std::vector<PredictionErrors> errors_of(std::string_view recording_name, std::size_t every) {
+  const Recording recording =
+      read_recording(find_asset("recordings", recording_name).value()).value();
+  std::vector<const RecordingRow*> rows;
+  for (std::size_t n = 0; n < recording.rows.size(); n += every) rows.push_back(&recording.rows[n]);
+  const GpuDescription gpu = load_gpu(find_gpu_of(recording.device).value()).value();
+  return prediction_errors(compare_rows(rows, {recording.device, recording.protocol.cache}, gpu));
+}
+
+/// Of all algorithms and passes together, as assets/guide/model.md states them.
+void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
+  int checked = 0;
+  for (const PredictionErrors& each : errors) {
+    if (!each.algorithm.empty() || each.level != Level::dram) continue;
+    const bool read = each.quantity == "read";
+    SCOPED_TRACE(fmt::format("{} {}", each.quantity, each.in_transition ? "transition" : "steady"));
+    EXPECT_GE(each.runs, 30U);
+    EXPECT_LE(each.median_percent, each.in_transition ? 8.0 : read ? 1.0 : 3.0);
+    EXPECT_LE(each.p90_percent, each.in_transition ? 25.0 : read ? 4.0 : 3.0);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 4);
+}
+
+TEST(ShippedPredictions, OfTheLadderAreWithinTheLimits) {
+  expect_within_the_limits(errors_of("h200", 1));
+}
+
+TEST(ShippedPredictions, OfTheSweepsAreWithinTheLimits) {
+  expect_within_the_limits(errors_of("h200-sweeps", 3));
+}
+
+}  // namespace
+}  // namespace attnscope
