@@ -82,7 +82,7 @@ asan tsan: install-draw install-test install-build ## run the tests under the ad
 	ctest --preset $@
 
 # Files, texts and commands that libFuzzer varies; findings and new inputs stay in build/fuzz/
-FUZZED := npy recording trace gpu scene text command
+FUZZED := npy recording trace gpu calibration scene text command
 FUZZ_SECONDS := 60
 FUZZ_JOBS := $(shell nproc)
 

@@ -53,16 +53,17 @@ Result<fs::path> find_assets_dir() {
                      program.string(), ATTNSCOPE_SOURCE_ASSETS);
 }
 
-std::vector<std::string> list_assets(std::string_view folder) {
+std::vector<std::string> list_assets(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
   const Result<fs::path> assets = find_assets_dir();
   if (!assets) return names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(assets.value() / folder, error)) {
     std::error_code unknown;
-    const bool is_asset =
-        entry.path().extension() == ".json" && fs::is_regular_file(entry.path(), unknown);
-    if (is_asset) names.push_back(entry.path().stem().string());
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(extension) || !fs::is_regular_file(entry.path(), unknown)) continue;
+    name.resize(name.size() - extension.size());
+    if (name.find('.') == name.npos) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -71,16 +72,20 @@ std::vector<std::string> list_assets(std::string_view folder) {
 std::optional<std::string_view> shipped_as(const fs::path& path) {
   const Result<fs::path> assets = find_assets_dir();
   if (!assets) return std::nullopt;
-  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"gpus", "the description of a GPU"},
-      {"scenes", "a scene"},
-      {"recordings", "a recording"},
-      {"recordings/peers", "a recording"},
-      {"recordings/traces", "a recorded trace"}};
+  struct Kind {
+    std::string_view folder, extension, words;
+  };
+  constexpr Kind kKinds[] = {{"gpus", ".json", "the description of a GPU"},
+                             {"gpus", ".calibration.json", "the calibration of a GPU"},
+                             {"scenes", ".json", "a scene"},
+                             {"recordings", ".json", "a recording"},
+                             {"recordings/peers", ".json", "a recording"},
+                             {"recordings/traces", ".json", "a recorded trace"}};
   const FileIdentity identity = identity_of(path);
-  for (const auto& [folder, kind] : kKinds) {
-    for (const std::string& name : list_assets(folder)) {
-      if (identity_of(assets.value() / folder / (name + ".json")) == identity) return kind;
+  for (const auto& [folder, extension, words] : kKinds) {
+    for (const std::string& name : list_assets(folder, extension)) {
+      const fs::path file = assets.value() / folder / fmt::format("{}{}", name, extension);
+      if (identity_of(file) == identity) return words;
     }
   }
   return std::nullopt;

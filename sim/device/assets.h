@@ -19,8 +19,9 @@ namespace attnscope {
 /// tried, when none exists.
 Result<std::filesystem::path> find_assets_dir();
 
-/// Names (stems) of the `.json` files of assets/FOLDER, sorted; empty when there are none.
-std::vector<std::string> list_assets(std::string_view folder);
+/// Names of the files NAME.json of assets/FOLDER, sorted; empty when there are none. A name has no
+/// dot: h200.calibration.json is an asset with the extension ".calibration.json".
+std::vector<std::string> list_assets(std::string_view folder, std::string_view extension = ".json");
 
 /// What AttnScope ships in the file that the path leads to: "a recording"; nothing for other files.
 std::optional<std::string_view> shipped_as(const std::filesystem::path& path);

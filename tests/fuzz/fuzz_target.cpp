@@ -17,6 +17,7 @@ constexpr FuzzTarget kTargets[] = {
     {"recording", run_recording, mutate_json, 8'000},
     {"trace", run_trace, mutate_json, 16'000},
     {"gpu", run_gpu, mutate_json, 16'000},
+    {"calibration", run_calibration, mutate_json, 16'000},
 #ifdef ATTNSCOPE_FUZZ_SCENES
     {"scene", run_scene, mutate_json, 40'000},
 #endif

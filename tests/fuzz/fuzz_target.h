@@ -90,6 +90,7 @@ void run_npy(std::string_view input);
 void run_recording(std::string_view input);
 void run_trace(std::string_view input);
 void run_gpu(std::string_view input);
+void run_calibration(std::string_view input);
 void run_scene(std::string_view input);
 void run_text(std::string_view input);
 void run_command(std::string_view input);

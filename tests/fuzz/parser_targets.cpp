@@ -7,6 +7,7 @@
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
 #include "reference/npy.h"
+#include "sim/device/calibration.h"
 #include "sim/device/gpu_description.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch.h"
@@ -92,6 +93,20 @@ void run_gpu(std::string_view input) {
     require(!rate || (*rate > 0.0 && std::isfinite(1.0 / *rate)), "a rate without meaning");
   }
   require(g.shared_bytes_per_block <= g.shared_bytes_per_sm, "a thread block exceeds its SM");
+}
+
+void run_calibration(std::string_view input) {
+  const auto calibration = parse_calibration(input, "input");
+  if (!calibration) return require_good_message(calibration.error());
+  require_round_trip(calibration.value(), parse_calibration, calibration_text);
+  for (const MeasuredQuantity& quantity : calibration.value().quantities) {
+    const bool has_value = calibration.value().find(quantity.name) == &quantity;
+    require(has_value == quantity.unavailable.empty(), "neither a value nor a reason");
+    if (!has_value) continue;
+    require(quantity.min > 0 && quantity.min <= quantity.value && quantity.value <= quantity.max,
+            "a value outside its own range");
+    require(std::isfinite(quantity.max / quantity.min), "a value without meaning");
+  }
 }
 
 }  // namespace attnscope::fuzz

@@ -1,0 +1,57 @@
+/// What was measured on a GPU by microbenchmarks, for the models of DRAM traffic and time. Read
+/// from assets/gpus/NAME.calibration.json (schema attnscope.calibration/1), which `attnscope-cli
+/// calibrate` writes. Everything here is of the kind "measured"; none of it ran an attention
+/// kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/attention_problem.h"
+#include "reference/measured_quantity.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// The GPU that was measured, in its driver's words.
+struct CalibratedDevice {
+  std::string name;                ///< "NVIDIA H200"
+  std::string compute_capability;  ///< "9.0"
+  Index sm_count = 0;
+  std::string driver;  ///< "580.159.04"; empty when the driver does not say
+  std::string cuda;    ///< CUDA version that the driver supports, "13.0"
+
+  bool operator==(const CalibratedDevice&) const = default;
+};
+
+struct Calibration {
+  CalibratedDevice device;
+  std::string date;            ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
+  std::string commit;          ///< of the program that measured, or "unknown"
+  bool local_changes = false;  ///< its sources differed from the commit
+  double sm_clock_hz = 0;      ///< median over all timed kernels, by the SMs' own clocks
+  std::vector<MeasuredQuantity> quantities;  ///< in the order in which they were measured
+
+  /// The quantity of this name; null if it was not measured or is unavailable.
+  const MeasuredQuantity* find(std::string_view name) const;
+
+  bool operator==(const Calibration&) const = default;
+};
+
+/// A calibration from its text; `name` names the file in messages. invalid_request with one line
+/// for a malformed document, a value without meaning or two quantities of one name.
+Result<Calibration> parse_calibration(std::string_view text, std::string_view name);
+
+/// The document that parse_calibration() reads: the header, then one quantity a line.
+std::string calibration_text(const Calibration& calibration);
+
+/// The shipped calibration of the GPU that the assets call this ("h200"); nothing when there is
+/// none. Errors as of parse_calibration(), and failed for a file that cannot be read.
+Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name);
+
+/// Names of the GPUs that have a shipped calibration, sorted.
+std::vector<std::string> list_calibrations();
+
+}  // namespace attnscope
