@@ -1,6 +1,9 @@
 #include "kernels/measure/gpu.h"
 
+#include <fmt/core.h>
+
 #include "kernels/compile/target_architecture.h"
+#include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/needed_programs.h"
@@ -60,8 +63,12 @@ class SessionGpu final : public Gpu {
   RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                           const Protocol& protocol) override;
   Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) override;
+  Result<GpuCalibration> calibrate(const CalibrationControl& control) override;
 
  private:
+  /// Compiles all programs for this GPU, except those that are cached.
+  std::optional<Error> obtain(std::vector<kernels::KernelProgram> programs,
+                              const kernels::CompileControl& control);
   RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
                        const Protocol& protocol);
   /// The instructions and spilled bytes of the pass's kernels, which have run.
@@ -73,11 +80,14 @@ class SessionGpu final : public Gpu {
 std::optional<Error> SessionGpu::compile(const ResolvedRun& run, kernels::RunUse use,
                                          const kernels::CompileControl& control) {
   if (auto error = kernels::supports(run)) return error;
-  const kernels::ProgramTarget& target = session_->target();
-  const auto architecture = kernels::architecture_here(target.compute_capability);
-  if (!architecture) return architecture.error();
-  auto programs = kernels::needed_programs(run, use, target);
-  for (kernels::KernelProgram& program : programs) program.architecture = architecture.value();
+  return obtain(kernels::needed_programs(run, use, session_->target()), control);
+}
+
+std::optional<Error> SessionGpu::obtain(std::vector<kernels::KernelProgram> programs,
+                                        const kernels::CompileControl& control) {
+  ATTNSCOPE_TRY(const auto architecture,
+                kernels::architecture_here(session_->target().compute_capability));
+  for (kernels::KernelProgram& program : programs) program.architecture = architecture;
   return session_->resources().kernels.compiler().obtain_all(programs, control);
 }
 
@@ -184,6 +194,25 @@ Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
   });
   if (error) return *error;
   return decoded(raw, run, empty_recording({}));
+}
+
+Result<GpuCalibration> SessionGpu::calibrate(const CalibrationControl& control) {
+  const auto progress = [&](int done, int all) {
+    if (done < all && control.progress) {
+      control.progress(fmt::format("compiling {} of {}", done + 1, all));
+    }
+  };
+  if (auto error =
+          obtain(kernels::calibration_programs(session_->target()), {.progress = progress})) {
+    return *error;
+  }
+  GpuCalibration calibration;
+  auto error = session_->run([&]() -> std::optional<Error> {
+    calibration = kernels::calibrate(*session_, control);
+    return std::nullopt;
+  });
+  if (error) return *error;
+  return calibration;
 }
 
 }  // namespace

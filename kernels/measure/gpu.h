@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/measure/calibrate/calibrate.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
@@ -73,6 +74,10 @@ class Gpu {
   /// thread block did, when and on which SM, and for a forward pass m, l and alpha of every
   /// row_step-th row (0: of no row). invalid_request for a kernel without a trace.
   virtual Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) = 0;
+
+  /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed where the GPU's
+  /// memory does not hold 32 times its L2.
+  virtual Result<GpuCalibration> calibrate(const CalibrationControl& control) = 0;
 
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const {

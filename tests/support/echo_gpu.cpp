@@ -25,7 +25,7 @@ Error refusal() {
 
 class EchoGpu final : public Gpu {
  public:
-  EchoGpu() : Gpu({.name = "Echo"}) {}
+  EchoGpu() : Gpu({.name = "Echo", .compute_capability = "9.0", .sm_count = 132}) {}
 
   /// Two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each takes 250
   /// ms, and with seed 19 the compiler rejects the source.
@@ -54,6 +54,23 @@ class EchoGpu final : public Gpu {
     return refusal();
   }
   Result<KernelTrace> trace(const ResolvedRun&, Index) override { return refusal(); }
+
+  /// As many repeats as were requested, with these numbers.
+  Result<GpuCalibration> calibrate(const CalibrationControl& control) override {
+    if (control.progress) control.progress("dram_read_bytes_per_s");
+    const int n = control.repeats;
+    return GpuCalibration{
+        .sm_clock_hz = 1.5e9,
+        .quantities = {
+            {"dram_read_bytes_per_s", "bytes/s", "reads of nothing", 4.25e12, 4.0e12, 4.3e12, n},
+            {"launch_overhead_s", "s", "an empty echo", 2.25e-6, 2e-6, 3e-6, n},
+            {"sm_clock_hz", "Hz", "the echo's clock", 1.5e9, 1.4e9, 1.6e9, n},
+            {"l2_capacity_shared_bytes", "bytes", "what an echo keeps", 3e7, 2.9e7, 3.1e7, n},
+            {.name = "wgmma_flops_per_cycle_per_sm",
+             .unit = "FLOP/cycle/SM",
+             .how = "products of nothing",
+             .unavailable = "needs compute capability 9.0"}}};
+  }
 
   /// The kind of the inputs, their seed and the next number, after that in a backward pass.
   RecordingRow record(const ResolvedRun& run, const Protocol&) override {

@@ -1,0 +1,26 @@
+/// When a thread block of a microbenchmark ran, and what an SM reads in which order. Plain data,
+/// the same on host and device.
+#pragma once
+
+#include "reference/fixed_width.h"
+
+namespace attnscope::kernels {
+
+struct BlockTime {
+  uint64_t begin_cycles, end_cycles;  ///< by the clock of its SM
+  uint64_t begin_ns, end_ns;          ///< by the GPU's timer
+  uint32_t sm;                        ///< number of the SM
+  uint32_t result;                    ///< written only so that no loop is removed
+};
+
+/// The chunks of a region that one SM visits: number `first`, then every `step`-th, cyclically.
+struct Turns {
+  uint64_t region_bytes;  ///< from the beginning of the data to that of the region
+  uint32_t first, step, chunks;
+};
+
+/// Bytes of a cache line, the distance of two links of a chain; that of lines that are timed one by
+/// one: enough for all slices of L2.
+inline constexpr int kLineBytes = 128, kTimedLineStride = 37 * kLineBytes;
+
+}  // namespace attnscope::kernels

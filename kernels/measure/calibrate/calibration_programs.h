@@ -1,0 +1,50 @@
+/// The kernels of a calibration besides those of operation_benchmarks.h, and all of them together.
+/// Plain C++.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/compile/block_program.h"
+#include "kernels/run_programs.h"
+
+namespace attnscope::kernels {
+
+/// Why the GPU lacks instructions of compute capability 9.0 and newer; empty if it has them.
+std::string needs_sm_90(const ProgramTarget& target);
+
+/// Kernels that read, write or copy memory once, in blocks of kStreamBytes each.
+inline constexpr Index kStreamBytes = Index{16} * 1024;
+BlockProgram read_once_program();
+BlockProgram write_once_program();
+BlockProgram copy_once_program();
+
+/// visit_in_turns(): one block on each SM visits chunks.
+struct VisitProgram {
+  BlockProgram block;
+  Index chunk_bytes = 0;
+};
+VisitProgram read_visits(const ProgramTarget& target);
+VisitProgram write_visits(const ProgramTarget& target);
+/// Atomic additions of `floats` neighbours each: 1, 2 or 4.
+VisitProgram add_visits(int floats, const ProgramTarget& target);
+
+/// Chains of 2^n lines, linked by as many threads in blocks of `threads`.
+inline constexpr int kLogLinesInL1 = 6, kLogLinesInDram = 19;
+BlockProgram link_program(int log_lines);
+/// Lines that are linked to themselves, in blocks of as many.
+inline constexpr int kTimedLines = 256;
+BlockProgram link_to_themselves_program();
+/// Follow the links, from L1 or past it; in shared memory.
+BlockProgram follow_program(bool past_l1);
+BlockProgram follow_shared_program();
+/// time_each_line(): one block on each SM.
+BlockProgram time_lines_program(const ProgramTarget& target);
+
+/// Blocks without work; `overlaps`: they may start before the launch before them is over.
+BlockProgram nothing_program(int threads, bool overlaps = false);
+
+/// Every program that a calibration of such a GPU launches, each once.
+std::vector<KernelProgram> calibration_programs(const ProgramTarget& target);
+
+}  // namespace attnscope::kernels

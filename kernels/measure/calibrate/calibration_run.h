@@ -1,0 +1,89 @@
+/// A calibration under way: launches kernels, times them and collects quantities. Its functions
+/// throw as CUDA's do, inside Session::run().
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/measure/calibrate/block_time.cuh"
+#include "kernels/measure/calibrate/calibrate.h"
+#include "kernels/measure/session.h"
+
+namespace attnscope::kernels {
+
+/// What a measurement is called, in which unit, and how it is done.
+struct QuantityKind {
+  std::string name, unit, how;
+};
+
+/// Values of one repeat, one for each kind.
+using Sample = std::function<std::vector<double>()>;
+
+class CalibrationRun {
+ public:
+  CalibrationRun(Session& session, const CalibrationControl& control)
+      : session_(session), control_(control) {}
+
+  Session& session() { return session_; }
+  const ProgramTarget& target() const { return session_.target(); }
+  cudaStream_t stream() const { return session_.stream().get(); }
+  CompiledKernels& kernels() { return session_.resources().kernels; }
+  Index sm_count() const { return session_.device().sm_count; }
+  Index l2_bytes() const { return session_.device().l2_bytes; }
+  int repeats() const { return control_.repeats; }
+
+  /// Calls `sample` once to warm up, then `repeats` times, and adds the medians.
+  void measure(const std::vector<QuantityKind>& kinds, const Sample& sample, int repeats = 0);
+  void measure(const QuantityKind& kind, const std::function<double()>& sample, int repeats = 0);
+  /// Adds a quantity from its samples; without any, it is unavailable for this reason.
+  void add(const QuantityKind& kind, std::vector<double> samples, const std::string& reason = "");
+  void add_unavailable(const QuantityKind& kind, const std::string& reason) {
+    add(kind, {}, reason);
+  }
+  void show(std::string_view step) const {
+    if (control_.progress) control_.progress(step);
+  }
+
+  /// Seconds by events around what `enqueue` puts on the stream, which is occupied for about 50 us
+  /// per head start before, so that the GPU does not wait for the host.
+  double event_time_s(const std::function<void()>& enqueue, int head_starts = 1);
+
+  /// Launches by `enqueue`, which gets device memory for a BlockTime of each of the blocks, and
+  /// returns them. The SM clock that they show counts for clock_hz().
+  std::vector<BlockTime> time_blocks(Index blocks,
+                                     const std::function<void(BlockTime* times_dev)>& enqueue);
+
+  /// Median SM clock of all launches of time_blocks() that took 50 us or longer.
+  double clock_hz() const;
+  std::vector<MeasuredQuantity> take_quantities() { return std::move(quantities_); }
+
+ private:
+  Session& session_;
+  const CalibrationControl& control_;
+  Event start_, stop_;
+  DeviceBuffer times_;
+  std::vector<double> clocks_hz_;
+  std::vector<MeasuredQuantity> quantities_;
+};
+
+/// From the first block's begin to the last one's end, by the GPU's timer.
+double span_s(const std::vector<BlockTime>& blocks);
+/// The median block's cycles.
+double median_cycles(const std::vector<BlockTime>& blocks);
+/// The SM clock, mean of the blocks.
+double clock_hz(const std::vector<BlockTime>& blocks);
+
+/// The SM clock of one warp on each SM in a kernel of about 0.2 ms: about that of kernels which
+/// take little power.
+double light_clock_hz(CalibrationRun& run);
+
+// The parts of a calibration, in order.
+void measure_dram(CalibrationRun& run);
+void measure_l2(CalibrationRun& run);
+void measure_latencies(CalibrationRun& run);
+void measure_launches(CalibrationRun& run);
+void measure_operations(CalibrationRun& run);
+void measure_clocks(CalibrationRun& run);
+
+}  // namespace attnscope::kernels

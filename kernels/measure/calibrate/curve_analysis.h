@@ -1,0 +1,22 @@
+/// What follows from measured curves and tables: where a curve has risen, which SMs are near which
+/// part of L2. Plain C++.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace attnscope::kernels {
+
+/// The x at which a curve first reaches `fraction` of the way from `low` to `high`, between two
+/// points by a straight line. Nothing when it never does, or already does at its first point.
+/// `x` ascends; as many y.
+std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
+                                  double low, double high, double fraction);
+
+/// The half of L2, 0 or 1, to which each SM is near: `latencies` are [SMs, lines]. SMs whose
+/// latencies rise and fall with the same lines are in one half: the signs of the first principal
+/// component of the table without its rows' and columns' means. Without such a pattern, the halves
+/// have no meaning, but neither is empty unless there is only one SM.
+std::vector<int> halves_of(const std::vector<std::vector<double>>& latencies);
+
+}  // namespace attnscope::kernels

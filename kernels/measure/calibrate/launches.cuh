@@ -1,0 +1,16 @@
+/// Launches without work.
+#pragma once
+
+#include "kernels/device/launch_order.cuh"
+
+namespace attnscope::kernels {
+
+__global__ void do_nothing() {}
+
+/// May start while the launch before still runs, and waits for it.
+__global__ void do_nothing_after_launch_before() {
+  device::let_next_launch_start();
+  device::wait_for_launch_before();
+}
+
+}  // namespace attnscope::kernels

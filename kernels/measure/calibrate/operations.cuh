@@ -1,0 +1,181 @@
+/// Rates of instructions on one SM: arithmetic, special functions, conversions, shuffles.
+///
+/// An operation is a struct that prepares its registers and shared memory, and whose run<n>() has
+/// each thread execute n of the instructions in independent chains. The instructions are inline PTX
+/// with operands that the compiler does not know, in an order in which it cannot merge two of them.
+#pragma once
+
+#include "kernels/measure/calibrate/stopwatch.cuh"
+
+namespace attnscope::kernels {
+
+/// Every thread executes kOperations of the instructions in each iteration.
+template <typename Operation, int kOperations>
+__global__ void __launch_bounds__(Operation::kMostThreads)
+    time_operations(BlockTime* __restrict__ times, int iterations) {
+  Operation operation;
+  const Stopwatch stopwatch;
+#pragma unroll 1
+  for (int i = 0; i < iterations; ++i) operation.template run<kOperations>();
+  stopwatch.stop(times);
+  keep(operation.result(), times);
+}
+
+/// Independent values of one thread, each the operand of the next instruction on it.
+inline constexpr int kChains = 8;
+
+struct FloatChains {
+  static constexpr int kMostThreads = 1024;
+  float x[kChains], a, b;
+
+  __device__ FloatChains() : a(0.75f + threadIdx.x * 1e-6f), b(0.25f + threadIdx.x * 1e-6f) {
+#pragma unroll
+    for (int c = 0; c < kChains; ++c) x[c] = a + b * c;
+  }
+  __device__ uint32_t result() const {
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < kChains; ++c) sum += x[c];
+    return __float_as_uint(sum);
+  }
+};
+
+struct FusedMultiplyAdds : FloatChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      asm volatile("fma.rn.ftz.f32 %0, %0, %1, %2;\n" : "+f"(x[n % kChains]) : "f"(a), "f"(b));
+    }
+  }
+};
+
+/// Additions and multiplications in turn; .rn keeps them from becoming one instruction.
+struct AddsAndMultiplies : FloatChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      float& value = x[n % kChains];
+      if (n / kChains % 2 == 0) {
+        asm volatile("add.rn.ftz.f32 %0, %0, %1;\n" : "+f"(value) : "f"(b));
+      } else {
+        asm volatile("mul.rn.ftz.f32 %0, %0, %1;\n" : "+f"(value) : "f"(a));
+      }
+    }
+  }
+};
+
+/// Maxima and minima in turn.
+struct Maxima : FloatChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      float& value = x[n % kChains];
+      if (n / kChains % 2 == 0) {
+        asm volatile("max.ftz.f32 %0, %0, %1;\n" : "+f"(value) : "f"(b));
+      } else {
+        asm volatile("min.ftz.f32 %0, %0, %1;\n" : "+f"(value) : "f"(a));
+      }
+    }
+  }
+};
+
+/// x = 2^-x, which converges; the sign costs no instruction.
+struct Exponentials : FloatChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      asm volatile(
+          "{\n.reg .f32 t;\nneg.f32 t, %0;\n"
+          "ex2.approx.ftz.f32 %0, t;\n}\n"
+          : "+f"(x[n % kChains]));
+    }
+  }
+};
+
+/// Two fp32 values to a pair of bf16, which is then taken for an fp32 value.
+struct Bf16Packs : FloatChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      float& value = x[n % kChains];
+      uint32_t pair;
+      asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(value), "f"(b));
+      value = __uint_as_float(pair);
+    }
+  }
+};
+
+struct IntegerChains {
+  static constexpr int kMostThreads = 1024;
+  uint32_t x[kChains], operands[4];
+
+  __device__ IntegerChains() {
+#pragma unroll
+    for (int c = 0; c < kChains; ++c) x[c] = mixed_bits(threadIdx.x * kChains + c);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) operands[k] = mixed_bits(threadIdx.x + 7919 * k);
+  }
+  __device__ uint32_t result() const {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int c = 0; c < kChains; ++c) sum += x[c];
+    return sum;
+  }
+};
+
+/// Bitwise functions of three operands; the first and third operand of a value's next function
+/// differ, so that no two of them are one.
+struct BitwiseFunctions : IntegerChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      const int k = n / kChains % 2 * 2;
+      asm volatile("lop3.b32 %0, %0, %1, %2, 0xd2;\n"
+                   : "+r"(x[n % kChains])
+                   : "r"(operands[k]), "r"(operands[k + 1]));
+    }
+  }
+};
+
+/// Fused multiply-adds and bitwise functions in turn: two execution units, so that only the issue
+/// of instructions limits the rate.
+struct MixedInstructions {
+  static constexpr int kMostThreads = 1024;
+  FusedMultiplyAdds floats;
+  BitwiseFunctions integers;
+
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations / 2; ++n) {
+      const int k = n / kChains % 2 * 2;
+      asm volatile("fma.rn.ftz.f32 %0, %0, %1, %2;\n"
+                   : "+f"(floats.x[n % kChains])
+                   : "f"(floats.a), "f"(floats.b));
+      asm volatile("lop3.b32 %0, %0, %1, %2, 0xd2;\n"
+                   : "+r"(integers.x[n % kChains])
+                   : "r"(integers.operands[k]), "r"(integers.operands[k + 1]));
+    }
+  }
+  __device__ uint32_t result() const {
+    return floats.result() + integers.result();
+  }
+};
+
+struct Shuffles : IntegerChains {
+  template <int kOperations>
+  __device__ void run() {
+#pragma unroll
+    for (int n = 0; n < kOperations; ++n) {
+      asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff;\n" : "+r"(x[n % kChains]));
+    }
+  }
+};
+
+}  // namespace attnscope::kernels

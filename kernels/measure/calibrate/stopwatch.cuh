@@ -1,0 +1,67 @@
+/// Times a part of a thread block's program.
+#pragma once
+
+#include "kernels/measure/calibrate/block_time.cuh"
+
+namespace attnscope::kernels {
+
+__device__ inline uint64_t clock_cycles() {
+  uint64_t cycles;
+  asm volatile("mov.u64 %0, %%clock64;\n" : "=l"(cycles)::"memory");
+  return cycles;
+}
+
+__device__ inline uint64_t timer_ns() {
+  uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(ns)::"memory");
+  return ns;
+}
+
+__device__ inline uint32_t sm_number() {
+  uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;\n" : "=r"(sm));
+  return sm;
+}
+
+/// Runs from its construction to stop(), both called by every thread of the block. The cycles lie
+/// inside of the nanoseconds.
+class Stopwatch {
+ public:
+  __device__ Stopwatch() {
+    __syncthreads();  // every thread has prepared what it works on
+    begin_ns_ = timer_ns();
+    begin_cycles_ = clock_cycles();
+  }
+
+  __device__ void stop(BlockTime* __restrict__ times) const {
+    __syncthreads();  // every thread has worked
+    const uint64_t end_cycles = clock_cycles();
+    const uint64_t end_ns = timer_ns();
+    if (threadIdx.x != 0) return;
+    times[blockIdx.x] = {begin_cycles_, end_cycles, begin_ns_, end_ns, sm_number(), 0};
+  }
+
+ private:
+  uint64_t begin_cycles_, begin_ns_;
+};
+
+/// Uses the value, so that the compiler computes it: writes it only if it is one that hardly
+/// occurs.
+__device__ inline void keep(uint32_t value, BlockTime* __restrict__ times) {
+  if (value == 0x5eed1e55u) times[blockIdx.x].result = value;
+}
+
+/// Bits that look random: products of zeros take less power and so run faster.
+__device__ inline uint32_t mixed_bits(uint32_t n) {
+  n = (n ^ (n >> 16)) * 0x7feb352du;
+  n = (n ^ (n >> 15)) * 0x846ca68bu;
+  return n ^ (n >> 16);
+}
+
+/// Two 16-bit floating-point values of either type, between 0.5 and 1 or -1 and -0.5 (fp16: between
+/// 1 and 2): random signs and mantissas.
+__device__ inline uint32_t mixed_pair(uint32_t n) {
+  return (mixed_bits(n) & 0x807f807fu) | 0x3f003f00u;
+}
+
+}  // namespace attnscope::kernels
