@@ -13,6 +13,7 @@
 namespace attnscope::cli {
 
 CommandSpec accuracy_command();
+CommandSpec calibrate_command();
 CommandSpec compare_command();
 CommandSpec compile_command();
 CommandSpec fits_command();
@@ -31,10 +32,10 @@ CommandSpec trace_command();
 /// All commands, in the order of the help text.
 inline const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> commands = {
-      simulate_command(), run_command(),   measure_command(),  compare_command(),
-      compile_command(),  sweep_command(), accuracy_command(), fusion_command(),
-      io_command(),       flops_command(), fits_command(),     trace_command(),
-      knobs_command(),    list_command(),  guide_command()};
+      simulate_command(), run_command(),       measure_command(),  compare_command(),
+      compile_command(),  sweep_command(),     accuracy_command(), fusion_command(),
+      io_command(),       flops_command(),     fits_command(),     trace_command(),
+      knobs_command(),    calibrate_command(), list_command(),     guide_command()};
   return commands;
 }
 

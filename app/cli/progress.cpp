@@ -102,6 +102,10 @@ void show_progress(std::string_view line) {
   show("", milliseconds());
 }
 
+void show_step(std::string_view step) {
+  show(one_line(step.substr(0, 100)), milliseconds());
+}
+
 void clear_progress() {
   whole_line().clear();
   shown().reset();

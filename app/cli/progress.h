@@ -13,6 +13,9 @@ namespace attnscope::cli {
 /// Only one thread at a time may call these functions.
 void show_progress(std::string_view line);
 void clear_progress();
+/// Shows the step of this work after the line, "calibrating: launch_gap_s", in place of the last
+/// one.
+void show_step(std::string_view step);
 
 /// Calls Gpu::compile(); "compiling 2 of 3" appears after the progress line once this has taken
 /// 100 ms, so that cached kernels show nothing.

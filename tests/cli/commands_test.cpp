@@ -13,8 +13,8 @@ TEST(Help, EveryCommandExplainsItself) {
   const CliOutcome overview = run_cli("--help");
   EXPECT_EQ(overview.status, 0);
   EXPECT_EQ(overview.err, "");
-  for (const std::string command :
-       {"simulate", "run", "measure", "compare", "sweep", "accuracy", "list", "guide"}) {
+  for (const std::string command : {"simulate", "run", "measure", "compare", "sweep", "accuracy",
+                                    "calibrate", "list", "guide"}) {
     EXPECT_NE(overview.out.find("\n  " + command), std::string::npos) << command;
     const CliOutcome help = run_cli(command + " --help");
     EXPECT_EQ(help.status, 0);

@@ -172,6 +172,19 @@ TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {
   EXPECT_EQ(json::parse(read_text(scratch.path() / "a.json"))["rows"].size(), 4u);
 }
 
+TEST_F(OnGpu, ACalibrationIsADocumentWithEveryQuantity) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli("calibrate --repeats 3 --out " + scratch.file("c.json"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json document = json::parse(read_text(scratch.path() / "c.json"));
+  EXPECT_EQ(document["schema"], "attnscope.calibration/1");
+  EXPECT_GT(document["sm_clock_hz"].get<double>(), 1e8);
+  EXPECT_GT(document["quantities"].size(), 60u);
+  for (const json& quantity : document["quantities"]) {
+    EXPECT_NE(outcome.out.find(quantity["name"].get<std::string>()), std::string::npos) << quantity;
+  }
+}
+
 TEST_F(OnGpu, OutOfMemoryIsARowOfTheSweep) {
   const CliOutcome outcome = run_cli(
       "sweep --json - --over seq-len=256,262144 -- measure --algorithm standard --dtype bf16 "
