@@ -47,7 +47,8 @@ App::App(Scene opened, const std::function<void()>& wake)
 }
 
 bool App::settled() const {
-  return !files_.busy() && !pending_ && !worker_.busy() && published_ == worker_.latest() &&
+  return !files_.busy() && !searching_ && !pending_ && !worker_.busy() &&
+         published_ == worker_.latest() &&
          (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 
@@ -62,6 +63,7 @@ void App::update(double now_s) {
   files_.run_completed();
   take_published();
   for (const Command& command : commands.take()) execute(command);
+  run_search();
 
   // Move the playhead
   run_race(elapsed_s);
@@ -247,6 +249,7 @@ void App::execute(const Command& command) {
   const auto run = shown_->snapshot ? shown_->snapshot->run : nullptr;
   if (course_ && view.race) step_race(command);
   const auto stop_at = [&](Index step) {
+    end_search();
     view.playing = false;
     player_.restart();
     view.step = step;
@@ -255,10 +258,12 @@ void App::execute(const Command& command) {
       Overloaded{
           [&](const SeekTo& seek) { stop_at(run ? clamp_step(*run, seek.step) : seek.step); },
           [&](const SeekToEnd&) { stop_at(run ? run->step_count - 1 : view.step); },
+          [&](const SeekThing& seek) { begin_search(seek); },
           [&](const StepBy& by) {
             stop_at(run ? moved_step(*run, view.step, by.granularity, by.count) : view.step);
           },
           [&](const TogglePlay&) {
+            end_search();
             view.playing = !view.playing;
             player_.restart();
             if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
@@ -273,6 +278,7 @@ void App::execute(const Command& command) {
           [&](const RunOnGpu&) { run_on_gpu(); },
           [&](const CancelGpuRun&) { gpu_.cancel(); },
           [&](const CancelWork&) {
+            end_search();
             worker_.cancel();
             ++generation_;
             pending_.reset();
@@ -284,7 +290,7 @@ void App::execute(const Command& command) {
             clipboard_ = copy.text;
             show_notice("copied " + copy.what);
           },
-          [&](const SeekTick&) {},  // of a race: step_race()
+          [&](const SeekTick&) { end_search(); },  // of a race: step_race()
           [&](const ChooseRace& chosen) {
             view.race = chosen.race;
             view.race_tick = course_ ? view.race_tick : 0;

@@ -70,6 +70,12 @@ class App {
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
+  /// Work that the user may wait for and cancel: the simulation of a choice, or a search.
+  struct Waiting {
+    double for_s = 0.0;
+    double progress = 0.0;  ///< 0 to 1
+  };
+  std::optional<Waiting> waiting() const;
   /// The choice that the fields show: the pending one, else the rejected one, else the valid one.
   const RunSpec& shown_choice() const {
     return refused && !pending_ ? refused->choice : wanted_choice();
@@ -115,6 +121,9 @@ class App {
   void run_race(double elapsed_s);
   void step_race(const Command& command);
   bool race_settled() const;
+  void begin_search(const SeekThing& seek);
+  void end_search();
+  void run_search();
 
   bool quit_ = false;
   int unsaved_ = 0;  ///< files that are still to be saved
@@ -138,6 +147,19 @@ class App {
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
   Worker rival_worker_;
+
+  /// The operation that a click on a thing jumps to (app_search.cpp).
+  struct Search {
+    std::shared_ptr<const RunInfo> run;
+    Thing thing;
+    SeekDirection direction = SeekDirection::later;
+    Index from = 0;
+    int number = 0;
+    bool operator==(const Search& other) const { return number == other.number; }
+  };
+  std::optional<Search> searching_;
+  int searches_ = 0;
+  BackgroundJob<Search, std::optional<Index>> search_;
 
   FileThread files_;  // its jobs leave work that uses all of the above
 };

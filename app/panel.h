@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +18,9 @@
 
 #include "app/draw/canvas.h"
 #include "app/measurements.h"
+#include "app/seek/find_operation.h"
 #include "app/view_state.h"
 #include "reference/result.h"
-
-namespace attnscope {
-struct Snapshot;  // sim/snapshot/snapshot.h
-}
 
 namespace attnscope::app {
 
@@ -34,6 +32,12 @@ struct SeekTo {
   Index step = 0;
 };
 struct SeekToEnd {};
+/// Moves the playhead of a run to the next or the previous operation that touches the thing.
+struct SeekThing {
+  std::shared_ptr<const RunInfo> run;
+  Thing thing;
+  SeekDirection direction = SeekDirection::later;
+};
 /// Moves the playhead by `count` operations, tiles or iterations of the outer loop; negative values
 /// go back.
 struct StepBy {
@@ -87,9 +91,9 @@ struct ShowNotice {
 
 struct Quit {};
 
-using Command = std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
-                             CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick, ChooseRace,
-                             OpenScene, SaveScene, ListScenes, ShowNotice, Quit>;
+using Command = std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText,
+                             RunOnGpu, CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick,
+                             ChooseRace, OpenScene, SaveScene, ListScenes, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

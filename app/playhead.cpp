@@ -104,6 +104,12 @@ Index RaceCourse::step_of(Racer racer, Index tick) const {
   return done == 0 ? -1 : ends_[racer][static_cast<std::size_t>(done - 1)].step;
 }
 
+Index RaceCourse::begin_of(Racer racer, Index tick) const {
+  const Index done = tiles_done(racer, tick);
+  if (done == 0) return -1;
+  return done == 1 ? 0 : ends_[racer][static_cast<std::size_t>(done - 2)].step + 1;
+}
+
 Index RaceCourse::tick_of(Racer racer, Index step) const {
   if (step < 0) return 0;
   const auto& ends = ends_[racer];

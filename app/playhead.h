@@ -59,6 +59,8 @@ class RaceCourse {
   Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
   /// The last operation of the last tile that the racer has completed by then; -1 before its first.
   Index step_of(Racer racer, Index tick) const;
+  /// The first operation of that tile; -1 before the first tile.
+  Index begin_of(Racer racer, Index tick) const;
   /// Visits of tiles that it has completed by then, and in total.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/seek/thing.h"
 #include "app/theme.h"
 #include "reference/enum_names.h"
 #include "reference/run_spec.h"
@@ -124,6 +125,11 @@ struct ViewState {
   LedgerScope ledger_scope = LedgerScope::so_far;
   ChartChoice chart = ChartChoice::bytes;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
+
+  // The thing under the mouse: a panel notes it while it is drawn, and every panel highlights in
+  // the next frame what belongs to it
+  std::optional<Thing> pointed;      ///< in the last frame
+  std::optional<Thing> now_pointed;  ///< in this one, so far
 
   // Appearance
   ThemeName theme = ThemeName::dark;

@@ -46,11 +46,20 @@ void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line,
   }
 }
 
+/// The marks of the pseudo-code's lines.
+struct LineMarks {
+  int lit = -1;  ///< of the last operation; -1: none
+  ImU32 color = 0;
+  std::vector<bool> pointed;  ///< has an operation that touches the thing under the mouse
+};
+
 /// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
-/// part around the highlighted line is shown. `lit` is -1 for none; `color` is that of the lit
-/// line's box.
-void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
-                      std::span<const PseudoLine> lines, int lit, ImU32 color) {
+/// part around the lit line is shown. Returns the line under the mouse, or -1. Named rectangles:
+/// "explain.line.INDEX".
+int draw_pseudo_code(const PanelContext& canvas, const Rect& rect,
+                     std::span<const PseudoLine> lines, const LineMarks& marks) {
+  const int lit = marks.lit;
+  const ImU32 color = marks.color;
   const FontRef& font = canvas.fonts.mono_small;
   const float padding = canvas.px(6.0f);
   const float width = rect.width() - 2.0f * padding;
@@ -74,11 +83,15 @@ void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
 
   const float step = font.measure("  ").x;
   float y = rect.min.y;
+  int under_mouse = -1;
   for (std::size_t k = first; k < std::min(first + visible, screen.size()); ++k) {
     const ScreenLine& line = screen[k];
     const bool is_lit = line.line == lit;
+    const Rect box{{rect.min.x, y}, {rect.max.x, y + pitch}};
+    canvas.named_rects.add(fmt::format("explain.line.{}", line.line), box);
+    if (hovered(box)) under_mouse = line.line;
+    if (marks.pointed[static_cast<std::size_t>(line.line)]) draw_pointed(canvas, box);
     if (is_lit) {
-      const Rect box{{rect.min.x, y}, {rect.max.x, y + pitch}};
       draw::fill(canvas, box, mix(canvas.theme.card, color, 0.22f), canvas.px(2.0f));
       draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, color);
     }
@@ -90,6 +103,7 @@ void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
                       rect.max.x - x);
     y += pitch;
   }
+  return under_mouse;
 }
 
 float sentence_indent(const draw::Canvas& canvas) {
@@ -135,8 +149,37 @@ class ExplainPanel {
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
 
  private:
+  void draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                 const Rect& rect, ImU32 color);
+
   SourceView source_;
+  std::shared_ptr<const RunInfo> run_;  ///< of which the launch's operands are known
+  std::size_t launch_ = 0;
+  std::vector<LineOperands> operands_;
 };
+
+/// The pseudo-code: a click on a line seeks its next operation.
+void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                             const Rect& rect, ImU32 color) {
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  if (run_ != snapshot.run || launch_ != launch) {
+    run_ = snapshot.run;
+    launch_ = launch;
+    operands_ = operands_of_lines(*run_, launch);
+  }
+  const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
+  LineMarks marks{snapshot.step >= 0 ? snapshot.op.line : -1, color, {}};
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    marks.pointed.push_back(view.pointed &&
+                            is_line_of(*view.pointed, CodeLine{launch, line}, operands_[line]));
+  }
+  const int under_mouse = draw_pseudo_code(context, rect, lines, marks);
+  if (under_mouse < 0) return;
+  const auto line = static_cast<std::size_t>(under_mouse);
+  if (lines[line].control) return;
+  point_at_thing(snapshot, view, context, CodeLine{launch, line, operands_[line].all});
+  tooltip(context, fmt::format("{}{}", lines[line].text, kClickHelp));
+}
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const Fonts& fonts = context.fonts;
@@ -165,9 +208,8 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const FontRef& font = lines_when_large <= 3 ? fonts.ui : fonts.small;
   const float sentences = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
   const Rect code{{rest.min.x, rest.min.y}, {rest.max.x, rest.max.y - sentences}};
-  const auto& lines = run.pass.launches[launch].pseudo_code;
   if (view.explain_tab == ExplainTab::pseudo_code) {
-    draw_pseudo_code(context, code, lines, started ? op.line : -1, color);
+    draw_code(snapshot, view, context, code, color);
   } else {
     draw_source(source_, snapshot, context, code);
   }

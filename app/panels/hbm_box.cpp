@@ -19,6 +19,11 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
   return slot == tensor || (is_O(slot) && is_O(tensor));
 }
 
+Extent tile_extent(const HbmTensorState& tensor, Index row, Index col) {
+  return {row * tensor.tile_rows, std::min((row + 1) * tensor.tile_rows, tensor.shape.rows),
+          col * tensor.tile_cols, std::min((col + 1) * tensor.tile_cols, tensor.shape.cols)};
+}
+
 }  // namespace
 
 void HbmBox::draw() const {
@@ -236,9 +241,39 @@ void HbmBox::draw_in_use(const Placed& placed) const {
   }
 }
 
-void HbmBox::point_at() const {
+void HbmBox::draw_pointed_tiles(const Highlight& pointed) const {
+  for (const Placed& placed : placed_) {
+    const HbmTensorState& tensor = *placed.tensor;
+    const std::optional<Area> area = pointed.part_of(tensor.tensor, tensor.shape);
+    if (!area) continue;
+    const Extent extent{area->rows.begin, area->rows.end, area->cols.begin, area->cols.end};
+    const Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+    draw_pointed(context_, part);
+    context_.named_rects.add(fmt::format("memory.pointed.{}", display_name(tensor.tensor)), part);
+  }
+}
+
+std::optional<Thing> HbmBox::thing_at(const Placed& placed, ImVec2 at) const {
+  if (!placed.box.contains(at)) return std::nullopt;
+  const HbmTensorState& tensor = *placed.tensor;
+  const auto index = [](float share, Index size, Index tile_size) {
+    const auto element = static_cast<Index>(share * static_cast<float>(size));
+    return std::clamp<Index>(element, 0, size - 1) / tile_size;
+  };
+  const float down = (at.y - placed.box.min.y) / placed.box.height();
+  const float across = (at.x - placed.box.min.x) / placed.box.width();
+  const Area area = tile_extent(tensor, index(down, tensor.shape.rows, tensor.tile_rows),
+                                index(across, tensor.shape.cols, tensor.tile_cols))
+                        .area();
+  if (tensor.never_stored) return ScoreTile{area};
+  return MemoryTile{tensor.tensor, area};
+}
+
+void HbmBox::point_at(ViewState& view) const {
   for (const Placed& placed : placed_) {
     if (!hovered(placed.cell)) continue;
+    const std::optional<Thing> thing = thing_at(placed, ImGui::GetIO().MousePos);
+    if (thing) point_at_thing(snapshot_, view, context_, *thing);
     const HbmTensorState& tensor = *placed.tensor;
     const TensorLayout layout = layout_of(tensor.tensor);
     const bool of_group = layout == TensorLayout::group_key_by_d;
@@ -264,6 +299,7 @@ void HbmBox::point_at() const {
                         *std::ranges::max_element(tensor.adds_whole));
       }
     }
+    if (thing) lines += kClickHelp;
     tooltip(context_, lines);
   }
 }

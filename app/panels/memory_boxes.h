@@ -30,7 +30,10 @@ class HbmBox {
   void draw() const;
   /// Draws names and sizes, over the arrows.
   void draw_words() const;
-  void point_at() const;
+  /// Marks the tiles that belong to the thing under the mouse. Named rectangles:
+  /// "memory.pointed.NAME".
+  void draw_pointed_tiles(const Highlight& pointed) const;
+  void point_at(ViewState& view) const;
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
   std::optional<Rect> part_rect(Tensor tensor, const Extent& extent) const;
@@ -87,6 +90,9 @@ class HbmBox {
   /// Draws the outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR",
   /// where it has words.
   void draw_ghost(const Placed& placed) const;
+  /// The tile of a tensor at a place in its box, as a thing: of one that is never stored, the tile
+  /// of scores.
+  std::optional<Thing> thing_at(const Placed& placed, ImVec2 at) const;
   void draw_in_use(const Placed& placed) const;
 
   const Snapshot& snapshot_;
@@ -127,6 +133,8 @@ class SramBox {
   void draw() const;
   /// Arcs from the operands of the last operation to its result, above the slots.
   void draw_operation() const;
+  /// Marks the slots whose tiles belong to the thing under the mouse.
+  void draw_pointed_slots(const Highlight& pointed) const;
   void point_at() const;
 
   /// Where arrows from below end: under the slot's label.

@@ -142,8 +142,12 @@ void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& 
   draw_transfers(
       snapshot, context, sram, hbm,
       {{rest.min.x, border + context.px(4.0f)}, {rest.max.x, lower.min.y - context.px(4.0f)}});
+  if (const auto pointed = pointed_highlight(snapshot, view)) {
+    sram.draw_pointed_slots(*pointed);
+    hbm.draw_pointed_tiles(*pointed);
+  }
   sram.point_at();
-  hbm.point_at();
+  hbm.point_at(view);
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ struct ScoresFrame {
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
+  std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
+
   ShownHead head{};  ///< which rows these are
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
@@ -98,8 +100,9 @@ inline ImU32 skipped_color(const Theme& theme, TileState state) {
 /// Largest number of cells along an axis to which the values of one tile are reduced.
 inline constexpr Index kTileCells = 32;
 
-/// Values by state of their tile, borders, tiles on chip, the followed query row, names and indices
-/// of the axes.
+/// Values by state of their tile, borders, tiles on chip, the followed query row,
+/// what belongs to the thing under the mouse, names and indices of the axes. Named rectangles:
+/// "scores.query_row", "scores.pointed".
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
 /// Beside the grid: states of tiles and the scale of their values; returns the height used.

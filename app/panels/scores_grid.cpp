@@ -114,6 +114,17 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   }
 }
 
+/// The tiles that belong to the thing under the mouse: one, or a whole row or column of them.
+void draw_pointed_tiles(const ScoresFrame& frame) {
+  if (!frame.pointed || !(frame.pointed->queries || frame.pointed->keys)) return;
+  const AttentionProblem& problem = frame.run().problem();
+  const Span rows = frame.pointed->queries.value_or(Span{0, problem.N});
+  const Span cols = frame.pointed->keys.value_or(Span{0, problem.N_kv});
+  const Rect rect = frame.rect_of({rows.begin, rows.end, cols.begin, cols.end});
+  draw_pointed(frame.context, rect);
+  frame.context.named_rects.add("scores.pointed", rect);
+}
+
 void draw_query_row(const ScoresFrame& frame) {
   // A bracket around the row within the tile that is being worked on, a mark at the left
   const float top = frame.y_of(frame.query_row);
@@ -262,6 +273,7 @@ void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
   draw_borders(frame, frame.grid.width() / static_cast<float>(frame.run().Tc));
   draw_tiles_on_chip(frame, cells);
   draw_query_row(frame);
+  draw_pointed_tiles(frame);
   draw_axis_names(frame);
   draw_axis_indices(frame);
 }

@@ -12,8 +12,12 @@ namespace attnscope::app {
 
 namespace {
 
+/// Left of the grid, a click follows the row; in it, it also seeks the tile.
 void point_at(const ScoresFrame& frame, ViewState& view) {
-  if (!hovered(frame.grid)) return;
+  const Rect margin{{frame.context.rect.min.x, frame.grid.min.y},
+                    {frame.grid.min.x, frame.grid.max.y}};
+  const bool beside = hovered(margin);
+  if (!beside && !hovered(frame.grid)) return;
   const RunInfo& run = frame.run();
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto element = [](float at, float begin, float size, Index count) {
@@ -25,6 +29,14 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   const Index i = row / run.tiling().Br;
   const Index j = col / run.tiling().Bc;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) view.query_row = row;
+  if (beside) {
+    return tooltip(frame.context,
+                   fmt::format("{}\nclick: follow it", row_in_words(frame.head, row)));
+  }
+  const Tiling& tiling = run.tiling();
+  point_at_thing(frame.snapshot, view, frame.context,
+                 ScoreTile{{{i * tiling.Br, std::min((i + 1) * tiling.Br, run.problem().N)},
+                            {j * tiling.Bc, std::min((j + 1) * tiling.Bc, run.problem().N_kv)}}});
 
   std::string lines =
       fmt::format("{}, key {}  ·  tile i = {}, j = {}\n{}", row_in_words(frame.head, row), col, i,
@@ -49,7 +61,8 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
                                unfinished ? "final score, of a later launch" : "score",
                                draw::format_value(score));
   }
-  lines += fmt::format("\nclick: follow {}", row_in_words(frame.head, row));
+  lines += kClickHelp;
+  lines += fmt::format("; both follow {}", row_in_words(frame.head, row));
   tooltip(frame.context, lines);
 }
 
@@ -157,6 +170,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                     std::max(rows * unit, context.px(40.0f))};
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, {corner, {corner.x + size.x, corner.y + size.y}}};
+  frame.pointed = pointed_highlight(snapshot, view);
   frame.head = shown_head(run.problem(), view);
   frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
   choose_rows_and_tile(frame, view);

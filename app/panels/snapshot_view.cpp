@@ -119,10 +119,8 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile) {
 Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch) {
   const auto& grids = snapshot.run->grids;
   if (grids.empty()) return {};
-  launch = std::min(launch, grids.size() - 1);
-  const Shape origin = grids[launch].origin(tile);
-  const Shape shape = grids[launch].shape(tile);
-  return {origin.rows, origin.rows + shape.rows, origin.cols, origin.cols + shape.cols};
+  const auto [rows, cols] = area_of(*snapshot.run, std::min(launch, grids.size() - 1), tile);
+  return {rows.begin, rows.end, cols.begin, cols.end};
 }
 
 Rect part_of(const Rect& whole, const Shape& shape, const Extent& part) {
@@ -172,6 +170,34 @@ void tooltip(const PanelContext& context, std::string_view text) {
 bool hovered(const Rect& rect) {
   return ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) &&
          rect.contains(ImGui::GetIO().MousePos);
+}
+
+void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                    const Thing& thing) {
+  view.now_pointed = thing;
+  if (view.show_keys || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+  const bool earlier = ImGui::GetIO().KeyShift;
+  context.commands.push(
+      SeekThing{snapshot.run, thing, earlier ? SeekDirection::earlier : SeekDirection::later});
+}
+
+std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view) {
+  if (!view.pointed) return std::nullopt;
+  return highlight_of(*view.pointed, snapshot);
+}
+
+void draw_pointed(const draw::Canvas& canvas, Rect rect) {
+  const float least = canvas.px(4.0f);
+  if (rect.height() < least) {
+    rect.min.y = rect.center().y - 0.5f * least;
+    rect.max.y = rect.min.y + least;
+  }
+  if (rect.width() < least) {
+    rect.min.x = rect.center().x - 0.5f * least;
+    rect.max.x = rect.min.x + least;
+  }
+  draw::fill(canvas, rect, with_alpha(canvas.theme.text, 0.16f));
+  draw::outline(canvas, rect, canvas.theme.text, canvas.px(1.5f));
 }
 
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col) {

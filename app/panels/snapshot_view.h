@@ -6,6 +6,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/panel.h"
+#include "app/seek/thing.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -37,6 +38,7 @@ struct Extent {
   bool contains(Index row, Index col) const {
     return row >= row_begin && row < row_end && col >= col_begin && col < col_end;
   }
+  Area area() const { return {{row_begin, row_end}, {col_begin, col_end}}; }
 };
 /// Where the tile of an operation or a slot of a launch (of the current one) lies in its tensor.
 Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch);
@@ -67,6 +69,21 @@ bool stores_scores(const Snapshot& snapshot);
 void tooltip(const PanelContext& context, std::string_view text);
 /// Whether the mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
+
+// The thing under the mouse.
+
+/// Notes that the mouse is over the thing: in the next frame, every panel highlights what belongs
+/// to it. A click moves the playhead to its next operation, Shift-click to the previous one.
+void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                    const Thing& thing);
+/// The last line of a tooltip of such a thing.
+inline constexpr std::string_view kClickHelp =
+    "\nclick: to its next operation; Shift-click: to the previous one";
+
+/// What belongs to the thing under the mouse; nothing when there is none.
+std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
+/// Draws the mark of what belongs to it; at least a few pixels large.
+void draw_pointed(const draw::Canvas& canvas, Rect rect);
 
 /// Whether this tile of the tensor has its values.
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col);

@@ -279,6 +279,20 @@ void SramBox::draw_operation() const {
                            draw::badge(context_, font, label_at, rect_, color, label));
 }
 
+void SramBox::draw_pointed_slots(const Highlight& pointed) const {
+  for (const Placed& placed : placed_) {
+    const SlotState& slot = *placed.slot;
+    if (!slot.valid) continue;
+    const Tensor tensor = slot.tile.tensor;
+    const Shape whole =
+        tensor_shape(tensor, snapshot_.run->problem(), snapshot_.run->options.splits);
+    const auto part = pointed.part_of(tensor, whole);
+    if (part && part->meets(extent_of(snapshot_, slot.tile).area())) {
+      draw_pointed(context_, placed.box);
+    }
+  }
+}
+
 void SramBox::point_at() const {
   for (const Placed& placed : placed_) {
     if (!hovered(placed.cell)) continue;

@@ -31,8 +31,9 @@ struct Window {
   }
 };
 
-void draw_lane(const Snapshot& snapshot, const PanelContext& context, const Lane& lane,
-               const Rect& bar, const Window& window) {
+void draw_lane(const Snapshot& snapshot, const std::optional<Thing>& pointed,
+               const PanelContext& context, const Lane& lane, const Rect& bar,
+               const Window& window) {
   const Theme& theme = context.theme;
   draw::fill(context, bar, mix(theme.card, theme.track, 0.5f), context.px(2.0f));
   const Index length = lane.end - lane.begin;
@@ -64,6 +65,11 @@ void draw_lane(const Snapshot& snapshot, const PanelContext& context, const Lane
       draw::outline(context, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
                     theme.highlight, context.px(1.5f));
     }
+    const Operation operation{step, static_cast<std::size_t>(snapshot.launch), op};
+    if (!pointed || !touches(*pointed, *snapshot.run, operation)) continue;
+    const Rect marked{{box.min.x, bar.min.y}, {box.max.x, bar.max.y}};
+    draw_pointed(context, marked);
+    context.named_rects.add("timeline.pointed", marked);
   }
 }
 
@@ -96,8 +102,8 @@ void draw_axis(const PanelContext& context, const TimelineLanes& lanes, const Re
   }
 }
 
-void point_at(const Snapshot& snapshot, const PanelContext& context, const Lane& lane,
-              const Rect& bar, const Window& window) {
+void point_at(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+              const Lane& lane, const Rect& bar, const Window& window) {
   if (!hovered(bar)) return;
   const float share = (ImGui::GetIO().MousePos.x - bar.min.x) / bar.width();
   const Index local = window.first + static_cast<Index>(share * static_cast<float>(window.count));
@@ -108,9 +114,8 @@ void point_at(const Snapshot& snapshot, const PanelContext& context, const Lane&
   tooltip(context, fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label,
                                local, lane.begin + local, describe_op(op, grid),
                                op.line < lines.size() ? lines[op.line].text : std::string_view{}));
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
-    context.commands.push(SeekTo{lane.begin + local});
-  }
+  point_at_thing(snapshot, view, context,
+                 Operation{lane.begin + local, static_cast<std::size_t>(snapshot.launch), op});
 }
 
 class TimelinePanel {
@@ -162,14 +167,16 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const Rect bars{{left, rest.min.y},
                   {rest.max.x, rest.min.y + pitch * static_cast<float>(lanes.size())}};
   float y = rest.min.y;
-  for (const Lane& lane : lanes) {
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    const Lane& lane = lanes[k];
     const float margin = std::max(pitch * 0.12f, 1.0f);
     const Rect bar{{left, y + margin}, {rest.max.x, y + pitch - margin}};
     const bool current = snapshot.step >= lane.begin && snapshot.step < lane.end;
     draw::text(context, fonts.small, {rest.min.x, y + (pitch - fonts.small.size) * 0.5f},
                current ? context.theme.text : context.theme.text_faint, lane.label);
-    draw_lane(snapshot, context, lane, bar, window);
-    point_at(snapshot, context, lane, bar, window);
+    context.named_rects.add(fmt::format("timeline.lane.{}", lanes_.first() + k), bar);
+    draw_lane(snapshot, view.pointed, context, lane, bar, window);
+    point_at(snapshot, view, context, lane, bar, window);
     y += pitch;
   }
   draw_axis(context, lanes_, bars, window);

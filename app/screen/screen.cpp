@@ -1,6 +1,7 @@
 #include "app/screen/screen.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
@@ -42,14 +43,14 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
   list->AddRect(card.min, card.max, frame.theme.card_border, radius);
 }
 
-/// A thin line above the transport bar while the worker computes, with a button that cancels it.
+/// A thin line above the transport bar while something is computed, with a button that cancels it.
 void draw_progress(const Frame& frame, const Rect& transport) {
   App& app = frame.app;
-  const auto work = app.worker().under_way();
-  if (!work || work->running_for_s() < kPatienceSeconds) return;
+  const auto work = app.waiting();
+  if (!work || work->for_s < kPatienceSeconds) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const float y = transport.min.y;
-  const auto share = static_cast<float>(std::clamp(work->progress(), 0.0, 1.0));
+  const auto share = static_cast<float>(std::clamp(work->progress, 0.0, 1.0));
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)}, {transport.max.x, y},
                       frame.theme.track);
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)},
@@ -126,7 +127,8 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
-  return top_bar_.busy() || std::ranges::any_of(panels_, [this](const auto& panel) {
+  return pointed_changes_ || top_bar_.busy() ||
+         std::ranges::any_of(panels_, [this](const auto& panel) {
            return shown_.contains(panel.slot) && panel.busy();
          });
 }
@@ -190,6 +192,8 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   } else {
     draw_no_result(frame);
   }
+  pointed_changes_ = app.view.pointed != app.view.now_pointed;
+  app.view.pointed = std::exchange(app.view.now_pointed, std::nullopt);
   top_bar_.draw(frame, layout.top_bar);
   draw_transport_bar(frame, layout.transport);
   draw_progress(frame, layout.transport);

@@ -109,7 +109,8 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
-  /// Whether a panel has background work in progress, so that its next frame may differ.
+  /// Whether the next frame may differ: a panel has background work in progress, or the mouse
+  /// points at another thing.
   bool busy() const;
   /// The rectangles of the widgets of the last frame.
   const NamedRects& rects() const { return rects_; }
@@ -129,6 +130,7 @@ class Screen {
   NamedRects rects_;
   std::vector<Surface> surfaces_;
   std::set<Slot> shown_;  ///< panels of the last frame
+  bool pointed_changes_ = false;
 };
 
 /// Turns key presses into commands and view changes; while text is typed or a list is open,

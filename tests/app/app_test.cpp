@@ -211,6 +211,63 @@ TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
   }
 }
 
+TEST_F(AppTest, AClickOnATileGoesToItsNextOperationAndToThePreviousOne) {
+  const auto run = app_.snapshot()->run;
+  const Thing tile = ScoreTile{{{16, 32}, {32, 48}}};  // tile (1, 2)
+  const TileLife& life = run->score_tiles[static_cast<std::size_t>(run->Tc + 2)];
+  app_.commands.push(SeekThing{run, tile});
+  settle();
+  EXPECT_EQ(app_.view.step, life.first);
+  EXPECT_EQ(app_.snapshot()->step, life.first);
+
+  app_.commands.push(SeekTo{life.last});
+  app_.commands.push(SeekThing{run, tile});
+  settle();
+  EXPECT_EQ(app_.view.step, life.last);
+  ASSERT_TRUE(app_.notice);
+  EXPECT_EQ(app_.notice->text, "no later operation of this tile of the scores");
+
+  app_.commands.push(SeekThing{run, tile, SeekDirection::earlier});
+  settle();
+  EXPECT_LT(app_.view.step, life.last);
+  EXPECT_GE(app_.view.step, life.first);
+}
+
+TEST_F(AppTest, NoUpdateWaitsForASearchAndAStepEndsIt) {
+  choose("seq_len", "16384");
+  const auto run = app_.snapshot()->run;
+  const Thing last = MemoryTile{Tensor::LSE, {{16383, 16384}, {0, 1}}};
+  app_.commands.push(SeekThing{run, last});
+  app_.update(0.0);
+  app_.commands.push(StepBy{Granularity::op, 1});
+  EXPECT_LT(settle(), 0.1);
+  EXPECT_EQ(app_.view.step, 1);
+
+  app_.commands.push(SeekThing{run, last});
+  EXPECT_LT(settle(), 0.1);
+  EXPECT_EQ(app_.view.step, run->step_count - 1);
+}
+
+TEST_F(AppTest, InARaceAClickOnEitherSideMovesTheClockOfBoth) {
+  app_.commands.push(ChooseRace{Race{"standard"}});
+  settle();
+  const auto rival = app_.rival_snapshot()->run;
+  const Thing tile = ScoreTile{{{48, 64}, {48, 64}}};
+  app_.commands.push(SeekThing{rival, tile});
+  settle();
+  const Index first = app_.view.race_tick;
+  EXPECT_GT(first, 0);
+  const TileLife& life = rival->score_tiles[15];
+  EXPECT_GE(app_.course()->step_of(RaceCourse::rival, first), life.first);
+  EXPECT_LT(app_.course()->step_of(RaceCourse::rival, first - 1), life.first);
+
+  // The previous one is in an earlier tick, or there is none
+  app_.commands.push(SeekTick{app_.course()->last_tick()});
+  app_.commands.push(SeekThing{rival, tile, SeekDirection::earlier});
+  settle();
+  EXPECT_LT(app_.view.race_tick, app_.course()->last_tick());
+}
+
 TEST_F(AppTest, NothingRunsOnAGpuThatNoKernelRuns) {
   choose("pass", "both");
   if (app_.gpu().status().state == GpuRunner::State::idle) {

@@ -14,6 +14,7 @@ using test::Surroundings;
 struct Pointed {
   Surroundings around;
   std::vector<Command> commands;
+  bool with_shift = false;  ///< held during the click
 };
 
 /// Draws one panel at 1600 x 900 and clicks `share` of the way across the named rectangle.
@@ -22,6 +23,7 @@ void point_at(std::string_view name, const Snapshot& snapshot, const std::string
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
   HeadlessImGui imgui(1600, 900);
+  ImGui::GetIO().KeyShift = result.with_shift;
   for (const auto& panel : make_panels()) {
     if (panel.name != name) continue;
     const Rect rect = layout.panels.at(panel.slot);
@@ -41,6 +43,12 @@ TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   Pointed pointed;
   point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.805f}, pointed);
   EXPECT_EQ(pointed.around.view.query_row, 51);
+  EXPECT_EQ(pointed.commands.size(), 1U);
+
+  // Beside the grid it does nothing else
+  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {-0.03f, 0.305f}, pointed);
+  EXPECT_EQ(pointed.around.view.query_row, 19);
+  EXPECT_TRUE(pointed.commands.empty());
 }
 
 TEST(ScoresPanel, MarksTheRowOfThePanelBelowIt) {
@@ -53,7 +61,7 @@ TEST(ScoresPanel, MarksTheRowOfThePanelBelowIt) {
     Pointed pointed;
     pointed.around.view.query_row = 37;
     pointed.around.view.softmax_tab = tab;
-    point_at("scores", snapshot, "scores.grid", {-0.2f, 0.0f}, pointed);
+    point_at("scores", snapshot, "scores.grid", {-0.2f, -0.02f}, pointed);
     const auto grid = pointed.around.rects.find("scores.grid");
     const auto marked = pointed.around.rects.find("scores.query_row");
     ASSERT_TRUE(grid && marked);

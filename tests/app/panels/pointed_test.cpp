@@ -1,0 +1,128 @@
+/// The thing under the mouse: a click on it seeks, and every panel marks what belongs to it.
+#include "tests/app/panels/panel_helpers.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::click;
+using test::draw_frame;
+using test::draw_panel;
+using test::HeadlessImGui;
+using test::kEverySlot;
+using test::Surroundings;
+
+/// The panels of a screen of 1600 x 900 on one snapshot.
+class PointedTest : public testing::Test {
+ protected:
+  const Panel& panel(std::string_view name) const {
+    return *std::ranges::find(panels_, name, &Panel::name);
+  }
+  void draw(const Panel& panel) {
+    draw_panel(imgui_, panel, snapshot_, layout_.panels.at(panel.slot), scales_, false, around_);
+  }
+  /// Draws a panel and points at a share of the named rectangle.
+  void point_at(std::string_view name, std::string_view rect_name, ImVec2 share) {
+    draw(panel(name));
+    const auto rect = around_.rects.find(rect_name);
+    ASSERT_TRUE(rect) << rect_name;
+    at_ = {rect->min.x + share.x * rect->width(), rect->min.y + share.y * rect->height()};
+    imgui_.set_mouse(at_);
+    draw(panel(name));
+  }
+  /// Clicks there; the command that was sent.
+  SeekThing click_there(std::string_view name, bool with_shift = false) {
+    ImGui::GetIO().KeyShift = with_shift;
+    click(imgui_, at_, [&] { draw(panel(name)); });
+    const std::vector<Command> commands = around_.commands.take();
+    if (commands.size() != 1 || !std::holds_alternative<SeekThing>(commands[0])) {
+      ADD_FAILURE() << commands.size() << " commands";
+      return {};
+    }
+    return std::get<SeekThing>(commands[0]);
+  }
+  /// What the panel marks once the mouse has pointed at something.
+  std::optional<Rect> mark_in(std::string_view name, std::string_view rect_name) {
+    around_.view.pointed = around_.view.now_pointed;
+    around_.rects.clear();
+    draw(panel(name));
+    return around_.rects.find(rect_name);
+  }
+
+  const std::unique_ptr<SteppedRun> run_ = test::sample_run({});
+  Snapshot snapshot_ = test::sample_snapshot(*run_, 0.4);
+  const Panels panels_ = make_panels();
+  const Scales scales_ = scales_for(1600, 900, 1.0f, false);
+  const Layout layout_ = layout_screen(1600, 900, scales_, kEverySlot, false);
+  HeadlessImGui imgui_{1600, 900};
+  Surroundings around_;
+  ImVec2 at_;
+};
+
+TEST_F(PointedTest, ATileOfTheScores) {
+  point_at("scores", "scores.grid", {0.55f, 0.3f});
+  const Thing tile = ScoreTile{{{16, 32}, {32, 48}}};
+  EXPECT_EQ(around_.view.now_pointed, tile);
+  const SeekThing seek = click_there("scores");
+  EXPECT_EQ(seek.thing, tile);
+  EXPECT_EQ(seek.run, snapshot_.run);
+  EXPECT_EQ(seek.direction, SeekDirection::later);
+  EXPECT_EQ(click_there("scores", /*with_shift=*/true).direction, SeekDirection::earlier);
+  EXPECT_TRUE(mark_in("memory", "memory.pointed.K"));
+  EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
+}
+
+TEST_F(PointedTest, ATileOfATensorInGlobalMemory) {
+  point_at("memory", "memory.tensor.K", {0.5f, 0.6f});
+  const Thing tile = MemoryTile{Tensor::K, {{32, 48}, {0, 16}}};
+  EXPECT_EQ(around_.view.now_pointed, tile);
+  EXPECT_EQ(click_there("memory").thing, tile);
+  EXPECT_TRUE(mark_in("memory", "memory.pointed.K"));
+  EXPECT_FALSE(mark_in("memory", "memory.pointed.V"));
+
+  // A whole column of the scores
+  const auto mark = mark_in("scores", "scores.pointed");
+  const auto grid = around_.rects.find("scores.grid");
+  ASSERT_TRUE(mark && grid);
+  EXPECT_NEAR(mark->height(), grid->height(), 1.0f);
+  EXPECT_NEAR(mark->width(), grid->width() / 4.0f, 1.0f);
+}
+
+TEST_F(PointedTest, ATileThatIsNeverStoredIsTheTileOfScores) {
+  point_at("memory", "memory.tensor.S", {0.9f, 0.1f});
+  EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{0, 16}, {48, 64}}}));
+}
+
+TEST_F(PointedTest, ALineOfPseudoCode) {
+  const auto& code = snapshot_.run->pass.launches[0].pseudo_code;
+  const auto loads_K = std::ranges::find_if(
+      code, [](const PseudoLine& line) { return line.text.starts_with("load K"); });
+  const auto line = static_cast<std::size_t>(loads_K - code.begin());
+  point_at("explain", "explain.line." + std::to_string(line), {0.5f, 0.5f});
+  const SeekThing seek = click_there("explain");
+  ASSERT_TRUE(std::holds_alternative<CodeLine>(seek.thing));
+  EXPECT_EQ(std::get<CodeLine>(seek.thing).line, line);
+  EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
+  EXPECT_TRUE(mark_in("memory", "memory.pointed.K"));
+  EXPECT_FALSE(mark_in("memory", "memory.pointed.Q"));
+}
+
+TEST_F(PointedTest, ALoopHasNoOperationToSeek) {
+  const auto& code = snapshot_.run->pass.launches[0].pseudo_code;
+  const auto loop = std::ranges::find_if(code, &PseudoLine::control);
+  ASSERT_NE(loop, code.end());
+  point_at("explain", "explain.line." + std::to_string(loop - code.begin()), {0.5f, 0.5f});
+  EXPECT_FALSE(around_.view.now_pointed);
+}
+
+TEST_F(PointedTest, ACellOfTheTimeline) {
+  point_at("timeline", "timeline.lane.1", {0.5f, 0.5f});
+  ASSERT_TRUE(around_.view.now_pointed);
+  ASSERT_TRUE(std::holds_alternative<Operation>(*around_.view.now_pointed));
+  const Thing cell = *around_.view.now_pointed;
+  EXPECT_EQ(click_there("timeline").thing, cell);
+  EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
+  EXPECT_TRUE(mark_in("scores", "scores.pointed"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
