@@ -100,9 +100,9 @@ inline ImU32 skipped_color(const Theme& theme, TileState state) {
 /// Largest number of cells along an axis to which the values of one tile are reduced.
 inline constexpr Index kTileCells = 32;
 
-/// Values by state of their tile, borders, tiles on chip, the followed query row,
+/// Values by state of their tile, borders, tiles on chip, the current tile, the followed query row,
 /// what belongs to the thing under the mouse, names and indices of the axes. Named rectangles:
-/// "scores.query_row", "scores.pointed".
+/// "scores.current_tile", "scores.query_row", "scores.pointed".
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
 /// Beside the grid: states of tiles and the scale of their values; returns the height used.

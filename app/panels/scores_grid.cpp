@@ -114,6 +114,30 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   }
 }
 
+/// The tile under the playhead, as large as a mark must be to be seen, with a mark on each axis.
+void draw_current_tile(const ScoresFrame& frame) {
+  if (frame.current_i < 0 || frame.current_j < 0) return;
+  const draw::Canvas& canvas = frame.context;
+  const Theme& theme = frame.context.theme;
+  Rect tile = frame.tile_rect(frame.current_i, frame.current_j);
+  const ImVec2 center = tile.center();
+  const float least = canvas.px(9.0f);
+  const ImVec2 half{std::max(tile.width(), least) * 0.5f, std::max(tile.height(), least) * 0.5f};
+  tile = {{center.x - half.x, center.y - half.y}, {center.x + half.x, center.y + half.y}};
+  const float border = canvas.px(2.0f);
+  draw::outline(
+      canvas,
+      {{tile.min.x - border, tile.min.y - border}, {tile.max.x + border, tile.max.y + border}},
+      theme.card, border, border);
+  draw::outline(canvas, tile, theme.highlight, border, border);
+  const float length = canvas.px(5.0f);
+  canvas.list->AddLine({center.x, frame.grid.min.y - length}, {center.x, frame.grid.min.y},
+                       theme.highlight, border);
+  canvas.list->AddLine({frame.grid.min.x - length, center.y}, {frame.grid.min.x, center.y},
+                       theme.highlight, border);
+  frame.context.named_rects.add("scores.current_tile", tile);
+}
+
 /// The tiles that belong to the thing under the mouse: one, or a whole row or column of them.
 void draw_pointed_tiles(const ScoresFrame& frame) {
   if (!frame.pointed || !(frame.pointed->queries || frame.pointed->keys)) return;
@@ -272,6 +296,7 @@ void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
   draw_cells(frame, cells);
   draw_borders(frame, frame.grid.width() / static_cast<float>(frame.run().Tc));
   draw_tiles_on_chip(frame, cells);
+  draw_current_tile(frame);
   draw_query_row(frame);
   draw_pointed_tiles(frame);
   draw_axis_names(frame);

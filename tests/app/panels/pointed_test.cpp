@@ -124,5 +124,18 @@ TEST_F(PointedTest, ACellOfTheTimeline) {
   EXPECT_TRUE(mark_in("scores", "scores.pointed"));
 }
 
+TEST_F(PointedTest, TheCurrentTileIsMarkedHoweverSmallItIs) {
+  const auto huge = test::sample_run(test::huge_request());
+  snapshot_ = test::sample_snapshot(*huge, 0.3);
+  draw(panel("scores"));
+  const auto mark = around_.rects.find("scores.current_tile");
+  const auto grid = around_.rects.find("scores.grid");
+  ASSERT_TRUE(mark && grid);
+  EXPECT_LT(grid->width() / 256.0f, 2.0f);
+  EXPECT_GE(mark->width(), 9.0f);
+  EXPECT_NEAR((mark->center().y - grid->min.y) / grid->height(),
+              (static_cast<float>(snapshot_.i) + 0.5f) / 256.0f, 0.01f);
+}
+
 }  // namespace
 }  // namespace attnscope::app
