@@ -196,8 +196,8 @@ void draw_pointed(const draw::Canvas& canvas, Rect rect) {
     rect.min.x = rect.center().x - 0.5f * least;
     rect.max.x = rect.min.x + least;
   }
-  draw::fill(canvas, rect, with_alpha(canvas.theme.text, 0.16f));
-  draw::outline(canvas, rect, canvas.theme.text, canvas.px(1.5f));
+  draw::fill(canvas, rect, with_alpha(canvas.theme.accent, 0.25f));
+  draw::outline(canvas, rect, canvas.theme.accent, canvas.px(1.5f));
 }
 
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col) {

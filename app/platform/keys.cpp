@@ -21,7 +21,7 @@ namespace attnscope::app {
 namespace {
 
 /// The keys of the keyboard that mean each Key, in the enumeration's order.
-constexpr std::array<std::pair<int, int>, 15> kCodes{{
+constexpr std::array<std::pair<int, int>, 16> kCodes{{
     {ATTNSCOPE_KEY(Space, SPACE), ATTNSCOPE_KEY(Space, SPACE)},
     {ATTNSCOPE_KEY(LeftArrow, LEFT), ATTNSCOPE_KEY(LeftArrow, LEFT)},
     {ATTNSCOPE_KEY(RightArrow, RIGHT), ATTNSCOPE_KEY(RightArrow, RIGHT)},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<int, int>, 15> kCodes{{
     {ATTNSCOPE_KEY(Escape, ESCAPE), ATTNSCOPE_KEY(Escape, ESCAPE)},
     {ATTNSCOPE_KEY(C, C), ATTNSCOPE_KEY(C, C)},
     {ATTNSCOPE_KEY(F, F), ATTNSCOPE_KEY(F, F)},
+    {ATTNSCOPE_KEY(G, G), ATTNSCOPE_KEY(G, G)},
     {ATTNSCOPE_KEY(T, T), ATTNSCOPE_KEY(T, T)},
     {ATTNSCOPE_KEY(S, S), ATTNSCOPE_KEY(S, S)},
     {ATTNSCOPE_KEY(O, O), ATTNSCOPE_KEY(O, O)},

@@ -16,6 +16,7 @@ enum class Key : std::uint8_t {
   escape,
   c,
   f,
+  g,
   t,
   s,
   o,

@@ -12,12 +12,15 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 13> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 16> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
     {"Ctrl + Left, Right", "one turn of the outer loop back or further"},
     {"Home, End", "to the beginning, to the end"},
+    {"G", "go to a tile of the scores"},
+    {"Click", "to the next operation of a tile, a line, a cell"},
+    {"Shift + click", "to the previous one"},
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "charts in large, and back"},

@@ -198,6 +198,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   draw_transport_bar(frame, layout.transport);
   draw_progress(frame, layout.transport);
   scene_dialog_.draw(frame);
+  go_to_tile_.draw(frame);
   ImGui::End();
 
   draw_refusal(frame);

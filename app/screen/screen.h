@@ -73,6 +73,23 @@ class SceneDialog {
   std::array<char, 512> path_{};
 };
 
+/// The entry "i, j" that moves the playhead to the first operation of a tile of the scores: key G
+/// (go_to_tile.cpp).
+class GoToTile {
+ public:
+  void draw(const Frame& frame);
+
+ private:
+  void draw_contents(const Frame& frame, const RunInfo& run);
+
+  std::string error_;
+  std::array<char, 32> text_{};
+};
+
+/// The first operation of the tile that is typed as "i, j": two numbers with a comma or a blank
+/// between them. Invalid, in one line, when it is no tile of the run or the mask hides all of it.
+Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed);
+
 /// The box of the top bar: the shipped scenes, and entries that open the dialog.
 void draw_scene_field(const Frame& frame, const Rect& box);
 
@@ -127,6 +144,7 @@ class Screen {
   Panels rival_panels_;
   TopBar top_bar_;
   SceneDialog scene_dialog_;
+  GoToTile go_to_tile_;
   NamedRects rects_;
   std::vector<Surface> surfaces_;
   std::set<Slot> shown_;  ///< panels of the last frame

@@ -254,6 +254,32 @@ TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
   EXPECT_FALSE(state["inputs"].contains("q"));
 }
 
+TEST(Window, GGoesToATypedTile) {
+  WindowSession window(kWidth, kHeight);
+  window.key("g");
+  window.type("9, 9");
+  window.key("Return");
+  window.key("ctrl+a");
+  window.type("2, 1");
+  window.key("Return");
+  window.key("Right");  // the entry is closed
+  const auto state = window.final_state();
+  EXPECT_GT(state["step"], 2 * 44);
+  EXPECT_LT(state["step"], 3 * 44);
+}
+
+TEST(Window, AClickOnATileOfKGoesToItsNextLoad) {
+  WindowSession window(kWidth, kHeight);
+  const Rect K = window.rect_of("memory.tensor.K");
+  const float quarter = K.height() / 4.0f;
+  window.click_at({{K.min.x, K.min.y + 2.0f * quarter}, {K.max.x, K.max.y - quarter}});
+  const auto dump = window.final_dump();
+  EXPECT_GT(dump["state"]["step"], 4);
+  EXPECT_EQ(dump["state"]["step"], dump["state"]["shown_step"]);
+  EXPECT_TRUE(dump["rects"].contains("memory.pointed.K"));
+  EXPECT_TRUE(dump["rects"].contains("timeline.pointed"));
+}
+
 TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
   WindowSession window(kWidth, kHeight);
   window.key("ctrl+o");
