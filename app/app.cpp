@@ -42,7 +42,7 @@ App::App(Scene opened, const std::function<void()>& wake)
       files_(wake) {
   if (view.race) opened_tick_ = view.race_tick;
   pending_ = view.choice;
-  opening_ = scene;
+  opening_ = Opening{scene, view};
   read_shipped_files();
 }
 
@@ -87,6 +87,7 @@ void App::update(double now_s) {
   }
 
   if (notice && now_s_ > notice->until_s) notice.reset();
+  note_choices();
   ask_worker();
 }
 
@@ -109,8 +110,9 @@ void App::take_snapshot() {
     // Once the app is open, the user's appearance settings override the scene's
     opening_->view.theme = view.theme;
     opening_->view.presenter = view.presenter;
-    scene = *std::exchange(opening_, std::nullopt);
-    view = scene.view;
+    scene = std::move(opening_->scene);
+    view = std::move(opening_->view);
+    opening_.reset();
     opened_tick_ = view.race ? view.race_tick : 0;
     player_.restart();
     scene_answer = SceneAnswer{};
@@ -119,6 +121,7 @@ void App::take_snapshot() {
   first_error_.reset();
   if (pending_) refused.reset();
   if (pending_) view.choice = *std::exchange(pending_, std::nullopt);
+  restoring_ = false;
   view.head = nearest_head(view.choice.problem, view.head);
   view.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
@@ -153,6 +156,7 @@ void App::choose(const RunSpec& choice) {
   if (choice == wanted_choice()) return;
   player_.restart();
   opening_.reset();
+  restoring_ = false;
   pending_ = choice;
   if (choice == view.choice) pending_.reset();
 }
@@ -204,16 +208,20 @@ void App::take_scene(Result<Scene> opened) {
     show_notice(scene_answer->error);
     return;
   }
-  opening_ = std::move(opened).value();
-  pending_ = opening_->view.choice;
+  const ViewState& first = opened.value().view;
+  opening_ = Opening{opened.value(), first};
+  pending_ = first.choice;
+  restoring_ = false;
   refused.reset();
 }
 
 /// Reports that the scene cannot be shown; the last one stays open.
 void App::end_opening(Error error) {
-  const std::string& file = opening_->path.empty() ? opening_->name : opening_->path;
+  const Scene& failed = opening_->scene;
+  const std::string& file = failed.path.empty() ? failed.name : failed.path;
   error.message = fmt::format("{}: {}", file, error.message);
   opening_.reset();
+  restoring_ = false;
   pending_.reset();
   scene_answer = SceneAnswer{words(error, Reader::screen)};
   if (shown_->snapshot) show_notice(scene_answer->error);
@@ -283,6 +291,7 @@ void App::execute(const Command& command) {
             ++generation_;
             pending_.reset();
             opening_.reset();
+            restoring_ = false;
             asked_ = wanted();
             if (!shown_->snapshot) first_error_ = cancelled();
           },
@@ -300,6 +309,8 @@ void App::execute(const Command& command) {
           [&](const OpenScene& open) { open_scene(open.name_or_path); },
           [&](const SaveScene& save) { save_scene_as(save.path); },
           [&](const ListScenes&) { list_own_scenes(); },
+          [&](const Undo&) { undo(); },
+          [&](const Redo&) { redo(); },
           [&](const Quit&) { quit_ = true; },
           [&](const ShowNotice& show) { show_notice(show.text); },
       },

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/background_job.h"
+#include "app/choice_history.h"
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
 #include "app/panel.h"
@@ -124,12 +125,23 @@ class App {
   void begin_search(const SeekThing& seek);
   void end_search();
   void run_search();
+  void note_choices();
+  void undo();
+  void redo();
+  void restore(const Choices& choices);
 
   bool quit_ = false;
   int unsaved_ = 0;  ///< files that are still to be saved
   double now_s_ = 0.0;
   std::optional<RunSpec> pending_;  ///< requested, not answered yet
-  std::optional<Scene> opening_;    ///< becomes the scene once it can be shown; of pending_
+  /// A scene and its first view, or those that undo brings back, until they can be shown.
+  struct Opening {
+    Scene scene;
+    ViewState view;
+  };
+  std::optional<Opening> opening_;  ///< of pending_
+  bool restoring_ = false;          ///< pending_ is undone or redone
+  ChoiceHistory history_;
   int generation_ = 0;  ///< of the user's choices and scenes: a later one outdates an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest

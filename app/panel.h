@@ -89,11 +89,16 @@ struct ShowNotice {
   std::string text;
 };
 
+/// Brings back the choices before the last one, or the ones that were undone.
+struct Undo {};
+struct Redo {};
+
 struct Quit {};
 
-using Command = std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText,
-                             RunOnGpu, CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick,
-                             ChooseRace, OpenScene, SaveScene, ListScenes, ShowNotice, Quit>;
+using Command =
+    std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
+                 CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
+                 SaveScene, ListScenes, ShowNotice, Undo, Redo, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

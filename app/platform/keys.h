@@ -21,6 +21,8 @@ enum class Key : std::uint8_t {
   s,
   o,
   q,
+  y,
+  z,
   f1,
 };
 

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 16> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 19> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -25,6 +25,9 @@ constexpr std::array<std::pair<const char*, const char*>, 16> kHelp{{
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "charts in large, and back"},
     {"T", "next theme: dark, light, contrast"},
+    {"Ctrl + Z", "undo the last choice"},
+    {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
+    {"Esc", "dismiss messages, cancel a computation"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene"},
     {"F1", "these keys"},
@@ -36,13 +39,25 @@ Granularity step_size(const ImGuiIO& io) {
   return io.KeyShift ? Granularity::tile : Granularity::op;
 }
 
+/// Escape: the keys, else every message and the work in progress, else the large chart.
+void dismiss(App& app) {
+  ViewState& view = app.view;
+  const bool waits = app.waiting().has_value();
+  if (view.show_keys) {
+    view.show_keys = false;
+  } else if (app.refused || app.notice || waits) {
+    if (app.refused) app.commands.push(Choose{view.choice});
+    if (waits) app.commands.push(CancelWork{});
+    app.notice.reset();
+  } else {
+    view.large_chart = false;
+  }
+}
+
 void handle_looks(App& app, const ImGuiIO& io) {
   ViewState& view = app.view;
   if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
-  if (key_pressed(Key::escape)) {
-    if (!view.show_keys) view.large_chart = false;
-    view.show_keys = false;
-  }
+  if (key_pressed(Key::escape)) dismiss(app);
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
   if (key_pressed(Key::c)) view.large_chart = !view.large_chart;
@@ -56,6 +71,12 @@ void handle_looks(App& app, const ImGuiIO& io) {
 void handle_keys(App& app) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.KeyCtrl && key_pressed(Key::q)) app.commands.push(Quit{});
+  if (!io.WantTextInput && io.KeyCtrl && !io.KeyAlt) {
+    if (key_pressed(Key::z, true)) {
+      app.commands.push(io.KeyShift ? Command(Redo{}) : Command(Undo{}));
+    }
+    if (key_pressed(Key::y, true)) app.commands.push(Redo{});
+  }
   if (io.WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
   if (key_pressed(Key::space)) app.commands.push(TogglePlay{});
   if (key_pressed(Key::left, true)) app.commands.push(StepBy{step_size(io), -1});

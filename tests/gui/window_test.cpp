@@ -280,6 +280,34 @@ TEST(Window, AClickOnATileOfKGoesToItsNextLoad) {
   EXPECT_TRUE(dump["rects"].contains("timeline.pointed"));
 }
 
+TEST(Window, CtrlZTakesAChoiceBackAndCtrlShiftZMakesItAgain) {
+  WindowSession window(kWidth, kHeight);
+  window.click("field.seq_len");
+  window.key("ctrl+a");
+  window.type("100");
+  window.key("Return");
+  window.key("ctrl+z");
+  window.key("ctrl+z");  // nothing more
+  window.key("ctrl+shift+z");
+  window.key("ctrl+z");
+  window.key("ctrl+y");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["problem"]["seq_len"], 100);
+  EXPECT_EQ(state["notice"], "redone: N = 100");
+}
+
+TEST(Window, EscapeDismissesAMessage) {
+  WindowSession window(kWidth, kHeight);
+  window.click("field.Bc");
+  window.key("ctrl+a");
+  window.type("9000");
+  window.key("Return");
+  window.key("Escape");
+  const auto state = window.final_state();
+  EXPECT_FALSE(state.contains("refused"));
+  EXPECT_EQ(state["tiling"]["Bc"], 16);
+}
+
 TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
   WindowSession window(kWidth, kHeight);
   window.key("ctrl+o");

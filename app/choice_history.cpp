@@ -1,0 +1,56 @@
+#include "app/choice_history.h"
+
+#include <fmt/core.h>
+
+namespace attnscope::app {
+
+namespace {
+
+bool same_scene(const Scene& a, const Scene& b) {
+  return a.name == b.name && a.path == b.path && a.source == b.source;
+}
+
+}  // namespace
+
+bool Choices::same_choices(const Choices& other) const {
+  return same_scene(scene, other.scene) && run == other.run && race == other.race &&
+         head == other.head && query_row == other.query_row && O_column == other.O_column;
+}
+
+std::string difference(const Choices& before, const Choices& now) {
+  if (!same_scene(before.scene, now.scene)) return fmt::format("scene {}", now.scene.name);
+  for (const RunField& field : run_fields()) {
+    const std::string value = field.print(now.run);
+    if (value == field.print(before.run)) continue;
+    if (value.empty()) return fmt::format("{} not set", field.label);
+    return fmt::format("{} = {}", field.label, value);
+  }
+  if (before.run != now.run) return "switches of the kernel";
+  if (before.race != now.race) {
+    return now.race ? fmt::format("race against {}", now.race->rival) : "no race";
+  }
+  if (before.head != now.head) return fmt::format("head {}", now.head);
+  if (before.query_row != now.query_row) return fmt::format("query row {}", now.query_row);
+  return fmt::format("column {} of O", now.O_column);
+}
+
+void ChoiceHistory::note(const Choices& choices) {
+  if (!all_.empty() && present().same_choices(choices)) {
+    all_[present_].step = choices.step;
+    all_[present_].race_tick = choices.race_tick;
+    return;
+  }
+  if (!all_.empty()) all_.resize(present_ + 1);
+  all_.push_back(choices);
+  if (all_.size() > kMostKept) all_.pop_front();
+  present_ = all_.size() - 1;
+}
+
+const Choices* ChoiceHistory::move(std::ptrdiff_t by) {
+  const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(present_) + by;
+  if (to < 0 || to >= std::ssize(all_)) return nullptr;
+  present_ = static_cast<std::size_t>(to);
+  return &all_[present_];
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,52 @@
+/// Undo and redo: the user's choices one after another. The places of the playhead between two
+/// choices are not choices, but each choice keeps the last one.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "app/scene.h"
+
+namespace attnscope::app {
+
+/// What undo brings back: the scene, the run, the head and row that are followed, the race.
+struct Choices {
+  Scene scene;  ///< as opened
+  RunSpec run;
+  std::optional<Race> race;
+  Index head = 0;
+  Index query_row = 0;
+  Index O_column = 0;
+  Index step = 0;  ///< the playhead's last place
+  Index race_tick = 0;
+
+  /// Whether the user chose the same; the playhead may be elsewhere.
+  bool same_choices(const Choices& other) const;
+};
+
+/// What differs in `now`, in a few words: "N = 128", "scene flash1-64".
+std::string difference(const Choices& before, const Choices& now);
+
+/// At most kMostKept choices; the oldest are forgotten.
+class ChoiceHistory {
+ public:
+  static constexpr std::size_t kMostKept = 200;
+
+  /// Appends the choices if they differ from the present ones, and forgets what was undone; else
+  /// only notes the playhead.
+  void note(const Choices& choices);
+  /// Makes the choices before the present ones, or those after them, the present ones; nullptr when
+  /// there are none.
+  const Choices* undo() { return move(-1); }
+  const Choices* redo() { return move(1); }
+  /// Only after note().
+  const Choices& present() const { return all_[present_]; }
+
+ private:
+  const Choices* move(std::ptrdiff_t by);
+
+  std::deque<Choices> all_;
+  std::size_t present_ = 0;
+};
+
+}  // namespace attnscope::app
