@@ -21,7 +21,7 @@ namespace attnscope::app {
 namespace {
 
 /// The keys of the keyboard that mean each Key, in the enumeration's order.
-constexpr std::array<std::pair<int, int>, 18> kCodes{{
+constexpr std::array<std::pair<int, int>, 20> kCodes{{
     {ATTNSCOPE_KEY(Space, SPACE), ATTNSCOPE_KEY(Space, SPACE)},
     {ATTNSCOPE_KEY(LeftArrow, LEFT), ATTNSCOPE_KEY(LeftArrow, LEFT)},
     {ATTNSCOPE_KEY(RightArrow, RIGHT), ATTNSCOPE_KEY(RightArrow, RIGHT)},
@@ -39,6 +39,8 @@ constexpr std::array<std::pair<int, int>, 18> kCodes{{
     {ATTNSCOPE_KEY(Q, Q), ATTNSCOPE_KEY(Q, Q)},
     {ATTNSCOPE_KEY(Y, Y), ATTNSCOPE_KEY(Y, Y)},
     {ATTNSCOPE_KEY(Z, Z), ATTNSCOPE_KEY(Z, Z)},
+    {ATTNSCOPE_KEY(Tab, TAB), ATTNSCOPE_KEY(Tab, TAB)},
+    {ATTNSCOPE_KEY(Enter, ENTER), ATTNSCOPE_KEY(KeypadEnter, KP_ENTER)},
     {ATTNSCOPE_KEY(F1, F1), ATTNSCOPE_KEY(F1, F1)},
 }};
 

@@ -23,6 +23,8 @@ enum class Key : std::uint8_t {
   q,
   y,
   z,
+  tab,
+  enter,
   f1,
 };
 

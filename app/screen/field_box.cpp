@@ -28,6 +28,7 @@ void DropList::begin(const Rect& box) {
     ImGui::PopStyleVar();
     return;
   }
+  frame_.focus.note_list();
   ui::close_popup_on_escape();
 }
 
@@ -42,7 +43,8 @@ bool DropList::option(const std::string& text, bool selected, const std::string&
 
 void DropList::draw_opener(const std::string& id, const Rect& rect) const {
   ImGui::SetCursorScreenPos(rect.min);
-  if (ImGui::InvisibleButton(id.c_str(), {rect.width(), rect.height()})) {
+  const bool pressed = frame_.focus.visit(id, rect, frame_.theme);
+  if (ImGui::InvisibleButton(id.c_str(), {rect.width(), rect.height()}) || pressed) {
     ImGui::OpenPopup(("list." + field_).c_str());
   }
   frame_.rects.add(id, rect);
@@ -98,6 +100,8 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
   }
   ImGuiInputTextFlags flags = ImGuiInputTextFlags_AutoSelectAll;
   if (text.only_numbers) flags |= ImGuiInputTextFlags_CharsDecimal;
+  const bool entered = frame.focus.visit(id, box, frame.theme);
+  if (entered || frame.focus.comes_to(id)) ImGui::SetKeyboardFocusHere();
   ImGui::InputText(("##" + id).c_str(), draft.text.data(), draft.text.size(), flags);
   if (!draft.active) {
     ImGui::PopStyleColor();

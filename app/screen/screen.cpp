@@ -162,7 +162,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   rects_.clear();
   shown_.clear();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
+  const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
   std::set<Slot> present;
   for (const Panel& panel : panels_) present.insert(panel.slot);
   Layout layout = app.view.large_chart
@@ -179,6 +179,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
     }
   }
 
+  focus_.begin_frame();
   handle_keys(app);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
   ImGui::SetNextWindowSize(display);

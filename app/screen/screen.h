@@ -146,6 +146,7 @@ class Screen {
   SceneDialog scene_dialog_;
   GoToTile go_to_tile_;
   NamedRects rects_;
+  KeyboardFocus focus_;
   std::vector<Surface> surfaces_;
   std::set<Slot> shown_;  ///< panels of the last frame
   bool pointed_changes_ = false;

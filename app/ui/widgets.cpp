@@ -45,8 +45,10 @@ bool draw_button(const Frame& frame, const Button& button) {
   const Rect& rect = button.rect;
   const Theme& theme = frame.theme;
   ImGui::SetCursorScreenPos(rect.min);
+  const bool pressed = frame.focus.visit(button.name, rect, frame.theme);
   const bool clicked =
-      ImGui::InvisibleButton(std::string(button.name).c_str(), {rect.width(), rect.height()});
+      ImGui::InvisibleButton(std::string(button.name).c_str(), {rect.width(), rect.height()}) ||
+      pressed;
   frame.rects.add(button.name, rect);
 
   // Surface

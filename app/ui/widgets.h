@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "app/screen/layout.h"
+#include "app/ui/keyboard_focus.h"
 
 namespace attnscope::app {
 
@@ -16,6 +17,7 @@ struct Frame {
   const Fonts& fonts;
   const Scales& scales;
   NamedRects& rects;
+  KeyboardFocus& focus;
   double time_s = 0.0;
 
   /// A length of the 1600 x 900 design in pixels.

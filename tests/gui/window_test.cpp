@@ -308,6 +308,27 @@ TEST(Window, EscapeDismissesAMessage) {
   EXPECT_EQ(state["tiling"]["Bc"], 16);
 }
 
+TEST(Window, TabMovesTheFocusAndEnterPressesIt) {
+  WindowSession window(kWidth, kHeight);
+  window.click("field.seq_len");
+  window.key("ctrl+a");
+  window.type("128");
+  window.key("Tab");  // its list
+  window.key("Tab");  // d
+  window.key("ctrl+a");
+  window.type("32");
+  window.key("Tab");  // its list
+  window.key("shift+Tab");
+  window.key("shift+Tab");  // the list of N
+  window.key("Return");
+  window.key("Down");
+  window.key("Escape");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["problem"]["seq_len"], 128);
+  EXPECT_EQ(state["problem"]["head_dim"], 32);
+  EXPECT_EQ(state["step"], 0);
+}
+
 TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
   WindowSession window(kWidth, kHeight);
   window.key("ctrl+o");
