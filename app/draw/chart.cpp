@@ -141,28 +141,30 @@ bool drawable(const Axis& axis, double value) {
 struct Plot {
   const Chart& chart;
   Rect area;
+  const ChartZoom& zoom;
 
   ImVec2 pixel(double x, double y) const {
-    return {area.min.x + area.width() * chart.x.position(x),
-            area.max.y - area.height() * chart.y.position(y)};
+    return {area.min.x + area.width() * static_cast<float>(zoom.x.position(chart.x.position(x))),
+            area.max.y - area.height() * static_cast<float>(zoom.y.position(chart.y.position(y)))};
   }
   bool holds(const ChartPoint& point) const {
     return drawable(chart.x, point.x) && drawable(chart.y, point.y);
   }
 };
 
-void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot) {
+void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot,
+               const std::vector<Tick>& y_ticks) {
   const FontRef& font = canvas.fonts.small;
   const Theme& theme = canvas.theme;
   const Rect& area = plot.area;
-  for (const Tick& tick : plot.chart.y_ticks) {
+  for (const Tick& tick : y_ticks) {
     const float y = plot.pixel(plot.chart.x.low, tick.value).y;
     canvas.list->AddLine({area.min.x, y}, {area.max.x, y}, theme.grid);
     text(canvas, font, {area.min.x - canvas.px(7.0f), y - font.size * 0.5f}, theme.text_faint,
          tick.label, Align::right);
   }
   float free_x = rect.min.x;  // labels below must not touch
-  for (const Tick& tick : plot.chart.x_ticks) {
+  for (const Tick& tick : visible_ticks(plot.chart.x, plot.chart.x_ticks, plot.zoom.x, nullptr)) {
     const float x = plot.pixel(tick.value, plot.chart.y.low).x;
     const float half = font.measure(tick.label).x * 0.5f;
     canvas.list->AddLine({x, area.max.y}, {x, area.max.y + canvas.px(3.0f)}, theme.text_faint);
@@ -212,6 +214,14 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
   }
 }
 
+/// Screens count rows from the top, the axis from the bottom.
+void zoom_by_wheel(const Rect& area, ChartZoom& zoom) {
+  constexpr double kLeast = 0.01;
+  ZoomedAxis down{1.0 - zoom.y.end, 1.0 - zoom.y.begin};
+  if (!zoom_by_wheel(area, &zoom.x, &down, kLeast, kLeast)) return;
+  zoom.y = {1.0 - down.end, 1.0 - down.begin};
+}
+
 /// Returns the point of any series near the mouse.
 const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
   const ChartPoint* nearest = nullptr;
@@ -221,6 +231,7 @@ const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
     for (const ChartPoint& point : series.points) {
       if (!plot.holds(point)) continue;
       const ImVec2 at = plot.pixel(point.x, point.y);
+      if (!plot.zoom.is_whole() && !plot.area.contains(at)) continue;
       draw_marker(canvas, series.marker, at, series.color);
       const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
       if (distance > reach) continue;
@@ -239,6 +250,29 @@ float Axis::position(double value) const {
                               (std::log10(high) - std::log10(low)));
   }
   return static_cast<float>((value - low) / (high - low));
+}
+
+double Axis::value(double position) const {
+  if (!logarithmic) return low + position * (high - low);
+  return std::pow(10.0, std::log10(low) + position * (std::log10(high) - std::log10(low)));
+}
+
+std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
+                                const ZoomedAxis& part, TickLabel label) {
+  constexpr std::size_t kFew = 3;
+  constexpr double kRounding = 1e-6;
+  if (part.is_whole()) return own;
+  std::vector<Tick> visible;
+  for (const Tick& tick : own) {
+    const double position = part.position(axis.position(tick.value));
+    if (position >= -kRounding && position <= 1.0 + kRounding) visible.push_back(tick);
+  }
+  if (label == nullptr || visible.size() >= kFew) return visible;
+  Axis narrow = axis;
+  narrow.logarithmic = false;  // within a decade, round steps
+  narrow.low = axis.value(part.begin);
+  narrow.high = axis.value(part.end);
+  return ticks(narrow, 5, label);
 }
 
 std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
@@ -289,7 +323,8 @@ std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach) {
   return turns;
 }
 
-const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart) {
+const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart,
+                             ChartZoom& zoom) {
   // Room for the labels at the left and below, the name of the y axis before them
   const FontRef& font = canvas.fonts.small;
   Rect rect = whole;
@@ -301,17 +336,22 @@ const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Char
     vertical_text(canvas, font, {whole.min.x + font.size * 0.5f, middle}, canvas.theme.text_faint,
                   name);
   }
+  const std::vector<Tick> y_ticks = visible_ticks(chart.y, chart.y_ticks, zoom.y, chart.y_label);
   float label_width = 0.0f;
-  for (const Tick& tick : chart.y_ticks) {
+  for (const Tick& tick : y_ticks) {
     label_width = std::max(label_width, font.measure(tick.label).x);
   }
   const Plot plot{chart,
                   {{rect.min.x + label_width + canvas.px(7.0f), rect.min.y + font.size * 0.5f},
-                   {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}}};
+                   {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}},
+                  zoom};
   if (plot.area.width() < canvas.px(20.0f) || plot.area.height() < canvas.px(10.0f)) return nullptr;
-  draw_axes(canvas, rect, plot);
+  draw_axes(canvas, rect, plot, y_ticks);
+  if (!zoom.is_whole()) canvas.list->PushClipRect(plot.area.min, plot.area.max, true);
   draw_lines(canvas, plot);
   const ChartPoint* nearest = draw_markers(canvas, plot);
+  if (!zoom.is_whole()) canvas.list->PopClipRect();
+  zoom_by_wheel(plot.area, zoom);
   return ImGui::IsWindowHovered() ? nearest : nullptr;
 }
 

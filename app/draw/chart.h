@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/draw/canvas.h"
+#include "app/draw/zoom.h"
 
 namespace attnscope::app::draw {
 
@@ -43,6 +44,8 @@ struct Axis {
 
   /// Position of a value, 0 to 1; a value outside gives one outside.
   float position(double value) const;
+  /// The value at a position.
+  double value(double position) const;
 };
 
 struct Tick {
@@ -92,13 +95,25 @@ struct Chart {
   Axis y;
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
+  TickLabel y_label = nullptr;  ///< of the ticks of a zoomed axis
   std::vector<Series> series;
   std::vector<LegendEntry> legend;
 };
 
+/// The visible part of a chart.
+struct ChartZoom {
+  ZoomedAxis x, y;  ///< y from the bottom
+  bool is_whole() const { return x.is_whole() && y.is_whole(); }
+};
+
 /// Draws the chart; lines that lie on one another take turns at dashes, so that all colours are
-/// visible. Returns the point near the mouse, if any.
-const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart);
+/// visible. The wheel zooms and scrolls it. Returns the point near the mouse, if any.
+const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
+                             ChartZoom& zoom);
+
+/// The ticks of the visible part of an axis, finer ones where few of its own are there.
+std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
+                                const ZoomedAxis& part, TickLabel label);
 
 /// Widens the axis to hold every finite positive value of the series, to whole powers of ten.
 void fit_decades(Axis& axis, const std::vector<Series>& series);

@@ -52,6 +52,7 @@ void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel
   chart.y.name = std::move(name);
   draw::fit_decades(chart.y, chart.series);
   chart.y_ticks = draw::ticks(chart.y, most_ticks, label);
+  chart.y_label = label;
 }
 
 }  // namespace attnscope::app

@@ -271,6 +271,8 @@ class ChartsPanel {
 
  private:
   ChartJobs jobs_;
+  ChartChoice zoomed_ = ChartChoice::bytes;
+  draw::ChartZoom zoom_;  ///< of that chart
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& place) {
@@ -284,6 +286,8 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                              place.named_rects,
                              place.op_fraction,
                              place.presenter};
+  if (zoomed_ != view.chart) zoom_ = {};
+  zoomed_ = view.chart;
   Progress progress;
   const std::optional<ShownChart> made = jobs_.newest_chart(*snapshot.run, view, context, progress);
   const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
@@ -293,7 +297,7 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   if (!made) {
     draw::text(context, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
   } else if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) {
-    const draw::ChartPoint* near = draw::draw_chart(context, plot, *chart);
+    const draw::ChartPoint* near = draw::draw_chart(context, plot, *chart, zoom_);
     if (near != nullptr) tooltip(context, near->about);
   } else {
     const std::string* about =

@@ -103,8 +103,8 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
   chart.y.logarithmic = false;
   chart.y.low = 0.0;
   chart.y.high = largest > 0.0 ? 1.1 * largest : 1.0;
-  chart.y_ticks =
-      draw::ticks(chart.y, 5, [](double value) { return fmt::format("{:.2g}", value); });
+  chart.y_label = [](double value) { return fmt::format("{:.2g}", value); };
+  chart.y_ticks = draw::ticks(chart.y, 5, chart.y_label);
   shown.picture = std::move(chart);
   return shown;
 }

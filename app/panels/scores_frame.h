@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/draw/heat_map.h"
+#include "app/draw/zoom.h"
 #include "app/panel.h"
 #include "app/panels/snapshot_view.h"
 #include "app/shown_head.h"
@@ -19,14 +20,15 @@ struct CellSpan {
   Index tile = 0;
 };
 
-/// Cuts an axis of `size` elements in tiles of `tile_size` into at most `max_cells` stretches that
-/// never cross a tile's border unless they hold whole tiles.
-std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells);
+/// Cuts elements of an axis in tiles of `tile_size`, from the beginning of a tile on, into at most
+/// `max_cells` stretches that never cross a tile's border unless they hold whole tiles.
+std::vector<CellSpan> cut_axis(const Span& part, Index tile_size, Index max_cells);
 
-/// The scores of one head reduced to few cells that respect the tiles' borders.
+/// A part of the scores of one head reduced to few cells that respect the tiles' borders.
 struct ScoreCells {
   ScoreCells() = default;
-  explicit ScoreCells(const RunInfo& run);
+  /// `part` begins with a tile.
+  ScoreCells(const RunInfo& run, const Area& part);
 
   /// Mean of the scores in the cell; -inf where the mask hides all of it, NaN without values.
   double mean(std::size_t row, std::size_t col) const { return means[row * cols.size() + col]; }
@@ -41,7 +43,8 @@ struct ScoreCells {
 struct ScoresFrame {
   const Snapshot& snapshot;
   const PanelContext& context;
-  Rect grid;             ///< of all N x N_kv scores
+  Rect grid;  ///< of the visible part of the N x N_kv scores
+  draw::ZoomedAxis rows = {}, cols = {};
   Index chosen_row = 0;  ///< the row that was clicked
   Index query_row =
       0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
@@ -53,13 +56,19 @@ struct ScoresFrame {
   ShownHead head{};  ///< which rows these are
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
-    return grid.min.x +
-           grid.width() * static_cast<float>(col) / static_cast<float>(run().problem().N_kv);
+    const double share = static_cast<double>(col) / static_cast<double>(run().problem().N_kv);
+    return grid.min.x + grid.width() * static_cast<float>(cols.position(share));
   }
   float y_of(Index row) const {
-    return grid.min.y +
-           grid.height() * static_cast<float>(row) / static_cast<float>(run().problem().N);
+    const double share = static_cast<double>(row) / static_cast<double>(run().problem().N);
+    return grid.min.y + grid.height() * static_cast<float>(rows.position(share));
   }
+  float tile_width() const { return x_of(run().tiling().Bc) - x_of(0); }
+  float tile_height() const { return y_of(run().tiling().Br) - y_of(0); }
+  /// The elements of the tiles that are visible, in part or whole.
+  Area visible() const;
+  /// The same as tiles of the plain grid.
+  Area visible_tiles() const;
   Rect rect_of(const Extent& e) const {
     return {{x_of(e.col_begin), y_of(e.row_begin)}, {x_of(e.col_end), y_of(e.row_end)}};
   }

@@ -50,8 +50,9 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
 
 void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
   const draw::Canvas& canvas = frame.context;
-  for (Index i = 0; i < frame.run().Tr; ++i) {
-    for (Index j = 0; j < frame.run().Tc; ++j) {
+  const Area tiles = frame.visible_tiles();
+  for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
+    for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
       const TileState state = score_tile_state(frame.snapshot, i, j);
       if (state != TileState::skipped && state != TileState::left_out) continue;
       const ImU32 color = with_alpha(skipped_color(frame.context.theme, state), 0.55f);
@@ -70,17 +71,18 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
   if (tile_px < canvas.px(5.0f)) return draw::outline(canvas, frame.grid, theme.grid);
   draw_skipped_tiles(frame, tile_px);
   const float gap = tile_px >= canvas.px(24.0f) ? canvas.px(3.0f) : 1.0f;
-  for (Index i = 1; i < run.Tr; ++i) {
+  const Area tiles = frame.visible_tiles();
+  for (Index i = tiles.rows.begin + 1; i < tiles.rows.end; ++i) {
     const float y = frame.y_of(i * run.tiling().Br);
     canvas.list->AddLine({frame.grid.min.x, y}, {frame.grid.max.x, y}, theme.card, gap);
   }
-  for (Index j = 1; j < run.Tc; ++j) {
+  for (Index j = tiles.cols.begin + 1; j < tiles.cols.end; ++j) {
     const float x = frame.x_of(j * run.tiling().Bc);
     canvas.list->AddLine({x, frame.grid.min.y}, {x, frame.grid.max.y}, theme.card, gap);
   }
   if (tile_px < canvas.px(24.0f)) return draw::outline(canvas, frame.grid, theme.card_border);
-  for (Index i = 0; i < run.Tr; ++i) {
-    for (Index j = 0; j < run.Tc; ++j) {
+  for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
+    for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
       const Rect tile = frame.tile_rect(i, j);
       draw::outline(canvas, {{tile.min.x + 1, tile.min.y + 1}, {tile.max.x - 1, tile.max.y - 1}},
                     with_alpha(theme.card_border, 0.8f), 1.0f, canvas.px(2.0f));
@@ -206,54 +208,81 @@ void draw_axis_names(const ScoresFrame& frame) {
 void draw_axis_indices(const ScoresFrame& frame) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
-  const RunInfo& run = frame.run();
   const FontRef& font = frame.context.fonts.mono_small;
-  const auto draw_indices = [&](Index count, Index current, float room, float tile_px,
+  const Area tiles = frame.visible_tiles();
+  const auto draw_indices = [&](const Span& shown, Index current, float room, float tile_px,
                                 const auto& put) {
     const Index every =
         std::max<Index>(1, static_cast<Index>(std::ceil(room / std::max(tile_px, 0.001f))));
-    for (Index index = 0; index < count; index += every) {
+    const Index first = (shown.begin + every - 1) / every * every;
+    for (Index index = first; index < shown.end; index += every) {
       const bool close = std::abs(static_cast<float>(index - current)) * tile_px < room;
       if (index != current && !close) put(index, theme.text_faint);
     }
-    if (current >= 0 && current < count) put(current, theme.text);
+    if (current >= shown.begin && current < shown.end) put(current, theme.text);
   };
-  const float row_px = frame.grid.height() / static_cast<float>(run.Tr);
-  draw_indices(run.Tr, frame.current_i, font.size * 1.1f, row_px, [&](Index i, ImU32 color) {
-    const Rect tile = frame.tile_rect(i, 0);
-    draw::text(canvas, font,
-               {frame.grid.min.x - canvas.px(10.0f), tile.center().y - font.size * 0.5f}, color,
-               std::to_string(i), draw::Align::right);
+  const float row_px = frame.tile_height();
+  draw_indices(tiles.rows, frame.current_i, font.size * 1.1f, row_px, [&](Index i, ImU32 color) {
+    const Rect tile = frame.tile_rect(i, tiles.cols.begin);
+    const float middle =
+        0.5f * (std::max(tile.min.y, frame.grid.min.y) + std::min(tile.max.y, frame.grid.max.y));
+    draw::text(canvas, font, {frame.grid.min.x - canvas.px(10.0f), middle - font.size * 0.5f},
+               color, std::to_string(i), draw::Align::right);
   });
-  const float col_px = frame.grid.width() / static_cast<float>(run.Tc);
-  draw_indices(run.Tc, frame.current_j, font.measure("0000").x, col_px, [&](Index j, ImU32 color) {
-    const Rect tile = frame.tile_rect(0, j);
-    draw::text(canvas, font, {tile.center().x, frame.grid.min.y - draw::line_height(font)}, color,
+  const float col_px = frame.tile_width();
+  const float label = font.measure("0000").x;
+  draw_indices(tiles.cols, frame.current_j, label, col_px, [&](Index j, ImU32 color) {
+    const Rect tile = frame.tile_rect(tiles.rows.begin, j);
+    const float middle =
+        0.5f * (std::max(tile.min.x, frame.grid.min.x) + std::min(tile.max.x, frame.grid.max.x));
+    draw::text(canvas, font, {middle, frame.grid.min.y - draw::line_height(font)}, color,
                std::to_string(j), draw::Align::center);
   });
 }
 
 }  // namespace
 
-std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells) {
+Area ScoresFrame::visible_tiles() const {
+  const auto tiles_of = [](const draw::ZoomedAxis& axis, Index size, Index tile_size) {
+    const auto first = static_cast<Index>(axis.begin * static_cast<double>(size));
+    const auto past = static_cast<Index>(std::ceil(axis.end * static_cast<double>(size)));
+    return Span{first / tile_size, ceil_div(std::min(past, size), tile_size)};
+  };
+  const AttentionProblem& problem = run().problem();
+  return {tiles_of(rows, problem.N, run().tiling().Br),
+          tiles_of(cols, problem.N_kv, run().tiling().Bc)};
+}
+
+Area ScoresFrame::visible() const {
+  const Tiling& tiling = run().tiling();
+  const AttentionProblem& problem = run().problem();
+  const Area tiles = visible_tiles();
+  return {{tiles.rows.begin * tiling.Br, std::min(tiles.rows.end * tiling.Br, problem.N)},
+          {tiles.cols.begin * tiling.Bc, std::min(tiles.cols.end * tiling.Bc, problem.N_kv)}};
+}
+
+std::vector<CellSpan> cut_axis(const Span& part, Index tile_size, Index max_cells) {
   std::vector<CellSpan> spans;
-  const Index tiles = ceil_div(size, tile_size);
+  const Index first = part.begin / tile_size;
+  const Index past_last = ceil_div(part.end, tile_size);
+  const Index tiles = past_last - first;
 
   // Many tiles: several whole ones share a cell
   if (tiles > max_cells) {
     const Index per_cell = ceil_div(tiles, max_cells);
-    for (Index tile = 0; tile < tiles; tile += per_cell) {
-      const Index past = std::min(tile + per_cell, tiles);
-      spans.push_back({tile * tile_size, std::min(past * tile_size, size), tile});
+    for (Index tile = first; tile < past_last; tile += per_cell) {
+      const Index past = std::min(tile + per_cell, past_last);
+      spans.push_back({tile * tile_size, std::min(past * tile_size, part.end), tile});
     }
     return spans;
   }
 
   // Few: each is cut into equal stretches of elements
   const Index pieces = std::max<Index>(max_cells / tiles, 1);
-  const Index step = std::max<Index>(ceil_div(std::min(tile_size, size), pieces), 1);
-  for (Index tile = 0; tile < tiles; ++tile) {
-    const Index past = std::min((tile + 1) * tile_size, size);
+  const Index step =
+      std::max<Index>(ceil_div(std::min(tile_size, part.end - part.begin), pieces), 1);
+  for (Index tile = first; tile < past_last; ++tile) {
+    const Index past = std::min((tile + 1) * tile_size, part.end);
     for (Index begin = tile * tile_size; begin < past; begin += step) {
       spans.push_back({begin, std::min(begin + step, past), tile});
     }
@@ -261,11 +290,12 @@ std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells) {
   return spans;
 }
 
-ScoreCells::ScoreCells(const RunInfo& run)
-    : rows(cut_axis(run.problem().N, run.tiling().Br, kMaxCells)),
-      cols(cut_axis(run.problem().N_kv, run.tiling().Bc, kMaxCells)),
+ScoreCells::ScoreCells(const RunInfo& run, const Area& part)
+    : rows(cut_axis(part.rows, run.tiling().Br, kMaxCells)),
+      cols(cut_axis(part.cols, run.tiling().Bc, kMaxCells)),
       means(rows.size() * cols.size(), std::numeric_limits<double>::quiet_NaN()),
-      exact(std::ssize(rows) == run.problem().N && std::ssize(cols) == run.problem().N_kv) {
+      exact(std::ssize(rows) == part.rows.end - part.rows.begin &&
+            std::ssize(cols) == part.cols.end - part.cols.begin) {
   if (run.reference_scores.values.empty()) return;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double low = kInfinity;
@@ -293,12 +323,16 @@ ScoreCells::ScoreCells(const RunInfo& run)
 }
 
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
+  // A zoomed picture ends at the grid's edge; marks of whole ones may reach over it
+  const bool zoomed = !(frame.rows.is_whole() && frame.cols.is_whole());
+  if (zoomed) frame.context.list->PushClipRect(frame.grid.min, frame.grid.max, true);
   draw_cells(frame, cells);
-  draw_borders(frame, frame.grid.width() / static_cast<float>(frame.run().Tc));
+  draw_borders(frame, frame.tile_width());
   draw_tiles_on_chip(frame, cells);
   draw_current_tile(frame);
   draw_query_row(frame);
   draw_pointed_tiles(frame);
+  if (zoomed) frame.context.list->PopClipRect();
   draw_axis_names(frame);
   draw_axis_indices(frame);
 }

@@ -20,12 +20,14 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   if (!beside && !hovered(frame.grid)) return;
   const RunInfo& run = frame.run();
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const auto element = [](float at, float begin, float size, Index count) {
-    const auto index = static_cast<Index>((at - begin) / size * static_cast<float>(count));
+  const auto element = [](float position, const draw::ZoomedAxis& axis, Index count) {
+    const auto index = static_cast<Index>(axis.share(position) * static_cast<double>(count));
     return std::clamp<Index>(index, 0, count - 1);
   };
-  const Index row = element(mouse.y, frame.grid.min.y, frame.grid.height(), run.problem().N);
-  const Index col = element(mouse.x, frame.grid.min.x, frame.grid.width(), run.problem().N_kv);
+  const float down = (mouse.y - frame.grid.min.y) / frame.grid.height();
+  const float across = (mouse.x - frame.grid.min.x) / frame.grid.width();
+  const Index row = element(down, frame.rows, run.problem().N);
+  const Index col = element(across, frame.cols, run.problem().N_kv);
   const Index i = row / run.tiling().Br;
   const Index j = col / run.tiling().Bc;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) view.query_row = row;
@@ -141,16 +143,51 @@ class ScoresPanel {
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
 
  private:
+  void zoom(ScoresFrame& frame);
+  void update_cells(const ScoresFrame& frame);
+
   std::shared_ptr<const RunInfo> cells_of_;
+  Area cells_part_;
   ScoreCells cells_;
+  draw::ZoomedAxis rows_, cols_;  ///< the visible part
+  Index N_ = 0, N_kv_ = 0;        ///< of the scores that it is a part of
+  Index step_ = -1;               ///< of the last frame
 };
+
+/// The wheel zooms and scrolls; a zoomed picture follows the playhead.
+void ScoresPanel::zoom(ScoresFrame& frame) {
+  constexpr double kLeastElements = 4.0;
+  const AttentionProblem& problem = frame.run().problem();
+  if (N_ != problem.N || N_kv_ != problem.N_kv) rows_ = cols_ = {};
+  N_ = problem.N;
+  N_kv_ = problem.N_kv;
+  const auto N = static_cast<double>(N_);
+  const auto N_kv = static_cast<double>(N_kv_);
+  draw::zoom_by_wheel(frame.grid, &cols_, &rows_, kLeastElements / N_kv, kLeastElements / N);
+  if (step_ != frame.snapshot.step && frame.current_i >= 0 && frame.current_j >= 0) {
+    const auto row = static_cast<double>(frame.current_i * frame.run().tiling().Br);
+    const auto col = static_cast<double>(frame.current_j * frame.run().tiling().Bc);
+    rows_.show(row / N, (row + 1.0) / N);
+    cols_.show(col / N_kv, (col + 1.0) / N_kv);
+  }
+  step_ = frame.snapshot.step;
+  frame.rows = rows_;
+  frame.cols = cols_;
+}
+
+void ScoresPanel::update_cells(const ScoresFrame& frame) {
+  const Area part = frame.visible();
+  if (cells_of_ == frame.snapshot.run && cells_part_ == part) return;
+  cells_ = ScoreCells(frame.run(), part);
+  cells_of_ = frame.snapshot.run;
+  cells_part_ = part;
+}
 
 void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
-  if (cells_of_ != snapshot.run) cells_ = ScoreCells(run);
-  cells_of_ = snapshot.run;
-  const std::string note =
-      fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling().Br, run.tiling().Bc);
+  const std::string note = fmt::format("{}{} × {} tiles of {} × {}",
+                                       rows_.is_whole() && cols_.is_whole() ? "" : "zoomed  ·  ",
+                                       run.Tr, run.Tc, run.tiling().Br, run.tiling().Bc);
   const auto [rest, beside] = draw_headline(snapshot, context, note);
 
   // Leave room for the axes at the left and above, the legend at the right
@@ -174,6 +211,8 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   frame.head = shown_head(run.problem(), view);
   frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
   choose_rows_and_tile(frame, view);
+  zoom(frame);
+  update_cells(frame);
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_score_grid(frame, cells_);

@@ -158,7 +158,7 @@ float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const
 
 void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   const SlotState* slot = score_slot(frame.snapshot);
-  const float tile_px = frame.grid.width() / static_cast<float>(frame.run().Tc);
+  const float tile_px = frame.tile_width();
   if (slot == nullptr || slot->values.values.empty()) return;
   if (tile_px >= frame.context.px(kInsetBelow)) return;
 

@@ -70,11 +70,12 @@ struct Frame {
   const PanelContext& context;
   Rect bars;  ///< the lanes, without their labels
   Index end_ps = 1;
+  draw::ZoomedAxis time = {};        ///< the visible part
   const SmBlock* current = nullptr;  ///< recorded
 
   float x_of(Index ps) const {
-    return bars.min.x +
-           bars.width() * static_cast<float>(static_cast<double>(ps) / static_cast<double>(end_ps));
+    const double share = static_cast<double>(ps) / static_cast<double>(end_ps);
+    return bars.min.x + bars.width() * static_cast<float>(time.position(share));
   }
   bool is_current(const SmBlock& block) const {
     return current != nullptr && is_block(block, current->batch, current->head, current->block);
@@ -83,8 +84,8 @@ struct Frame {
 
 void point_at(const Frame& frame, const SmBlock& block, std::string_view kind, const Rect& rect) {
   if (!hovered(rect)) return;
-  const double share =
-      static_cast<double>(ImGui::GetIO().MousePos.x - frame.bars.min.x) / frame.bars.width();
+  const double share = frame.time.share(
+      static_cast<double>(ImGui::GetIO().MousePos.x - frame.bars.min.x) / frame.bars.width());
   const Index ps = std::llround(share * static_cast<double>(frame.end_ps));
   std::string text = fmt::format("{}: SM {}, thread block {} of batch {}, head {}\n{} to {}", kind,
                                  block.sm, block.block, block.batch, block.head,
@@ -124,13 +125,16 @@ void draw_run(const Frame& frame, const SmRun& run, std::string_view kind, Index
   const Theme& theme = frame.context.theme;
   draw::fill(frame.context, bar, mix(theme.card, theme.track, 0.5f));
   const float height = bar.height() / static_cast<float>(run.slots);
+  if (!frame.time.is_whole()) frame.context.list->PushClipRect(bar.min, bar.max, true);
   for (const SmBlock& block : run.blocks) {
     if (block.sm != sm) continue;
     const float y = bar.min.y + height * static_cast<float>(block.slot);
     const Rect rect{{frame.x_of(block.begin_ps), y}, {frame.x_of(block.end_ps), y + height}};
+    if (rect.max.x < bar.min.x || rect.min.x > bar.max.x) continue;
     draw_block(frame, block, rect);
-    point_at(frame, block, kind, rect);
+    if (hovered(bar)) point_at(frame, block, kind, rect);
   }
+  if (!frame.time.is_whole()) frame.context.list->PopClipRect();
 }
 
 void draw_lanes(const Frame& frame, const SmRunPair& pair) {
@@ -168,18 +172,19 @@ void draw_lanes(const Frame& frame, const SmRunPair& pair) {
 void draw_axis(const Frame& frame, float y) {
   constexpr int kTicks = 4;
   for (int tick = 0; tick <= kTicks; ++tick) {
-    const Index ps = frame.end_ps * tick / kTicks;
+    const double share = frame.time.share(static_cast<double>(tick) / kTicks);
+    const Index ps = std::llround(share * static_cast<double>(frame.end_ps));
     const draw::Align align = tick == 0        ? draw::Align::left
                               : tick == kTicks ? draw::Align::right
                                                : draw::Align::center;
     draw::text(frame.context, frame.context.fonts.small, {frame.x_of(ps), y},
-               frame.context.theme.text_faint, tick == 0 ? std::string("time 0") : time_text(ps),
+               frame.context.theme.text_faint, ps == 0 ? std::string("time 0") : time_text(ps),
                align);
   }
 }
 
 void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
-               const SmRunPair& pair) {
+               const SmRunPair& pair, draw::ZoomedAxis& time) {
   // A line about both runs, the lanes, the axis, a line about the row
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
@@ -196,12 +201,13 @@ void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect
     bottom -= line;
   }
   const float label_width = font.measure("SM 888").x + context.px(8.0f);
-  const Frame frame{
-      snapshot,
-      context,
-      {{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)}, {rect.max.x, bottom}},
-      std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
-      current_block(snapshot, pair)};
+  const Rect bars{{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)},
+                  {rect.max.x, bottom}};
+  constexpr double kLeastTime = 1e-4;
+  draw::zoom_by_wheel(bars, &time, nullptr, kLeastTime, 0.0);
+  const Frame frame{snapshot, context,
+                    bars,     std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
+                    time,     current_block(snapshot, pair)};
   draw_lanes(frame, pair);
   draw_axis(frame, bottom);
 }
@@ -237,6 +243,7 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   const SmRunKey key{snapshot.run, snapshot.in_backward() ? PassKind::backward : PassKind::forward,
                      asked_for_ != nullptr};
   if (runs_.wants(key)) {
+    time_ = {};
     runs_.start(key, [key](WorkControl&) { return find_sm_run(key); });
   }
   const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
@@ -250,7 +257,7 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   const FoundSmRun& found = *runs_.latest();
   if (!found.pair) return draw_offer(snapshot, context, rect, found);
   const float top = found.pair->same_run ? 0.0f : draw_other_label(context, rect, *found.pair);
-  draw_pair(snapshot, context, {{rect.min.x, rect.min.y + top}, rect.max}, *found.pair);
+  draw_pair(snapshot, context, {{rect.min.x, rect.min.y + top}, rect.max}, *found.pair, time_);
 }
 
 void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,

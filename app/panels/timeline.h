@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/background_job.h"
+#include "app/draw/zoom.h"
 #include "app/panel.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "sim/device/gpu_description.h"
@@ -101,6 +102,7 @@ class SmTimeline {
   float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
 
   BackgroundJob<SmRunKey, FoundSmRun> runs_;
+  draw::ZoomedAxis time_;                     ///< the visible part
   std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
 };
 
@@ -126,6 +128,8 @@ class TimelineLanes {
   /// Brings the lanes around the playhead up to date, at most `count` of them. Cheap while the
   /// playhead stays within them.
   void update(const Snapshot& snapshot, std::size_t count);
+  /// Shows later lanes, or earlier ones, until the playhead comes to another lane.
+  void scroll(std::ptrdiff_t lanes);
 
   const std::vector<Lane>& lanes() const { return lanes_; }
   /// Of all the lanes of the launch.
@@ -135,13 +139,17 @@ class TimelineLanes {
   Index longest() const;
 
  private:
+  void show_from(std::size_t first);
   void collect(const RunInfo& run, std::size_t launch);
 
   std::shared_ptr<const RunInfo> run_;
   std::size_t launch_ = 0;
+  std::size_t begin_ = 0;  ///< of the launch's spans of the outer loop
   std::size_t first_ = 0;
   std::size_t total_ = 0;
   std::size_t count_ = 0;
+  std::optional<std::size_t> scrolled_at_;  ///< the lane under the playhead at the last scroll
+  std::size_t current_ = 0;                 ///< the lane under the playhead
   std::vector<Lane> lanes_;
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
@@ -13,9 +14,11 @@ namespace attnscope::app {
 
 namespace {
 
-/// Largest number of operations of a thread block that are drawn at once; the window moves with the
+/// Operations of a thread block that are drawn at once, at first and at most; they move with the
 /// playhead.
-constexpr Index kMostShown = 120;
+constexpr Index kShownAtFirst = 120;
+constexpr Index kMostShown = 480;
+constexpr Index kLeastShown = 8;
 constexpr std::size_t kMostLanes = 8;
 
 Tensor tensor_of(const TileOp& op) {
@@ -124,9 +127,42 @@ class TimelinePanel {
   bool busy() const { return sm_timeline_.busy(); }
 
  private:
+  Window zoom(const Snapshot& snapshot, const Rect& bars);
+
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
+  draw::ZoomedAxis part_;  ///< the visible one, of the longest lane
+  Index longest_ = 0;      ///< operations of that lane
+  Index step_ = -1;        ///< of the last frame
 };
+
+/// The wheel zooms and scrolls; the playhead's next step brings it back to the middle.
+Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
+  const Index longest = lanes_.longest();
+  const auto operations = static_cast<double>(longest);
+  const auto share_of = [&](Index count) {
+    return std::min(static_cast<double>(count) / operations, 1.0);
+  };
+  if (longest_ != longest) part_ = {0.0, share_of(kShownAtFirst)};
+  const bool moved = longest_ != longest || step_ != snapshot.step;
+  longest_ = longest;
+  step_ = snapshot.step;
+  for (const Lane& lane : lanes_.lanes()) {
+    if (!moved || snapshot.step < lane.begin || snapshot.step >= lane.end) continue;
+    const auto local = static_cast<double>(snapshot.step - lane.begin);
+    part_.scroll(part_.position(local / operations) - 0.5);
+  }
+  if (draw::zoom_by_wheel(bars, &part_, nullptr, share_of(kLeastShown), 0.0)) {
+    part_.zoom(std::min(share_of(kMostShown) / part_.size(), 1.0), 0.5, share_of(kLeastShown));
+    const ImGuiIO& io = ImGui::GetIO();
+    if (io.KeyCtrl) lanes_.scroll(io.MouseWheel > 0.0f ? -1 : 1);
+  }
+  Window window;
+  window.count = std::max<Index>(std::llround(part_.size() * operations), 1);
+  window.first = std::clamp<Index>(std::llround(part_.begin * operations), 0,
+                                   std::max<Index>(longest - window.count, 0));
+  return window;
+}
 
 void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
@@ -147,25 +183,18 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const float least = fonts.small.size * 1.25f;
   const auto fit = static_cast<std::size_t>(std::max((rest.height() - axis) / least, 1.0f));
   lanes_.update(snapshot, std::min(fit, kMostLanes));
-  const auto& lanes = lanes_.lanes();
-  if (lanes.empty()) return;
-  const float pitch =
-      std::min((rest.height() - axis) / static_cast<float>(lanes.size()), fonts.small.size * 2.6f);
+  if (lanes_.lanes().empty()) return;
+  const float pitch = std::min((rest.height() - axis) / static_cast<float>(lanes_.lanes().size()),
+                               fonts.small.size * 2.6f);
   float label_width = 0.0f;
-  for (const Lane& lane : lanes) {
+  for (const Lane& lane : lanes_.lanes()) {
     label_width = std::max(label_width, fonts.small.measure(lane.label).x);
   }
   const float left = rest.min.x + label_width + context.px(10.0f);
-
-  Window window;
-  window.count = std::min(lanes_.longest(), kMostShown);
-  for (const Lane& lane : lanes) {
-    if (snapshot.step < lane.begin || snapshot.step >= lane.end) continue;
-    const Index local = snapshot.step - lane.begin;
-    window.first = std::clamp<Index>(local - kMostShown / 2, 0, lanes_.longest() - window.count);
-  }
   const Rect bars{{left, rest.min.y},
-                  {rest.max.x, rest.min.y + pitch * static_cast<float>(lanes.size())}};
+                  {rest.max.x, rest.min.y + pitch * static_cast<float>(lanes_.lanes().size())}};
+  const Window window = zoom(snapshot, bars);
+  const auto& lanes = lanes_.lanes();  // as scrolled
   float y = rest.min.y;
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     const Lane& lane = lanes[k];

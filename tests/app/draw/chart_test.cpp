@@ -96,6 +96,7 @@ TEST(Chart, AnswersThePointUnderTheMouseAndDrawsNothingOfNaN) {
   series.points = {{5.0, 5.0, "middle"}, {7.0, std::numeric_limits<double>::quiet_NaN(), "none"}};
   chart.series.push_back(series);
   const Rect rect{{0, 0}, {600, 400}};
+  ChartZoom zoom;
   std::string about;
   for (int x = 0; x < 600; x += 4) {
     for (int frame = 0; frame < 2; ++frame) {
@@ -103,13 +104,31 @@ TEST(Chart, AnswersThePointUnderTheMouseAndDrawsNothingOfNaN) {
       imgui.frame(rect, [&] {
         const Canvas canvas{ImGui::GetWindowDrawList(), theme(ThemeName::dark), imgui.fonts(),
                             1.0f};
-        const ChartPoint* near = draw_chart(canvas, rect, chart);
+        const ChartPoint* near = draw_chart(canvas, rect, chart, zoom);
         if (near != nullptr) about = near->about;
       });
     }
   }
   EXPECT_EQ(about, "middle");
   EXPECT_EQ(imgui.letters_outside(rect), 0);
+}
+
+TEST(ZoomedChart, HasFinerTicksWhereFewOfItsOwnAreVisible) {
+  const Axis axis{.name = "bytes", .logarithmic = true, .low = 1.0, .high = 1e4};
+  const TickLabel label = [](double value) { return fmt::format("{:g}", value); };
+  const std::vector<Tick> own = ticks(axis, 5, label);
+  ASSERT_EQ(own.size(), 5U);
+  EXPECT_EQ(visible_ticks(axis, own, {}, label).size(), 5U);
+
+  // Three decades have ticks of their own; half of one has round steps between 100 and 316
+  EXPECT_EQ(visible_ticks(axis, own, {0.0, 0.75}, label).size(), 4U);
+  const std::vector<Tick> fine = visible_ticks(axis, own, {0.5, 0.625}, label);
+  ASSERT_GE(fine.size(), 3U);
+  for (const Tick& tick : fine) {
+    EXPECT_GE(tick.value, 100.0);
+    EXPECT_LE(tick.value, 317.0);
+  }
+  EXPECT_EQ(visible_ticks(axis, own, {0.51, 0.6}, nullptr).size(), 0U);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(MemoryLayout, GivesTheSameSizeTheSameWidthInEveryRow) {
 TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
   for (const Index size : {1, 64, 100, 1024, 5000, 16384}) {
     for (const Index tile : {16, 64, 100}) {
-      const auto spans = cut_axis(size, tile, 64);
+      const auto spans = cut_axis({0, size}, tile, 64);
       EXPECT_LE(spans.size(), 64U);
       Index at = 0;
       for (const CellSpan& span : spans) {

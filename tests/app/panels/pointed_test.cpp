@@ -40,6 +40,16 @@ class PointedTest : public testing::Test {
     }
     return std::get<SeekThing>(commands[0]);
   }
+  /// Turns the wheel there.
+  void turn_wheel(std::string_view name, float notches, bool with_shift = false,
+                  bool with_ctrl = false) {
+    ImGui::GetIO().KeyShift = with_shift;
+    ImGui::GetIO().KeyCtrl = with_ctrl;
+    ImGui::GetIO().MouseWheel = notches;
+    draw(panel(name));
+    ImGui::GetIO().KeyShift = ImGui::GetIO().KeyCtrl = false;
+    draw(panel(name));
+  }
   /// What the panel marks once the mouse has pointed at something.
   std::optional<Rect> mark_in(std::string_view name, std::string_view rect_name) {
     around_.view.pointed = around_.view.now_pointed;
@@ -122,6 +132,61 @@ TEST_F(PointedTest, ACellOfTheTimeline) {
   EXPECT_EQ(click_there("timeline").thing, cell);
   EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
   EXPECT_TRUE(mark_in("scores", "scores.pointed"));
+}
+
+TEST_F(PointedTest, TheWheelZoomsTheScoresAboutTheMouse) {
+  point_at("scores", "scores.grid", {0.55f, 0.3f});
+  const Thing tile = ScoreTile{{{16, 32}, {32, 48}}};
+  turn_wheel("scores", 6.0f);
+  EXPECT_EQ(around_.view.now_pointed, tile);
+  around_.view.pointed = tile;
+  draw(panel("scores"));
+  const auto grid = around_.rects.find("scores.grid");
+  const auto mark = around_.rects.find("scores.pointed");
+  ASSERT_TRUE(grid && mark);
+  EXPECT_NEAR(mark->width() / grid->width(), 0.25f / std::pow(0.8f, 6.0f), 0.01f);
+
+  // To the columns beside it, to the rows below it, and back to the whole
+  turn_wheel("scores", -6.0f, /*with_shift=*/true);
+  EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{16, 32}, {48, 64}}}));
+  turn_wheel("scores", -8.0f, /*with_shift=*/false, /*with_ctrl=*/true);
+  EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{32, 48}, {48, 64}}}));
+  turn_wheel("scores", -40.0f);
+  EXPECT_EQ(around_.view.now_pointed, tile);
+}
+
+TEST_F(PointedTest, ZoomedScoresFollowThePlayhead) {
+  point_at("scores", "scores.grid", {0.1f, 0.1f});
+  turn_wheel("scores", 8.0f);
+  snapshot_ = run_->at(run_->info()->step_count - 6);
+  draw(panel("scores"));
+  const auto grid = around_.rects.find("scores.grid");
+  const auto mark = around_.rects.find("scores.current_tile");
+  ASSERT_TRUE(grid && mark);
+  EXPECT_LT(mark->min.x, grid->max.x);
+  EXPECT_LT(mark->min.y, grid->max.y);
+}
+
+TEST_F(PointedTest, TheWheelZoomsTheTimelineAndScrollsItsLanes) {
+  const auto huge = test::sample_run(test::huge_request());
+  snapshot_ = test::sample_snapshot(*huge, 0.3);
+  point_at("timeline", "timeline.lane.76", {0.5f, 0.5f});
+  const auto width = [&] {
+    around_.rects.clear();
+    around_.view.pointed = around_.view.now_pointed;
+    draw(panel("timeline"));
+    return around_.rects.find("timeline.pointed")->width();
+  };
+  const Thing cell = *around_.view.now_pointed;
+  const float before = width();
+  turn_wheel("timeline", 5.0f);
+  EXPECT_EQ(around_.view.now_pointed, cell);
+  EXPECT_GT(width(), 2.0f * before);
+  turn_wheel("timeline", -1.0f, /*with_shift=*/true);
+  EXPECT_GT(std::get<Operation>(*around_.view.now_pointed).step, std::get<Operation>(cell).step);
+  around_.rects.clear();
+  turn_wheel("timeline", -1.0f, /*with_shift=*/false, /*with_ctrl=*/true);
+  EXPECT_TRUE(around_.rects.find("timeline.lane.82"));
 }
 
 TEST_F(PointedTest, TheCurrentTileIsMarkedHoweverSmallItIs) {

@@ -1,0 +1,35 @@
+/// Pictures that the wheel of the mouse zooms and scrolls.
+#pragma once
+
+#include "app/ui/named_rects.h"
+
+namespace attnscope::app::draw {
+
+/// The visible part of an axis, as shares of the whole: 0 <= begin < end <= 1.
+struct ZoomedAxis {
+  double begin = 0.0;
+  double end = 1.0;
+
+  double size() const { return end - begin; }
+  bool is_whole() const { return size() >= 1.0; }
+  /// Where a share of the whole is within the visible part: 0 at its beginning, 1 at its end.
+  double position(double share) const { return (share - begin) / size(); }
+  /// The share of the whole at a position in the visible part.
+  double share(double position) const { return begin + position * size(); }
+
+  /// Shows `factor` times as much as before, at least the share `least`; what is at `position`
+  /// stays there.
+  void zoom(double factor, double position, double least);
+  /// Moves on by this share of the visible part, as far as the axis goes.
+  void scroll(double share);
+  /// Scrolls until the shares are in the middle, if they are not visible.
+  void show(double first, double last);
+};
+
+/// What a turn of the wheel over `rect` does to the axes, of which either may be nullptr: it zooms
+/// both about the mouse; with Shift it scrolls x, with Ctrl y. `least_x` and `least_y` are the
+/// smallest shares that can be shown. Returns whether anything changed. To be called in the window
+/// that the picture is drawn in.
+bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, double least_x, double least_y);
+
+}  // namespace attnscope::app::draw
