@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 19> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 22> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -21,12 +21,15 @@ constexpr std::array<std::pair<const char*, const char*>, 19> kHelp{{
     {"G", "go to a tile of the scores"},
     {"Click", "to the next operation of a tile, a line, a cell"},
     {"Shift + click", "to the previous one"},
+    {"Wheel", "zoom scores, timeline, charts"},
+    {"Shift or Ctrl + wheel", "scroll them sideways, up and down"},
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "charts in large, and back"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},
     {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
+    {"Tab, Enter", "next field or button; press it"},
     {"Esc", "dismiss messages, cancel a computation"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene"},
@@ -95,7 +98,9 @@ void draw_keys_overlay(const Frame& frame) {
   // The card, as wide as its texts
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.px(26.0f);
-  const float row = font.size * 1.75f;
+  const float lines = static_cast<float>(kHelp.size()) + 1.6f;
+  const float most = (display.y - 2.0f * padding - frame.px(16.0f)) / lines;
+  const float row = std::min(font.size * 1.75f, most);
   float key_width = 0.0f;
   float help_width = 0.0f;
   for (const auto& [key, help] : kHelp) {
@@ -104,7 +109,7 @@ void draw_keys_overlay(const Frame& frame) {
   }
   const float column_gap = font.size * 1.6f;
   const float width = key_width + column_gap + help_width + 2.0f * padding;
-  const float height = row * (static_cast<float>(kHelp.size()) + 1.6f) + 2.0f * padding;
+  const float height = row * lines + 2.0f * padding;
   const ImVec2 min{std::round((display.x - width) * 0.5f), std::round((display.y - height) * 0.5f)};
   const Rect card{min, {min.x + width, min.y + height}};
   list->AddRectFilled(card.min, card.max, frame.theme.card, frame.px(8.0f));
