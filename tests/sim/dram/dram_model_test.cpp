@@ -150,7 +150,8 @@ TEST(DramModel, RefusesARunWithTooManyTilesAndObeysACancellation) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::too_many);
   const std::atomic<bool> cancel = true;
-  const auto stopped = predict_dram(run, request.gpu_description, {{1}, {}}, kMostTransfers, &cancel);
+  const auto stopped =
+      predict_dram(run, request.gpu_description, {{1}, {}}, kMostTransfers, &cancel);
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
 }
