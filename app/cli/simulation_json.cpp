@@ -256,7 +256,7 @@ std::string traffic_text(const SimulationReport& report) {
       add("  at most", report.dram->most);
     }
   }
-  add("dram, lower bound", report.compulsory);
+  add("dram, compulsory", report.compulsory);
   return table_text(lines);
 }
 

@@ -40,7 +40,7 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   }
   if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
   if (row.formula) {
-    const char* kind = row.is_bound ? "lower bound" : "closed form";
+    const char* kind = row.is_compulsory ? "compulsory" : "closed form";
     lines += fmt::format("\n{}: {} = {}", kind, row.formula_text, draw::format_bytes(*row.formula));
   } else if (!row.formula_text.empty()) {
     lines += fmt::format("\n{}", row.formula_text);
@@ -177,7 +177,7 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
 
   const float formula_left = columns.modelled + margin;
   if (row.formula) {
-    const bool agrees = row.is_bound || *row.formula == row.whole;
+    const bool agrees = row.is_compulsory || *row.formula == row.whole;
     put_number(*row.formula, agrees ? theme.text_faint : theme.error, formula_left,
                columns.formula);
   } else if (row.tensor) {

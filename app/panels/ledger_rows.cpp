@@ -108,11 +108,11 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
   row.whole = row.modelled.value_or(0.0);
 }
 
-/// What the DRAM rows say about their prediction, beside its lower bound.
-void add_bound(LedgerRow& row, const Total& total, const SimulationReport& model,
-               const std::optional<DramPrediction>& dram) {
+/// What the DRAM rows say about their prediction, beside the compulsory bytes.
+void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
+                    const std::optional<DramPrediction>& dram) {
   row.formula = bytes_of(model.compulsory, total.write);
-  row.is_bound = true;
+  row.is_compulsory = true;
   row.formula_text = total.write
                          ? "each result once, unless it stays in L2 for a later launch; the last "
                            "lines may still be in L2 at the end"
@@ -168,7 +168,7 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
     row.whole = line->modelled.value_or(0.0);
     if (line->modelled) row.formula_text = about_total(total);
     if (line->modelled && total.level == Level::dram) {
-      add_bound(row, total, basis.comparison->model, basis.comparison->model.dram);
+      add_compulsory(row, total, basis.comparison->model, basis.comparison->model.dram);
     }
     add_seen(row, total, basis);
     rows.push_back(std::move(row));
@@ -218,7 +218,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     set_modelled(row, total, run.totals, basis.dram, requested);
     if (is_requested && so_far) row.modelled = bytes_of(sum(snapshot.bytes_so_far), total.write);
     row.formula_text = about_total(total);
-    if (total.level == Level::dram) add_bound(row, total, run.totals, basis.dram);
+    if (total.level == Level::dram) add_compulsory(row, total, run.totals, basis.dram);
     if (!basis.seen) {
       row.seen.about = basis.why_not_seen;
     } else if (part_of_heads) {

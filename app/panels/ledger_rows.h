@@ -48,10 +48,10 @@ struct LedgerRow {
   std::string unit = "bytes";      ///< or "s"
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   double whole = 0.0;              ///< the same over the whole pass
-  std::optional<double> formula;   ///< closed form of the whole pass; of a prediction, its bound
+  std::optional<double> formula;   ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
-  bool is_bound = false;  ///< the formula is a lower bound
-  SeenNumber seen;        ///< recorded or measured, whole pass of all heads
+  bool is_compulsory = false;  ///< the formula gives compulsory bytes
+  SeenNumber seen;             ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
   std::string gap_reason;

@@ -141,22 +141,24 @@ std::string missing_reason(const Measurement& measurement, std::string_view coun
 void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine line) {
   if (!comparison.stands_alone.empty()) line.modelled.reset();
   if (line.modelled && line.recorded) add_gap(line, comparison.model, gpu, comparison.run);
+  if (!line.modelled && comparison.stands_alone.empty()) {
+    line.reason = "not predicted: too many tiles to follow through L2";
+  }
   comparison.lines.push_back(std::move(line));
 }
 
-/// Adds the traffic lines of one launch, or of the pass.
+/// Adds the traffic lines of one launch, or of the pass; without modelled bytes, the recorded ones.
 void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
-                 const std::string& launch, const Bytes& modelled, const Counters& counters) {
+                 const std::string& launch, const std::optional<Bytes>& modelled,
+                 const Counters& counters) {
   const std::optional<DramPrediction>& dram = comparison.model.dram;
   const bool in_transition =
       level == Level::dram && launch.empty() && dram && dram->in_transition();
   const auto add = [&](std::string_view quantity, Index Bytes::*bytes,
                        std::string_view counter_name, Index unit_bytes = 1) {
-    ComparisonLine line{.level = level,
-                        .quantity = std::string(quantity),
-                        .launch = launch,
-                        .unit = "bytes",
-                        .modelled = static_cast<double>(modelled.*bytes)};
+    ComparisonLine line{
+        .level = level, .quantity = std::string(quantity), .launch = launch, .unit = "bytes"};
+    if (modelled) line.modelled = static_cast<double>((*modelled).*bytes);
     if (in_transition) {
       line.transition = {static_cast<double>(dram->least.*bytes),
                          static_cast<double>(dram->most.*bytes)};
@@ -173,21 +175,22 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
   add("read", &Bytes::read_bytes, is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
   add("written", &Bytes::write_bytes,
       is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
-  if (level == Level::requested && modelled.atomic_bytes > 0) {
+  if (level == Level::requested && modelled->atomic_bytes > 0) {
     add(kAddedQuantity, &Bytes::atomic_bytes, counter::kL2ReductionSectors, kSectorBytes);
   }
 }
 
-/// Adds the lines of what DRAM moved: beside the prediction where there is one, and the bound; a
-/// run that is shown alone has them once.
+/// Adds the lines of what DRAM moved: beside the prediction, and beside the compulsory bytes. A run
+/// that is shown alone has them once; a launch without a prediction has only the second.
 void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
               const std::optional<Bytes>& predicted, const Bytes& compulsory,
               const Counters& counters) {
   const bool alone = !comparison.stands_alone.empty();
-  if (predicted || alone) {
-    add_traffic(comparison, gpu, Level::dram, launch, predicted.value_or(Bytes()), counters);
+  if (predicted || alone || launch.empty()) {
+    add_traffic(comparison, gpu, Level::dram, launch, predicted, counters);
   }
-  if (!alone) add_traffic(comparison, gpu, Level::bound, launch, compulsory, counters);
+  if (alone) return;
+  add_traffic(comparison, gpu, Level::bound, launch, compulsory, counters);
 }
 
 }  // namespace
@@ -273,10 +276,17 @@ Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDe
   return simulate(resolved, gpu);
 }
 
+void predict_recorded_dram(SimulationReport& model, const GpuDescription& gpu,
+                           const RecordingRow& run, const MeasuredOn& on,
+                           const PredictionLimits& limits) {
+  if (!run.measurement || !difference(model, gpu, run, on).none()) return;
+  predict_kernel_dram(model, gpu, run.measurement->launches, limits);
+}
+
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu, const PredictionLimits& limits) {
   ATTNSCOPE_TRY(auto model, model_recorded_run(run, gpu));
-  if (run.measurement) predict_kernel_dram(model, gpu, run.measurement->launches, limits);
+  predict_recorded_dram(model, gpu, run, on, limits);
   return compare(model, gpu, run, on);
 }
 

@@ -133,6 +133,11 @@ inline constexpr Index kMostComparedWork = Index{1} << 19;
 Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,
                                             Index* work_left = nullptr);
 
+/// Predicts the DRAM bytes of a recorded run's model, unless compare() would show the run alone.
+void predict_recorded_dram(SimulationReport& model, const GpuDescription& gpu,
+                           const RecordingRow& run, const MeasuredOn& on,
+                           const PredictionLimits& limits = {});
+
 /// Models the run on `gpu`, predicts its DRAM bytes within the limits, and compares.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu,

@@ -24,13 +24,12 @@ struct ModelledRow {
 };
 
 /// Predicts the DRAM bytes of every row, on all cores.
-void predict_rows(std::vector<ModelledRow>& rows, const GpuDescription& gpu) {
+void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const GpuDescription& gpu) {
   std::atomic<std::size_t> next = 0;
   const auto predict = [&] {
     for (std::size_t n = next++; n < rows.size(); n = next++) {
       auto& [row, model] = rows[n];
-      if (!model || !row->measurement) continue;
-      predict_kernel_dram(model.value(), gpu, row->measurement->launches);
+      if (model) predict_recorded_dram(model.value(), gpu, *row, on);
     }
   };
   std::vector<std::future<void>> others;
@@ -64,7 +63,7 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
     modelled.push_back({row, model_recorded_run(*row, gpu, &work_left)});
   }
   if (report) report(fmt::format("predicting the DRAM bytes of {} runs", rows.size()));
-  predict_rows(modelled, gpu);
+  predict_rows(modelled, on, gpu);
 
   std::vector<Comparison> comparisons;
   for (const auto& [row, model] : modelled) {
@@ -81,9 +80,9 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
 }
 
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons) {
-  using Kind = std::tuple<std::string, PassKind, Level, std::string, bool>;
+  // Whether it is of all runs, algorithm, pass, level, quantity, transition
+  using Kind = std::tuple<bool, std::string, PassKind, Level, std::string, bool>;
   std::map<Kind, std::vector<double>> percents;
-  constexpr const char* kAfterAlgorithms = "~";
   for (const Comparison& comparison : comparisons) {
     const ResolvedRun& run = comparison.run.run;
     for (const ComparisonLine& line : comparison.lines) {
@@ -91,8 +90,8 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
       if (!percent) continue;
       const bool in_transition = line.transition.has_value();
       for (const Kind& kind :
-           {Kind(run.algorithm(), run.pass(), line.level, line.quantity, in_transition),
-            Kind(kAfterAlgorithms, PassKind::both, line.level, line.quantity, in_transition)}) {
+           {Kind(false, run.algorithm(), run.pass(), line.level, line.quantity, in_transition),
+            Kind(true, "", PassKind::both, line.level, line.quantity, in_transition)}) {
         percents[kind].push_back(*percent);
       }
     }
@@ -100,13 +99,13 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
 
   std::vector<PredictionErrors> errors;
   for (auto& [kind, of_kind] : percents) {
-    const auto& [algorithm, pass, level, quantity, in_transition] = kind;
+    const auto& [of_all, algorithm, pass, level, quantity, in_transition] = kind;
     std::ranges::sort(of_kind);
     const auto at = [&of_kind = of_kind](double share) {
       return of_kind[static_cast<std::size_t>(share * static_cast<double>(of_kind.size() - 1))];
     };
-    errors.push_back({level, quantity, algorithm == kAfterAlgorithms ? "" : algorithm, pass,
-                      in_transition, of_kind.size(), at(0.5), at(0.9), at(1.0)});
+    errors.push_back({level, quantity, algorithm, pass, in_transition, of_kind.size(), at(0.5),
+                      at(0.9), at(1.0)});
   }
   return errors;
 }

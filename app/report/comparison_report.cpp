@@ -32,6 +32,10 @@ std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);
 }
 
+std::string modelled_cell(const ComparisonLine& line) {
+  return line.modelled ? quantity_text(line, *line.modelled) : "-";
+}
+
 std::string recorded_cell(const ComparisonLine& line) {
   return line.recorded ? quantity_text(line, *line.recorded) : "unavailable";
 }
@@ -66,9 +70,16 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "traffic recorded at the SM's boundary.\n"
       "- `requested`: what thread blocks ask of memory beyond their SRAM; recorded at the SM's "
       "boundary.\n"
-      "- `dram`: what reaches {}. Modelled: operands of a launch once, without those that an "
-      "earlier launch of the pass touched and L2 holds whole; results once, without those that a "
-      "later launch reads and L2 holds whole (the last lines may still be in L2 at the end).\n"
+      "- `dram`: what reaches {0}, predicted: thread blocks move tiles through a model of L2, in "
+      "the "
+      "order in which the GPU starts them. Where what they read again is about as large as L2, a "
+      "run is in transition, and the reason gives an interval.\n"
+      "- `bound`: the same {0} bytes beside the compulsory ones: operands of a launch once, "
+      "without "
+      "those that an earlier launch of the pass touched and L2 holds whole; results once, without "
+      "those that a later launch reads and L2 holds whole (the last lines may still be in L2 at "
+      "the "
+      "end).\n"
       "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
       "matrix products on tensor cores, other operations on CUDA cores, exponentials on special "
       "function units and the bytes of `bound` take at the datasheet's peak rates.\n\n"
@@ -177,8 +188,8 @@ void write_run(const Comparison& comparison, std::string& text) {
   for (const ComparisonLine& line : comparison.lines) {
     text += fmt::format("| {} | {} |", level_text(line), line.quantity);
     text += alone ? fmt::format(" {} |\n", recorded_text(line))
-                  : fmt::format(" {} | {} | {} | {} |\n", quantity_text(line, *line.modelled),
-                                recorded_text(line), gap_text(line), one_line(line.reason));
+                  : fmt::format(" {} | {} | {} | {} |\n", modelled_cell(line), recorded_text(line),
+                                gap_text(line), one_line(line.reason));
   }
   text += "\n";
 }
@@ -206,7 +217,7 @@ std::string comparison_table(const Comparison& comparison, std::string_view kind
   if (!comparison.stands_alone.empty()) return recording_table(comparison, kind);
   Lines lines = {{"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
   for (const ComparisonLine& line : comparison.lines) {
-    lines.push_back({"  " + level_text(line), line.quantity, quantity_text(line, *line.modelled),
+    lines.push_back({"  " + level_text(line), line.quantity, modelled_cell(line),
                      recorded_cell(line), gap_text(line),
                      line.recorded ? line.reason : line.unavailable});
   }

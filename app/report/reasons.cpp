@@ -286,9 +286,9 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
   const double gap = *line.gap_percent;
   const bool agrees = std::abs(gap) <= kDramAgreementPercent;
   const double difference = *line.recorded - *line.modelled;
-  const double dirty_share = 0.25;  // of L2: how many lines wait to be written is not modelled
+  constexpr double kDirtyShare = 0.25;  // of L2: how many lines wait to be written is not modelled
   if (!agrees && line.quantity == "written" &&
-      std::abs(difference) <= dirty_share * static_cast<double>(gpu.l2_bytes)) {
+      std::abs(difference) <= kDirtyShare * static_cast<double>(gpu.l2_bytes)) {
     return fmt::format("{} of dirty lines left L2 {} than predicted",
                        bytes_text(std::abs(difference)), difference < 0 ? "later" : "earlier");
   }

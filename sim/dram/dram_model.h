@@ -1,6 +1,7 @@
 /// Predicts the DRAM bytes of a pass: what its thread blocks move, in the order in which a GPU runs
-/// them, through the L2 cache of sim/dram/l2_cache.h. Nothing in it is fitted to a kernel: it uses
-/// the GPU's number of SMs, the size and partitions of its L2, and the schedules.
+/// them, through the L2 cache of sim/dram/l2_cache.h. No number in it is fitted to a kernel: it
+/// uses the GPU's number of SMs, the size and partitions of its L2, an assumed number of ways, and
+/// the schedules.
 ///
 /// Blocks start in the order of the launch, as soon as an SM has a place for one. All work at the
 /// same speed, so that those of one head move through its keys side by side. Only blocks that share

@@ -244,7 +244,7 @@ TEST(Simulate, SeedAndInputsChangeTheNumbersOnly) {
 TEST(Simulate, TableNamesEveryLevelAndItsKind) {
   const CliOutcome outcome = run_cli("simulate --algorithm standard --seq-len 256");
   EXPECT_EQ(outcome.status, 0);
-  for (const char* word : {"modelled", "paper", "requested", "dram, predicted", "dram, lower bound",
+  for (const char* word : {"modelled", "paper", "requested", "dram, predicted", "dram, compulsory",
                            "launch scores", "peak memory", "lower bound"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   }

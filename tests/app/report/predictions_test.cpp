@@ -66,14 +66,18 @@ TEST_F(Predictions, LinesThatLeaveL2LaterAreNotUnexplained) {
             "10 MB of dirty lines left L2 later than predicted");
 }
 
-TEST_F(Predictions, AreAbsentWhereTheRunIsTooLarge) {
+TEST_F(Predictions, ThatTakeTooLongLeaveTheRecordedBytes) {
   RecordingRow row = agreeing_run("flash2", gpu_);
   SimulationReport model = model_of(row, gpu_);
   predict_kernel_dram(model, gpu_, {}, {.most_transfers = 10});
   EXPECT_FALSE(model.dram);
   const Comparison comparison = compare(model, gpu_, row, h200_device());
-  EXPECT_EQ(comparison.find(Level::dram, "read"), nullptr);
-  EXPECT_NE(comparison.find(Level::bound, "read"), nullptr);
+  const ComparisonLine* line = comparison.find(Level::dram, "read");
+  ASSERT_NE(line, nullptr);
+  EXPECT_FALSE(line->modelled);
+  EXPECT_EQ(line->recorded, comparison.find(Level::bound, "read")->recorded);
+  EXPECT_THAT(line->reason, HasSubstr("not predicted"));
+  EXPECT_THAT(comparison_table(comparison, "recorded"), HasSubstr("not predicted"));
 }
 
 TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {
