@@ -78,7 +78,7 @@ std::string calibration_table(const Calibration& calibration,
     text += fmt::format("\n{} unavailable: {}\n", count, one_line(reason));
   }
   if (gpu) {
-    text += fmt::format("\nmodels find it as assets/gpus/{}.calibration.json\n", gpu->name);
+    text += fmt::format("\nto ship it, save it as assets/gpus/{}.calibration.json\n", gpu->name);
   }
   return text;
 }

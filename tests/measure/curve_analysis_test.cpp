@@ -8,6 +8,23 @@
 namespace attnscope::kernels {
 namespace {
 
+TEST(SharedChunks, EverySmComesToEveryChunk) {
+  for (const Index sms : {1, 2, 66, 108, 132, 148}) {
+    for (Index wanted = 0; wanted < 600; ++wanted) {
+      const Index chunks = shared_chunks(wanted, sms);
+      EXPECT_GE(chunks, std::max<Index>(wanted, 1));
+      EXPECT_LE(chunks, std::max<Index>(wanted, 1) + 20);
+      std::vector<bool> visited(static_cast<std::size_t>(chunks));
+      Index at = 0;
+      for (Index visit = 0; visit < chunks; ++visit, at = (at + sms) % chunks) {
+        visited[static_cast<std::size_t>(at)] = true;
+      }
+      EXPECT_TRUE(std::ranges::all_of(visited, [](bool was) { return was; }))
+          << chunks << " chunks, " << sms << " SMs";
+    }
+  }
+}
+
 TEST(WhereRisen, LiesBetweenTwoPoints) {
   const std::vector<double> x{10, 20, 30, 40}, y{1, 1, 3, 5};
   EXPECT_DOUBLE_EQ(where_risen(x, y, 1, 5, 0.5).value(), 30);

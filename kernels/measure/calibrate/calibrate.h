@@ -14,7 +14,7 @@ namespace attnscope {
 
 struct CalibrationControl {
   int repeats = 11;  ///< timed repeats of each measurement, after one that warms up
-  /// Told what is compiled or measured now; from any thread, but calls do not overlap.
+  /// Receives the current step; from any thread, but calls do not overlap.
   std::function<void(std::string_view step)> progress = {};
 };
 

@@ -32,6 +32,12 @@ Table centered(Table table) {
 
 }  // namespace
 
+Index shared_chunks(Index wanted, Index sms) {
+  Index chunks = std::max(wanted, Index{1});
+  while (std::gcd(chunks, sms) != 1) ++chunks;
+  return chunks;
+}
+
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction) {
   ATTNSCOPE_CHECK(x.size(), ==, y.size());

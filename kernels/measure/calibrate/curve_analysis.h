@@ -1,11 +1,17 @@
-/// What follows from measured curves and tables: where a curve has risen, which SMs are near which
-/// part of L2. Plain C++.
+/// The arithmetic of the measurements of L2: how many chunks SMs share, where a curve has risen,
+/// which SMs are near which part. Plain C++.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "reference/attention_problem.h"
+
 namespace attnscope::kernels {
+
+/// The least number of chunks, at least `wanted` and 1, that `sms` SMs share so that each comes to
+/// every chunk when it moves on by `sms` chunks after each visit, and starts again at the end.
+Index shared_chunks(Index wanted, Index sms);
 
 /// The x at which a curve first reaches `fraction` of the way from `low` to `high`, between two
 /// points by a straight line. Nothing when it never does, or already does at its first point.

@@ -1,4 +1,5 @@
 /// What launches and thread blocks cost.
+#include "kernels/host/cuda_check.h"
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/calibrate/calibration_run.h"
 
@@ -7,7 +8,6 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr int kBlockThreads = 256;
-constexpr int kThreadsOfFullSm = 2048;
 
 /// Seconds that each further one of many launches adds.
 double gap_s(CalibrationRun& run, const BlockProgram& block, Index blocks) {
@@ -53,7 +53,8 @@ void measure_launches(CalibrationRun& run) {
       {"launch_gap_s", "s",
        "time that each further empty kernel of one thread block adds on a stream, of 16"},
       [&] { return gap_s(run, nothing_program(1), 1); }, repeats);
-  const Index full_grid = run.sm_count() * (kThreadsOfFullSm / kBlockThreads);
+  const int threads_of_sm = device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
+  const Index full_grid = run.sm_count() * (threads_of_sm / kBlockThreads);
   run.measure(
       {"launch_gap_full_grid_s", "s",
        fmt::format("the same of {} thread blocks of {} threads", full_grid, kBlockThreads)},

@@ -47,19 +47,19 @@ class Visits {
   DeviceBuffer turns_;
 };
 
-/// Groups of SMs, each with a part of the memory of its own.
+/// Groups of SMs; each has its part of the memory.
 using Groups = std::vector<std::vector<std::uint32_t>>;
 
 /// The turns of each SM where every group's SMs go together, chunk after chunk, through the group's
-/// part of `bytes`, again and again. An SM visits other chunks in the next round.
+/// part of `bytes`, again and again. Each SM comes to every chunk of its group.
 std::vector<Turns> turns_of(const Groups& groups, Index bytes, Index chunk_bytes) {
   constexpr std::size_t kMostSmNumbers = 1024;
   std::vector<Turns> turns(kMostSmNumbers, Turns{0, 0, 0, 1});
   std::uint64_t region_bytes = 0;
   for (const auto& sms : groups) {
     const auto count = static_cast<Index>(sms.size());
-    Index chunks = std::max(bytes / chunk_bytes / static_cast<Index>(groups.size()), Index{1});
-    if (count > 1 && chunks % count == 0) ++chunks;
+    const Index chunks =
+        shared_chunks(bytes / chunk_bytes / static_cast<Index>(groups.size()), count);
     for (Index rank = 0; rank < count; ++rank) {
       turns.at(sms[static_cast<std::size_t>(rank)]) = {
           region_bytes, static_cast<std::uint32_t>(rank % chunks),
@@ -163,7 +163,7 @@ void measure_additions(CalibrationRun& run, const Sms& sms, const DeviceBuffer& 
     const QuantityKind kind{
         fmt::format("red_add_{}f32_bytes_per_s", width), kBytesPerSecond,
         fmt::format("payload of red.global.add.{}f32 by all SMs in turns to an eighth of L2, "
-                    "neighbours in a warp, no address at two SMs at once",
+                    "neighbours in a warp, each SM beginning at another chunk",
                     floats == 1 ? "" : fmt::format("v{}.", floats))};
     const std::string needs = floats == 1 ? "" : needs_sm_90(run.target());
     if (!needs.empty()) {

@@ -26,7 +26,7 @@ Index shared_bytes_of_whole_sm(const ProgramTarget& target);
 /// All of them, in the order of a calibration.
 std::vector<OperationBenchmark> operation_benchmarks(const ProgramTarget& target);
 
-/// The one with this name, which exists.
+/// The benchmark of this name; it must exist.
 OperationBenchmark operation_benchmark(std::string_view name, const ProgramTarget& target);
 
 }  // namespace attnscope::kernels

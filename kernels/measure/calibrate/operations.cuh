@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(Operation::kMostThreads)
   const Stopwatch stopwatch;
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) operation.template run<kOperations>();
+  keep(operation.result(), times);  // waits for the last operations
   stopwatch.stop(times);
-  keep(operation.result(), times);
 }
 
 /// Independent values of one thread, each the operand of the next instruction on it.
@@ -143,8 +143,8 @@ struct BitwiseFunctions : IntegerChains {
   }
 };
 
-/// Fused multiply-adds and bitwise functions in turn: two execution units, so that only the issue
-/// of instructions limits the rate.
+/// Fused multiply-adds and bitwise functions in turn: two execution units. At four instructions per
+/// cycle, the one of the bitwise functions is full as well.
 struct MixedInstructions {
   static constexpr int kMostThreads = 1024;
   FusedMultiplyAdds floats;
