@@ -5,20 +5,21 @@
 
 namespace attnscope::app {
 
-/// The valid choices on the screen become part of the history.
+/// The valid choices on the screen become part of the history: a race once it has begun.
 void App::note_choices() {
-  if (pending_ || opening_ || !shown_->snapshot) return;
+  if (pending_ || opening_ || !shown_->snapshot || (view.race && !course_)) return;
   history_.note({scene, view.choice, view.race, view.head, view.query_row, view.O_column, view.step,
                  view.race_tick});
 }
 
 void App::undo() {
   // A choice that was rejected, or that is not shown yet, is not part of the history
-  if (refused || (pending_ && !restoring_)) {
+  if (refused || (pending_ && !restoring_ && !history_.empty())) {
     refused.reset();
     execute(CancelWork{});
     return;
   }
+  if (history_.empty()) return show_notice("nothing to undo");
   const Choices from = history_.present();
   const Choices* to = history_.undo();
   if (to == nullptr) return show_notice("nothing to undo");
@@ -27,6 +28,7 @@ void App::undo() {
 }
 
 void App::redo() {
+  if (history_.empty()) return show_notice("nothing to redo");
   if (refused || (pending_ && !restoring_)) return;
   const Choices from = history_.present();
   const Choices* to = history_.redo();

@@ -39,6 +39,7 @@ class ChoiceHistory {
   /// there are none.
   const Choices* undo() { return move(-1); }
   const Choices* redo() { return move(1); }
+  bool empty() const { return all_.empty(); }  ///< until note()
   /// Only after note().
   const Choices& present() const { return all_[present_]; }
 

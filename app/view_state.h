@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,6 +131,8 @@ struct ViewState {
   // the next frame what belongs to it
   std::optional<Thing> pointed;      ///< in the last frame
   std::optional<Thing> now_pointed;  ///< in this one, so far
+  /// The run that an operation or a line under the mouse belongs to; not kept alive.
+  std::weak_ptr<const RunInfo> pointed_run;
 
   // Appearance
   ThemeName theme = ThemeName::dark;

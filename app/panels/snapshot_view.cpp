@@ -175,6 +175,7 @@ bool hovered(const Rect& rect) {
 void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                     const Thing& thing) {
   view.now_pointed = thing;
+  view.pointed_run = snapshot.run;
   if (view.show_keys || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
   const bool earlier = ImGui::GetIO().KeyShift;
   context.commands.push(
@@ -183,6 +184,8 @@ void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContex
 
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view) {
   if (!view.pointed) return std::nullopt;
+  const bool of_other_run = view.pointed_run.lock() != snapshot.run;
+  if (of_other_run && std::holds_alternative<Operation>(*view.pointed)) return std::nullopt;
   return highlight_of(*view.pointed, snapshot);
 }
 

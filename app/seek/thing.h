@@ -86,7 +86,8 @@ struct Highlight {
   std::optional<Area> part_of(Tensor tensor, const Shape& shape) const;
 };
 
-/// A line works on the row and column tile under the playhead.
+/// An operation must be one of the snapshot's run. A line works on the row and column tile under
+/// the playhead.
 Highlight highlight_of(const Thing& thing, const Snapshot& snapshot);
 
 /// The operands of each line of a launch's pseudo-code, from its first thousands of operations.

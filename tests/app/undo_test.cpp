@@ -128,6 +128,25 @@ TEST_F(UndoTest, ARaceBeginsAndEnds) {
   EXPECT_TRUE(app_.course());
 }
 
+TEST_F(UndoTest, ARaceThatWasRejectedIsNoChoice) {
+  choose("seq_len", "128");
+  push(ChooseRace{Race{"split_kv_of_no_catalog"}});
+  ASSERT_FALSE(app_.view.race);
+  push(Undo{});
+  EXPECT_EQ(N(), 64);
+  push(Redo{});
+  EXPECT_EQ(N(), 128);
+}
+
+TEST(UndoBeforeTheFirstPicture, HasNothingToUndo) {
+  App app(load_scene("default").value(), {});
+  app.commands.push(Undo{});
+  app.commands.push(Redo{});
+  app.update(0.0);
+  ASSERT_TRUE(app.notice);
+  EXPECT_THAT(app.notice->text, testing::StartsWith("nothing to"));
+}
+
 TEST(ChoiceHistory, ForgetsTheOldestAndKeepsTheOrder) {
   ChoiceHistory history;
   const auto most = static_cast<Index>(ChoiceHistory::kMostKept);

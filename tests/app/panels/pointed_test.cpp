@@ -134,6 +134,14 @@ TEST_F(PointedTest, ACellOfTheTimeline) {
   EXPECT_TRUE(mark_in("scores", "scores.pointed"));
 }
 
+TEST_F(PointedTest, AnOperationOfARunThatIsNoLongerShown) {
+  // Of a launch that this run does not have
+  around_.view.now_pointed = Operation{.step = 3, .launch = 2, .op = {}};
+  around_.view.pointed_run = std::make_shared<const RunInfo>(*snapshot_.run);
+  EXPECT_FALSE(mark_in("scores", "scores.pointed"));
+  EXPECT_FALSE(mark_in("memory", "memory.pointed.K"));
+}
+
 TEST_F(PointedTest, TheWheelZoomsTheScoresAboutTheMouse) {
   point_at("scores", "scores.grid", {0.55f, 0.3f});
   const Thing tile = ScoreTile{{{16, 32}, {32, 48}}};
