@@ -65,11 +65,9 @@ std::string calibration_table(const Calibration& calibration,
   const auto named = [](const char* what, const std::string& value) {
     return value.empty() ? "" : fmt::format(", {} {}", what, one_line(value));
   };
-  std::string text = fmt::format(
-      "{} (measured), {} SMs{}{}\nSM clock {:.1f} MHz, median of all timed "
-      "kernels\n\n{}",
-      one_line(device.name), device.sm_count, named("driver", device.driver),
-      named("CUDA", device.cuda), calibration.sm_clock_hz * 1e-6, table_text(lines));
+  std::string text =
+      fmt::format("{} (measured), {} SMs{}{}\n\n{}", one_line(device.name), device.sm_count,
+                  named("driver", device.driver), named("CUDA", device.cuda), table_text(lines));
   std::map<std::string, int> reasons;
   for (const MeasuredQuantity& quantity : calibration.quantities) {
     if (!quantity.is_available()) ++reasons[quantity.unavailable];
@@ -83,7 +81,7 @@ std::string calibration_table(const Calibration& calibration,
   return text;
 }
 
-Calibration calibration_of(const Gpu& gpu, GpuCalibration measured) {
+Calibration calibration_of(const Gpu& gpu, std::vector<MeasuredQuantity> measured) {
   const DeviceInfo& device = gpu.device();
   const BuildInfo& build = build_info();
   return {.device = {.name = device.name,
@@ -94,8 +92,7 @@ Calibration calibration_of(const Gpu& gpu, GpuCalibration measured) {
           .date = utc_date(),
           .commit = build.commit,
           .local_changes = build.local_changes,
-          .sm_clock_hz = measured.sm_clock_hz,
-          .quantities = std::move(measured.quantities)};
+          .quantities = std::move(measured)};
 }
 
 Result<Answer> answer_calibrate(const GivenOptions& given) {
@@ -134,7 +131,9 @@ CommandSpec calibrate_command() {
        .summary = "Measures this GPU's rates, latencies and capacities for the models.",
        .options = {{"out", "FILE", "write the calibration (JSON)", false,
                     writes_file("the calibration of a GPU")},
-                   {"repeats", "COUNT", "timed repeats of each measurement [11]"}}},
+                   {"repeats", "COUNT",
+                    "timed repeats of each measurement, five times as many of launches "
+                    "[11]"}}},
       answer_calibrate);
 }
 

@@ -2,6 +2,7 @@
 /// which records. The kernel's text is the same; a hook stands after what it names.
 #pragma once
 
+#include "kernels/device/clocks.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace_buffer.cuh"
 
@@ -23,30 +24,6 @@ struct NoTrace {
   __device__ void row(bool, int, int, float, float, float, int = 0) {}
   __device__ void end() {}
 };
-
-__device__ inline uint32_t clock_low() {
-  uint32_t cycles;
-  asm volatile("mov.u32 %0, %%clock;\n" : "=r"(cycles)::"memory");
-  return cycles;
-}
-
-__device__ inline uint64_t clock_cycles() {
-  uint64_t cycles;
-  asm volatile("mov.u64 %0, %%clock64;\n" : "=l"(cycles)::"memory");
-  return cycles;
-}
-
-__device__ inline uint64_t global_timer_ns() {
-  uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(ns)::"memory");
-  return ns;
-}
-
-__device__ inline int32_t sm_index() {
-  int32_t sm;
-  asm volatile("mov.u32 %0, %%smid;\n" : "=r"(sm));
-  return sm;
-}
 
 /// Thread 0 writes the block's events, the first lane of those that share a row the row. Places
 /// in a trace of at most kMaxTraceBytes fit 32 bits.

@@ -1,7 +1,7 @@
 /// Kernels that put the GPU into a known state before a pass.
 #pragma once
 
-#include "reference/fixed_width.h"
+#include "kernels/device/clocks.cuh"
 
 namespace attnscope::kernels {
 
@@ -22,12 +22,9 @@ __global__ void __launch_bounds__(kThreads)
 /// One thread that waits.
 template <uint64_t kDuration_ns>
 __global__ void occupy_stream() {
-  uint64_t begin_ns;
-  uint64_t now_ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin_ns));
-  do {
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now_ns));
-  } while (now_ns - begin_ns < kDuration_ns);
+  const uint64_t begin_ns = device::global_timer_ns();
+  while (device::global_timer_ns() - begin_ns < kDuration_ns) {
+  }
 }
 
 }  // namespace attnscope::kernels

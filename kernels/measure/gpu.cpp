@@ -63,7 +63,7 @@ class SessionGpu final : public Gpu {
   RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                           const Protocol& protocol) override;
   Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) override;
-  Result<GpuCalibration> calibrate(const CalibrationControl& control) override;
+  Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) override;
 
  private:
   /// Compiles all programs for this GPU, except those that are cached.
@@ -196,7 +196,7 @@ Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
   return decoded(raw, run, empty_recording({}));
 }
 
-Result<GpuCalibration> SessionGpu::calibrate(const CalibrationControl& control) {
+Result<std::vector<MeasuredQuantity>> SessionGpu::calibrate(const CalibrationControl& control) {
   const auto progress = [&](int done, int all) {
     if (done < all && control.progress) {
       control.progress(fmt::format("compiling {} of {}", done + 1, all));
@@ -206,7 +206,7 @@ Result<GpuCalibration> SessionGpu::calibrate(const CalibrationControl& control) 
           obtain(kernels::calibration_programs(session_->target()), {.progress = progress})) {
     return *error;
   }
-  GpuCalibration calibration;
+  std::vector<MeasuredQuantity> calibration;
   auto error = session_->run([&]() -> std::optional<Error> {
     calibration = kernels::calibrate(*session_, control);
     return std::nullopt;

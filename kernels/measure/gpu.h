@@ -77,7 +77,7 @@ class Gpu {
 
   /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed where the GPU's
   /// memory does not hold 32 times its L2.
-  virtual Result<GpuCalibration> calibrate(const CalibrationControl& control) = 0;
+  virtual Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) = 0;
 
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const {

@@ -99,7 +99,6 @@ Result<Calibration> from_document(const Result<json>& document, std::string_view
                        .date = line_of(root, "date", kMostNameBytes),
                        .commit = line_of(build, "commit", kMostNameBytes),
                        .local_changes = build.boolean_or("local_changes", false),
-                       .sm_clock_hz = number_in(root, "sm_clock_hz", kHertzRange),
                        .quantities = read_quantities(root)};
   } catch (const JsonFieldError& error) {
     return invalid_request(error.what());
@@ -145,9 +144,8 @@ std::string calibration_text(const Calibration& calibration) {
                               {"local_changes", calibration.local_changes}};
   std::string text = fmt::format(
       "{{\n  \"schema\": \"{}/1\",\n  \"device\": {},\n  \"date\": {},\n  \"build\": {},\n"
-      "  \"sm_clock_hz\": {},\n  \"quantities\": [",
-      kSchema, line(device_json), line(calibration.date), line(build),
-      line(calibration.sm_clock_hz));
+      "  \"quantities\": [",
+      kSchema, line(device_json), line(calibration.date), line(build));
   const char* separator = "\n";
   for (const MeasuredQuantity& quantity : calibration.quantities) {
     text += fmt::format("{}    {}", separator, line(quantity_json(quantity)));

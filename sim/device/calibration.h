@@ -28,10 +28,9 @@ struct CalibratedDevice {
 
 struct Calibration {
   CalibratedDevice device;
-  std::string date;            ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
-  std::string commit;          ///< of the program that measured, or "unknown"
-  bool local_changes = false;  ///< its sources differed from the commit
-  double sm_clock_hz = 0;      ///< median over all timed kernels, by the SMs' own clocks
+  std::string date;                          ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
+  std::string commit;                        ///< of the program that measured, or "unknown"
+  bool local_changes = false;                ///< its sources differed from the commit
   std::vector<MeasuredQuantity> quantities;  ///< in the order in which they were measured
 
   /// The quantity of this name; null if it was not measured or is unavailable.

@@ -178,7 +178,6 @@ TEST_F(OnGpu, ACalibrationIsADocumentWithEveryQuantity) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const json document = json::parse(read_text(scratch.path() / "c.json"));
   EXPECT_EQ(document["schema"], "attnscope.calibration/1");
-  EXPECT_GT(document["sm_clock_hz"].get<double>(), 1e8);
   EXPECT_GT(document["quantities"].size(), 60u);
   for (const json& quantity : document["quantities"]) {
     EXPECT_NE(outcome.out.find(quantity["name"].get<std::string>()), std::string::npos) << quantity;

@@ -56,20 +56,18 @@ class EchoGpu final : public Gpu {
   Result<KernelTrace> trace(const ResolvedRun&, Index) override { return refusal(); }
 
   /// As many repeats as were requested, with these numbers.
-  Result<GpuCalibration> calibrate(const CalibrationControl& control) override {
+  Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) override {
     if (control.progress) control.progress("dram_read_bytes_per_s");
     const int n = control.repeats;
-    return GpuCalibration{
-        .sm_clock_hz = 1.5e9,
-        .quantities = {
-            {"dram_read_bytes_per_s", "bytes/s", "reads of nothing", 4.25e12, 4.0e12, 4.3e12, n},
-            {"launch_overhead_s", "s", "an empty echo", 2.25e-6, 2e-6, 3e-6, n},
-            {"sm_clock_hz", "Hz", "the echo's clock", 1.5e9, 1.4e9, 1.6e9, n},
-            {"l2_capacity_shared_bytes", "bytes", "what an echo keeps", 3e7, 2.9e7, 3.1e7, n},
-            {.name = "wgmma_flops_per_cycle_per_sm",
-             .unit = "FLOP/cycle/SM",
-             .how = "products of nothing",
-             .unavailable = "needs compute capability 9.0"}}};
+    return std::vector<MeasuredQuantity>{
+        {"dram_read_bytes_per_s", "bytes/s", "reads of nothing", 4.25e12, 4.0e12, 4.3e12, n},
+        {"launch_overhead_s", "s", "an empty echo", 2.25e-6, 2e-6, 3e-6, n},
+        {"sm_clock_hz", "Hz", "the echo's clock", 1.5e9, 1.4e9, 1.6e9, n},
+        {"l2_capacity_shared_bytes", "bytes", "what an echo keeps", 3e7, 2.9e7, 3.1e7, n},
+        {.name = "wgmma_flops_per_cycle_per_sm",
+         .unit = "FLOP/cycle/SM",
+         .how = "products of nothing",
+         .unavailable = "needs compute capability 9.0"}};
   }
 
   /// The kind of the inputs, their seed and the next number, after that in a backward pass.

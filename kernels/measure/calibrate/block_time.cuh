@@ -14,7 +14,7 @@ struct BlockTime {
 };
 
 /// The chunks of a region that one SM visits: number `first`, then every `step`-th, cyclically.
-struct Turns {
+struct ChunkTurns {
   uint64_t region_bytes;  ///< from the beginning of the data to that of the region
   uint32_t first, step, chunks;
 };

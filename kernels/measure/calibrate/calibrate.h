@@ -13,23 +13,19 @@
 namespace attnscope {
 
 struct CalibrationControl {
-  int repeats = 11;  ///< timed repeats of each measurement, after one that warms up
+  /// Timed repeats of each measurement, after one that warms up; of launches, five times as many.
+  int repeats = 11;
   /// Receives the current step; from any thread, but calls do not overlap.
   std::function<void(std::string_view step)> progress = {};
-};
-
-/// Every quantity, available or not, in a fixed order.
-struct GpuCalibration {
-  double sm_clock_hz = 0;  ///< median over all timed kernels, by the SMs' own clocks
-  std::vector<MeasuredQuantity> quantities;
 };
 
 namespace kernels {
 
 class Session;
 
-/// Runs all microbenchmarks. Called inside Session::run().
-GpuCalibration calibrate(Session& session, const CalibrationControl& control);
+/// Runs all microbenchmarks: every quantity, available or not, in a fixed order. Called inside
+/// Session::run().
+std::vector<MeasuredQuantity> calibrate(Session& session, const CalibrationControl& control);
 
 }  // namespace kernels
 }  // namespace attnscope

@@ -63,13 +63,7 @@ std::vector<BlockTime> CalibrationRun::time_blocks(
   session_.stream().wait();
   std::vector<BlockTime> times(static_cast<std::size_t>(blocks));
   ATTNSCOPE_CUDA(cudaMemcpy(times.data(), times_.data_dev(), bytes, cudaMemcpyDeviceToHost));
-  constexpr double kLongEnoughSeconds = 50e-6;  // the timer of some GPUs advances by 1 us
-  if (span_s(times) >= kLongEnoughSeconds) clocks_hz_.push_back(kernels::clock_hz(times));
   return times;
-}
-
-double CalibrationRun::clock_hz() const {
-  return clocks_hz_.empty() ? 0 : to_seven_digits(statistics_of(clocks_hz_).median_s);
 }
 
 double span_s(const std::vector<BlockTime>& blocks) {
@@ -84,7 +78,7 @@ double median_cycles(const std::vector<BlockTime>& blocks) {
   for (const BlockTime& block : blocks) {
     cycles.push_back(static_cast<double>(block.end_cycles - block.begin_cycles));
   }
-  return statistics_of(std::move(cycles)).median_s;
+  return median_of(std::move(cycles));
 }
 
 double clock_hz(const std::vector<BlockTime>& blocks) {
@@ -96,7 +90,7 @@ double clock_hz(const std::vector<BlockTime>& blocks) {
   return ns > 0 ? cycles / (ns * 1e-9) : 0;
 }
 
-GpuCalibration calibrate(Session& session, const CalibrationControl& control) {
+std::vector<MeasuredQuantity> calibrate(Session& session, const CalibrationControl& control) {
   CalibrationRun run(session, control);
   measure_dram(run);
   measure_l2(run);
@@ -104,7 +98,7 @@ GpuCalibration calibrate(Session& session, const CalibrationControl& control) {
   measure_launches(run);
   measure_operations(run);
   measure_clocks(run);
-  return {.sm_clock_hz = run.clock_hz(), .quantities = run.take_quantities()};
+  return run.take_quantities();
 }
 
 }  // namespace attnscope::kernels

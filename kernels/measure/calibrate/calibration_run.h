@@ -50,12 +50,10 @@ class CalibrationRun {
   double event_time_s(const std::function<void()>& enqueue, int head_starts = 1);
 
   /// Launches by `enqueue`, which gets device memory for a BlockTime of each of the blocks, and
-  /// returns them. The SM clock that they show counts for clock_hz().
+  /// returns them.
   std::vector<BlockTime> time_blocks(Index blocks,
                                      const std::function<void(BlockTime* times_dev)>& enqueue);
 
-  /// Median SM clock of all launches of time_blocks() that took 50 us or longer.
-  double clock_hz() const;
   std::vector<MeasuredQuantity> take_quantities() { return std::move(quantities_); }
 
  private:
@@ -63,7 +61,6 @@ class CalibrationRun {
   const CalibrationControl& control_;
   Event start_, stop_;
   DeviceBuffer times_;
-  std::vector<double> clocks_hz_;
   std::vector<MeasuredQuantity> quantities_;
 };
 

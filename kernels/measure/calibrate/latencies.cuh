@@ -92,11 +92,11 @@ __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* _
 #pragma unroll
       for (int k = 0; k < 4; ++k) address = follow<Level::past_l1>(address);  // into L2
       if (address == 0) return;                                               // waits for it
-      const uint64_t begin = clock_cycles();
+      const uint64_t begin = device::clock_cycles();
 #pragma unroll
       for (int k = 0; k < kLinks; ++k) address = follow<Level::past_l1>(address);
       if (address == 0) return;
-      const uint64_t end = clock_cycles();
+      const uint64_t end = device::clock_cycles();
       cycles[blockIdx.x * lines + line] = static_cast<float>(end - begin) / kLinks;
       line = line + 1 == lines ? 0 : line + 1;
     }

@@ -17,8 +17,11 @@ class Visits {
  public:
   /// `turns`: of each SM, by its number.
   Visits(CalibrationRun& run, const DeviceBuffer& data, VisitProgram program,
-         const std::vector<Turns>& turns)
-      : run_(run), data_(data), program_(std::move(program)), turns_(turns.size() * sizeof(Turns)) {
+         const std::vector<ChunkTurns>& turns)
+      : run_(run),
+        data_(data),
+        program_(std::move(program)),
+        turns_(turns.size() * sizeof(ChunkTurns)) {
     turns_.copy_from_host(turns.data());
   }
 
@@ -30,7 +33,7 @@ class Visits {
     return run_.time_blocks(blocks, [&](BlockTime* times_dev) {
       run_.kernels().start(program_.block, blocks, run_.stream(),
                            static_cast<char*>(data_.data_dev()),
-                           static_cast<const Turns*>(turns_.data_dev()), visits, times_dev);
+                           static_cast<const ChunkTurns*>(turns_.data_dev()), visits, times_dev);
     });
   }
   /// Of all SMs.
@@ -52,9 +55,9 @@ using Groups = std::vector<std::vector<std::uint32_t>>;
 
 /// The turns of each SM where every group's SMs go together, chunk after chunk, through the group's
 /// part of `bytes`, again and again. Each SM comes to every chunk of its group.
-std::vector<Turns> turns_of(const Groups& groups, Index bytes, Index chunk_bytes) {
+std::vector<ChunkTurns> turns_of(const Groups& groups, Index bytes, Index chunk_bytes) {
   constexpr std::size_t kMostSmNumbers = 1024;
-  std::vector<Turns> turns(kMostSmNumbers, Turns{0, 0, 0, 1});
+  std::vector<ChunkTurns> turns(kMostSmNumbers, ChunkTurns{0, 0, 0, 1});
   std::uint64_t region_bytes = 0;
   for (const auto& sms : groups) {
     const auto count = static_cast<Index>(sms.size());
@@ -219,7 +222,7 @@ void add_capacities(CalibrationRun& run, const std::string& name, const std::str
     std::vector<double> samples;
     for (const auto& curve : curves.s_per_byte) {
       constexpr std::ptrdiff_t kSmallest = 3;
-      const double low = statistics_of({curve.begin(), curve.begin() + kSmallest}).median_s;
+      const double low = median_of({curve.begin(), curve.begin() + kSmallest});
       const auto risen = where_risen(curves.sizes_bytes, curve, low, curve.back(), part.fraction);
       if (risen) samples.push_back(*risen);
     }
@@ -252,7 +255,7 @@ void measure_dram(CalibrationRun& run) {
       samples.push_back(
           run.event_time_s([&] { run.kernels().start(nothing_program(1), 1, stream); }));
     }
-    return statistics_of(std::move(samples)).median_s;
+    return median_of(std::move(samples));
   }();
   const auto rate = [&](double moved_bytes, const std::function<void()>& enqueue) {
     return moved_bytes / (run.event_time_s(enqueue) - launch_s);
@@ -263,6 +266,7 @@ void measure_dram(CalibrationRun& run) {
       bytes / 1'000'000);
   const auto moved = static_cast<double>(bytes);
   run.measure({"dram_read_bytes_per_s", kBytesPerSecond, "reads " + of}, [&] {
+    run.session().conditioning().sweep_cache(run.session().stream());
     return rate(moved, [&] {
       run.kernels().start(read_once_program(), blocks, stream, static_cast<const uint4*>(from_dev),
                           static_cast<BlockTime*>(sink.data_dev()));
@@ -273,6 +277,7 @@ void measure_dram(CalibrationRun& run) {
   });
   run.measure({"dram_copy_bytes_per_s", kBytesPerSecond, "reads and writes, both counted, " + of},
               [&] {
+                run.session().conditioning().sweep_cache(run.session().stream());
                 return rate(2 * moved, [&] {
                   run.kernels().start(copy_once_program(), blocks, stream, to_dev,
                                       static_cast<const uint4*>(from_dev));

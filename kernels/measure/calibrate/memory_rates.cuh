@@ -109,10 +109,11 @@ struct AddAccess {
 /// One block on each SM visits `visits` chunks of kChunkBytes in the order of turns[its SM].
 template <typename Access, int kThreads, int kChunkBytes>
 __global__ void __launch_bounds__(kThreads)
-    visit_in_turns(char* __restrict__ data, const Turns* __restrict__ turns, int visits,
+    visit_in_turns(char* __restrict__ data, const ChunkTurns* __restrict__ turns, int visits,
                    BlockTime* __restrict__ times) {
   static_assert(kChunkBytes == kThreads * Access::kPieces * Access::kBytes);
-  const Turns mine = turns[sm_number()];
+  ChunkTurns mine = turns[device::sm_index()];
+  asm volatile("" : "+r"(mine.first));  // loaded before the stopwatch starts
   char* const region = data + mine.region_bytes;
   uint32_t turn = mine.first;
   uint32_t sum = threadIdx.x;

@@ -47,7 +47,7 @@ void measure_clocks(CalibrationRun& run) {
                "clock64 by globaltimer in a kernel of about 2 ms with fma.rn.ftz.f32 by 16 warps "
                "on each SM"},
               [&] {
-                constexpr int kIterations = 4000;  // 1,024 cycles each
+                constexpr int kIterations = 4000;  // of 256 instructions of 16 warps
                 const BlockProgram block =
                     operation_benchmark("ffma_per_cycle_per_sm", target).block;
                 return clock_hz(operation_times(run, block, kIterations));

@@ -1,27 +1,10 @@
 /// Times a part of a thread block's program.
 #pragma once
 
+#include "kernels/device/clocks.cuh"
 #include "kernels/measure/calibrate/block_time.cuh"
 
 namespace attnscope::kernels {
-
-__device__ inline uint64_t clock_cycles() {
-  uint64_t cycles;
-  asm volatile("mov.u64 %0, %%clock64;\n" : "=l"(cycles)::"memory");
-  return cycles;
-}
-
-__device__ inline uint64_t timer_ns() {
-  uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(ns)::"memory");
-  return ns;
-}
-
-__device__ inline uint32_t sm_number() {
-  uint32_t sm;
-  asm volatile("mov.u32 %0, %%smid;\n" : "=r"(sm));
-  return sm;
-}
 
 /// Runs from its construction to stop(), both called by every thread of the block. The cycles lie
 /// inside of the nanoseconds.
@@ -29,16 +12,17 @@ class Stopwatch {
  public:
   __device__ Stopwatch() {
     __syncthreads();  // every thread has prepared what it works on
-    begin_ns_ = timer_ns();
-    begin_cycles_ = clock_cycles();
+    begin_ns_ = device::global_timer_ns();
+    begin_cycles_ = device::clock_cycles();
   }
 
   __device__ void stop(BlockTime* __restrict__ times) const {
     __syncthreads();  // every thread has worked
-    const uint64_t end_cycles = clock_cycles();
-    const uint64_t end_ns = timer_ns();
+    const uint64_t end_cycles = device::clock_cycles();
+    const uint64_t end_ns = device::global_timer_ns();
     if (threadIdx.x != 0) return;
-    times[blockIdx.x] = {begin_cycles_, end_cycles, begin_ns_, end_ns, sm_number(), 0};
+    times[blockIdx.x] = {
+        begin_cycles_, end_cycles, begin_ns_, end_ns, static_cast<uint32_t>(device::sm_index()), 0};
   }
 
  private:

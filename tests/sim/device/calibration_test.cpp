@@ -22,7 +22,6 @@ Calibration sample() {
           .date = "2026-01-31T12:34:56Z",
           .commit = "0123abcd",
           .local_changes = true,
-          .sm_clock_hz = 1.98e9,
           .quantities = {{.name = "dram_read_bytes_per_s",
                           .unit = "bytes/s",
                           .how = "reads",
@@ -94,7 +93,7 @@ TEST(Calibration, MalformedDocumentsAreRefusedWithTheirPlace) {
   expect_refused("[1]", "schema");
   expect_refused("{\"schema\": \"attnscope.calibration/2\"}", "newer");
   expect_refused("{\"schema\": \"attnscope.gpu/1\"}", "attnscope.calibration/1");
-  for (const char* field : {"device", "date", "build", "sm_clock_hz", "quantities"}) {
+  for (const char* field : {"device", "date", "build", "quantities"}) {
     json without = document();
     without.erase(field);
     expect_refused(without.dump(), std::string("c.json: ") + field + ": the field is missing");
@@ -126,9 +125,6 @@ TEST(Calibration, NumbersWithoutMeaningAreRefused) {
   expect_refused(with("how", ""), "how: the text is empty");
   expect_refused(with("name", "DRAM rate"), "name: 'DRAM rate' is not a name");
   expect_refused(with("name", "wgmma"), "the second quantity named 'wgmma'");
-  json clock = document();
-  clock["sm_clock_hz"] = 12;
-  expect_refused(clock.dump(), "sm_clock_hz");
   json none = document();
   none["quantities"] = json::array();
   expect_refused(none.dump(), "0 quantities");
