@@ -56,8 +56,7 @@ cudaKernel_t CompiledKernels::load(KernelProgram program) {
   return kernel;
 }
 
-void CompiledKernels::enqueue(const BlockProgram& block, Index blocks, void* stream,
-                              void** arguments) {
+const void* CompiledKernels::prepared(const BlockProgram& block) {
   constexpr Index kDefaultSharedBytes = 48 * 1024;
   const cudaKernel_t kernel = loaded(block.program);
   const auto* const function = reinterpret_cast<const void*>(kernel);
@@ -66,6 +65,19 @@ void CompiledKernels::enqueue(const BlockProgram& block, Index blocks, void* str
     ATTNSCOPE_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(block.shared_bytes)));
   }
+  return function;
+}
+
+Index CompiledKernels::resident_blocks(const BlockProgram& block) {
+  int blocks = 0;
+  ATTNSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, prepared(block), block.threads, static_cast<std::size_t>(block.shared_bytes)));
+  return blocks;
+}
+
+void CompiledKernels::enqueue(const BlockProgram& block, Index blocks, void* stream,
+                              void** arguments) {
+  const void* const function = prepared(block);
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;

@@ -53,7 +53,12 @@ class CompiledKernels {
     enqueue(block, blocks, stream, arguments);
   }
 
+  /// How many such blocks an SM holds at once. Throws as start().
+  Index resident_blocks(const BlockProgram& block);
+
  private:
+  /// The kernel of the block, which may have the shared memory that the block asks for.
+  const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
   /// Both take the program without an architecture, which load() sets.
   cudaKernel_t loaded(const KernelProgram& program);

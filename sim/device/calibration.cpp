@@ -22,7 +22,7 @@ constexpr std::string_view kSchema = "attnscope.calibration";
 constexpr std::string_view kExtension = ".calibration.json";
 constexpr NumberRange kQuantityRange{1e-15, 1e18};
 constexpr Index kMostRepeats = 1'000'000;
-constexpr std::size_t kMostQuantities = 1000;
+constexpr std::size_t kMostQuantities = 4000;
 
 /// A text of one line that must not be empty.
 std::string line_of(const JsonObject& object, std::string_view key, std::size_t most_bytes) {

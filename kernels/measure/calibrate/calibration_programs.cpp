@@ -4,6 +4,7 @@
 
 #include "kernels/measure/calibrate/operation_benchmarks.h"
 #include "kernels/measure/measuring_programs.h"
+#include "kernels/tile_steps.h"
 #include "reference/parse_number.h"
 
 namespace attnscope::kernels {
@@ -82,6 +83,10 @@ BlockProgram time_lines_program(const ProgramTarget& target) {
                  shared_bytes_of_whole_sm(target));
 }
 
+BlockProgram fill_words_program() {
+  return program("step_values.cuh", "attnscope::kernels::steps::fill_step_words", 256);
+}
+
 BlockProgram nothing_program(int threads, bool overlaps) {
   BlockProgram block =
       program("launches.cuh",
@@ -110,6 +115,8 @@ std::vector<KernelProgram> calibration_programs(const ProgramTarget& target) {
         nothing_program(1), head_start_program(), sweep_cache_program()}) {
     add(block);
   }
+  add(fill_words_program());
+  for (const TileSteps& steps : calibrated_steps(target)) add(steps.block);
   if (!needs_sm_90(target).empty()) return programs;
   for (const BlockProgram& block : {add_visits(2, target).block, add_visits(4, target).block,
                                     nothing_program(1, /*overlaps=*/true)}) {

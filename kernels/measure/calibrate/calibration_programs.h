@@ -41,6 +41,9 @@ BlockProgram follow_shared_program();
 /// time_each_line(): one block on each SM.
 BlockProgram time_lines_program(const ProgramTarget& target);
 
+/// Fills memory with random words: fill_step_words().
+BlockProgram fill_words_program();
+
 /// Blocks without work; `overlaps`: they may start before the launch before them is over.
 BlockProgram nothing_program(int threads, bool overlaps = false);
 

@@ -97,6 +97,7 @@ std::vector<MeasuredQuantity> calibrate(Session& session, const CalibrationContr
   measure_latencies(run);
   measure_launches(run);
   measure_operations(run);
+  measure_steps(run);
   measure_clocks(run);
   return run.take_quantities();
 }

@@ -81,6 +81,7 @@ void measure_l2(CalibrationRun& run);
 void measure_latencies(CalibrationRun& run);
 void measure_launches(CalibrationRun& run);
 void measure_operations(CalibrationRun& run);
+void measure_steps(CalibrationRun& run);
 void measure_clocks(CalibrationRun& run);
 
 }  // namespace attnscope::kernels

@@ -50,14 +50,14 @@ __global__ void follow_lines(char* first, int warm_up, int links, BlockTime* __r
   auto address = reinterpret_cast<uint64_t>(first);
   for (int n = 0; n < warm_up; ++n) address = follow<kLevel>(address);
   if (address == 0) return;  // waits for the last link
-  const Stopwatch stopwatch;
+  const Stopwatch stopwatch(times);
 #pragma unroll 1
   for (int n = 0; n < links; n += 8) {
 #pragma unroll
     for (int k = 0; k < 8; ++k) address = follow<kLevel>(address);
   }
   keep(static_cast<uint32_t>(address), times);
-  stopwatch.stop(times);
+  stopwatch.stop();
 }
 
 /// The same in shared memory, on a ring of kWords words.
@@ -67,7 +67,7 @@ __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
   const auto base = static_cast<uint32_t>(__cvta_generic_to_shared(ring));
   for (int n = 0; n < kWords; ++n) ring[n] = base + (n + 7) % kWords * 4;
   uint32_t address = base;
-  const Stopwatch stopwatch;
+  const Stopwatch stopwatch(times);
 #pragma unroll 1
   for (int n = 0; n < links; n += 8) {
 #pragma unroll
@@ -76,7 +76,7 @@ __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
     }
   }
   keep(address, times);
-  stopwatch.stop(times);
+  stopwatch.stop();
 }
 
 /// cycles[block][line]: the mean cycles of a load of that line, of `lines` lines that are linked to
@@ -84,7 +84,7 @@ __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
 template <int kLinks>
 __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* __restrict__ cycles,
                                BlockTime* __restrict__ times) {
-  const Stopwatch stopwatch;
+  const Stopwatch stopwatch(times);
   if (threadIdx.x == 0) {
     uint32_t line = blockIdx.x % lines;
     for (uint32_t n = 0; n < lines; ++n) {
@@ -101,7 +101,7 @@ __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* _
       line = line + 1 == lines ? 0 : line + 1;
     }
   }
-  stopwatch.stop(times);
+  stopwatch.stop();
 }
 
 }  // namespace attnscope::kernels

@@ -186,17 +186,33 @@ struct Curves {
   std::vector<std::vector<double>> s_per_byte;
 };
 
-Curves measure_curves(CalibrationRun& run, const Groups& groups, const VisitProgram& program,
-                      const DeviceBuffer& data) {
+/// What the SMs do with a working set. They read it again and again; or, where `written_before` is
+/// set, it is written as a whole, and then read once.
+struct Working {
+  const Groups& groups;
+  const VisitProgram& reads;
+  const VisitProgram* written_before = nullptr;
+};
+
+Curves measure_curves(CalibrationRun& run, const Working& working, const DeviceBuffer& data) {
+  const VisitProgram& program = working.reads;
   Curves curves;
   curves.s_per_byte.resize(static_cast<std::size_t>(run.repeats()));
   const auto add_size = [&](Index bytes) {
-    const auto turns = turns_of(groups, bytes, program.chunk_bytes);
-    Visits visits(run, data, program, turns);
-    const int count = visits.visits_for(std::max(4 * bytes, 12 * run.l2_bytes()));
+    const auto visits_of = [&](const VisitProgram& visits) {
+      return Visits(run, data, visits, turns_of(working.groups, bytes, visits.chunk_bytes));
+    };
+    Visits reads = visits_of(program);
+    std::optional<Visits> writes;
+    if (working.written_before) writes.emplace(visits_of(*working.written_before));
+    const Index read_bytes = writes ? bytes : std::max(4 * bytes, 12 * run.l2_bytes());
+    const auto s_per_byte = [&] {
+      if (writes) writes->times(writes->visits_for(bytes), run.sm_count());
+      return 1.0 / reads.bytes_per_s(reads.visits_for(read_bytes));
+    };
     curves.sizes_bytes.push_back(static_cast<double>(bytes));
-    visits.bytes_per_s(count);
-    for (auto& curve : curves.s_per_byte) curve.push_back(1.0 / visits.bytes_per_s(count));
+    s_per_byte();
+    for (auto& curve : curves.s_per_byte) curve.push_back(s_per_byte());
   };
   // From sets of which every SM has a chunk
   constexpr Index kSteps = 24;  // of each capacity of L2
@@ -210,9 +226,9 @@ Curves measure_curves(CalibrationRun& run, const Groups& groups, const VisitProg
 /// Adds the working sets at which the time per byte has risen by a tenth, a half and nine tenths of
 /// the way from that of the smallest sets to that of the largest.
 void add_capacities(CalibrationRun& run, const std::string& name, const std::string& how,
-                    const Groups& groups, const VisitProgram& program, const DeviceBuffer& data) {
+                    const Working& working, const DeviceBuffer& data) {
   run.show(name);
-  const Curves curves = measure_curves(run, groups, program, data);
+  const Curves curves = measure_curves(run, working, data);
   struct Part {
     const char *name, *words;
     double fraction;
@@ -295,14 +311,16 @@ void measure_l2(CalibrationRun& run) {
   data.fill_bytes(0);
   measure_l2_rates(run, sms, data);
   measure_additions(run, sms, data);
-  add_capacities(run, "l2_capacity_shared", "all SMs read all of it in turns", sms.together(),
-                 reads, data);
+  const Groups together = sms.together(), in_halves = sms.in_halves();
+  add_capacities(run, "l2_capacity_shared", "all SMs read all of it in turns", {together, reads},
+                 data);
   add_capacities(run, "l2_capacity_halves",
                  "SMs whose latencies to L2 rise and fall with the same lines read one half, the "
                  "others the other half",
-                 sms.in_halves(), reads, data);
-  add_capacities(run, "l2_dirty_capacity", "all SMs write all of it in turns", sms.together(),
-                 writes, data);
+                 {in_halves, reads}, data);
+  add_capacities(run, "l2_dirty_capacity",
+                 "all SMs write all of it in turns, then read it once in the same order",
+                 {together, reads, &writes}, data);
 }
 
 }  // namespace attnscope::kernels

@@ -117,14 +117,14 @@ __global__ void __launch_bounds__(kThreads)
   char* const region = data + mine.region_bytes;
   uint32_t turn = mine.first;
   uint32_t sum = threadIdx.x;
-  const Stopwatch stopwatch;
+  const Stopwatch stopwatch(times);
 #pragma unroll 1
   for (int visit = 0; visit < visits; ++visit) {
     Access::template visit<kThreads>(region + uint64_t{turn} * kChunkBytes, sum);
     turn += mine.step;
     while (turn >= mine.chunks) turn -= mine.chunks;
   }
-  stopwatch.stop(times);
+  stopwatch.stop();
   keep(sum, times);
 }
 

@@ -14,11 +14,11 @@ template <typename Operation, int kOperations>
 __global__ void __launch_bounds__(Operation::kMostThreads)
     time_operations(BlockTime* __restrict__ times, int iterations) {
   Operation operation;
-  const Stopwatch stopwatch;
+  const Stopwatch stopwatch(times);
 #pragma unroll 1
   for (int i = 0; i < iterations; ++i) operation.template run<kOperations>();
   keep(operation.result(), times);  // waits for the last operations
-  stopwatch.stop(times);
+  stopwatch.stop();
 }
 
 /// Independent values of one thread, each the operand of the next instruction on it.

@@ -7,26 +7,26 @@
 namespace attnscope::kernels {
 
 /// Runs from its construction to stop(), both called by every thread of the block. The cycles lie
-/// inside of the nanoseconds.
+/// inside of the nanoseconds. It holds no register in between.
 class Stopwatch {
  public:
-  __device__ Stopwatch() {
+  __device__ explicit Stopwatch(BlockTime* __restrict__ times) : block_(times[blockIdx.x]) {
     __syncthreads();  // every thread has prepared what it works on
-    begin_ns_ = device::global_timer_ns();
-    begin_cycles_ = device::clock_cycles();
+    if (threadIdx.x != 0) return;
+    block_.begin_ns = device::global_timer_ns();
+    block_.begin_cycles = device::clock_cycles();
   }
 
-  __device__ void stop(BlockTime* __restrict__ times) const {
+  __device__ void stop() const {
     __syncthreads();  // every thread has worked
-    const uint64_t end_cycles = device::clock_cycles();
-    const uint64_t end_ns = device::global_timer_ns();
     if (threadIdx.x != 0) return;
-    times[blockIdx.x] = {
-        begin_cycles_, end_cycles, begin_ns_, end_ns, static_cast<uint32_t>(device::sm_index()), 0};
+    block_.end_cycles = device::clock_cycles();
+    block_.end_ns = device::global_timer_ns();
+    block_.sm = static_cast<uint32_t>(device::sm_index());
   }
 
  private:
-  uint64_t begin_cycles_, begin_ns_;
+  BlockTime& block_;
 };
 
 /// Uses the value, so that the compiler computes it: writes it only if it is one that hardly

@@ -1,0 +1,142 @@
+/// Steps of the backward kernels in Hopper's own instructions, as forward_steps.cuh has them for
+/// the forward kernels. Copies need no map of a tensor: a tile is as many bytes in a row.
+#pragma once
+
+#include "kernels/flash1/flash1_backward_hopper.cuh"
+#include "kernels/flash2/flash2_backward_hopper.cuh"
+#include "kernels/measure/calibrate/step_values.cuh"
+
+namespace attnscope::kernels::steps {
+
+/// Starts the copy of `bytes` to shared memory. By one thread.
+__device__ inline void start_plain_load(uint32_t destination, const void* source, int bytes,
+                                        device::ArrivalBarrier arrival) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n" ::
+          "r"(destination),
+      "l"(source), "r"(bytes), "r"(arrival.address)
+      : "memory");
+}
+
+/// The column tiles, then the row tiles of each visit, of which those of kTiles visits exist.
+template <int kTiles, typename Block>
+__device__ inline void load_plain_tiles(const Block& block, const TensorView& columns,
+                                        const TensorView& rows, int visits) {
+  block.columns_arrived().expect(block.kColumnsBytes);
+  start_plain_load(block.base, columns.data_dev, block.kColumnsBytes, block.columns_arrived());
+  for (int visit = 0; visit < visits; ++visit) {
+    block.await_slot(block.rows_free(visit), visit);
+    const device::ArrivalBarrier rows_arrived = block.rows_arrived(visit);
+    rows_arrived.expect(block.kRowsBytes);
+    const char* const source =
+        static_cast<const char*>(rows.data_dev) + visit % kTiles * block.kRowsBytes;
+    start_plain_load(block.Q(visit).address, source, block.kRowsBytes, rows_arrived);
+  }
+}
+
+/// Visits whose row tiles the blocks take in turn.
+inline constexpr int kPlainTiles = 32;
+
+/// flash2_backward_hopper: a block's loop over the row tiles.
+template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
+          typename Trace = device::NoTrace>
+__global__ void __launch_bounds__(device::kGradientThreads, 1)
+    flash2_backward_hopper(const Flash2HopperParameters parameters, int steps,
+                           BlockTime* __restrict__ times) {
+  using namespace device;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Flash2HopperBlock<Br, Bc, d, Visits::all> block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers(kMultiplyingThreads / 32);
+  const Stopwatch stopwatch(times);
+  const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
+  if (warpgroup == kMultiplyingWarpgroups) {
+    give_up_registers<kServingRegisters>();
+    const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
+    if (thread == 0) load_plain_tiles<kPlainTiles>(block, parameters.K, parameters.Q, steps);
+    if (thread >= kWarpgroupThreads - Br) {
+      load_statistics(block, thread - (kWarpgroupThreads - Br));
+    }
+  } else {
+    take_registers<kMultiplyingRegisters>();
+    NoTrace trace(parameters, block.j);
+    Accumulator<1, d> dK{}, dV{};
+    block.columns_arrived().wait(0);
+#pragma unroll 1
+    for (int visit = 0; visit < steps; ++visit) {
+      block.await(block.rows_arrived(visit), visit);
+      Accumulator<1, kPanelColumns> dQ_part;
+      accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(), visit, visit, block.j,
+                            warpgroup, parameters.shape.softmax_scale_log2, trace,
+                            [&] { block.await(block.statistics_ready(visit), visit); });
+      __syncwarp();
+      if (thread_index() % 32 == 0) block.rows_free(visit).arrive();
+      add_query_gradient_panel(block, visit, warpgroup, dQ_part);
+    }
+    keep(__float_as_uint(sum_of<1, d>(dK) + sum_of<1, d>(dV)), times);
+  }
+  stopwatch.stop();
+}
+
+/// flash1_backward_hopper: the inner loop of a block, in the pass of one column tile.
+template <typename T, int d, int Br, int Bc, typename Trace = device::NoTrace>
+__global__ void __launch_bounds__(device::kGradientThreads, 1)
+    flash1_backward_hopper(const Flash1HopperParameters parameters, int steps,
+                           BlockTime* __restrict__ times) {
+  using namespace device;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Flash1HopperBlock<Br, Bc, d> block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers(kMultiplyingWarpgroups);
+  const Stopwatch stopwatch(times);
+  const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
+  if (warpgroup == kMultiplyingWarpgroups) {
+    give_up_registers<kServingRegisters>();
+    const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
+    if (thread == 0) {
+      load_plain_tiles<kPlainTiles>(block, parameters.shared.K, parameters.shared.Q, steps);
+    }
+    if (thread >= kWarpgroupThreads - Br) {
+      compute_statistics<T>(block, thread - (kWarpgroupThreads - Br));
+    }
+  } else {
+    take_registers<kMultiplyingRegisters>();
+    NoTrace trace(parameters, 0);
+    const bool leads = thread_index() % kWarpgroupThreads == 0;
+    const ForwardShape& shape = block.shape();
+    char* const dQ_rows = static_cast<char*>(parameters.shared.dQ.data_dev) +
+                          Index{block_index()} * kPlainTiles / 4 * Br * d * 2;
+    Accumulator<1, d> dK{}, dV{};
+    block.columns_arrived().wait(0);
+#pragma unroll 1
+    for (int visit = 0; visit < steps; ++visit) {
+      block.await(block.rows_arrived(visit), visit);
+      Accumulator<1, kPanelColumns> dQ_part;
+      accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(0), visit, visit, 0, warpgroup,
+                            shape.softmax_scale_log2, trace, [&] {
+                              if (leads && visit > 0) {
+                                wait_bulk_stores_read();
+                                block.rows_free(visit - 1).arrive();
+                              }
+                              block.await(block.statistics_ready(visit), visit);
+                            });
+      const auto dQ_panel = block.dQ(visit).panel(warpgroup);
+      add_to_panel<T>(dQ_panel, dQ_part, shape.softmax_scale);
+      show_to_async_units();
+      warpgroup_barrier(warpgroup);
+      if (leads) {
+        constexpr int kPanelBytes = Br * kPanelColumns * 2;
+        char* const destination =
+            dQ_rows + (visit % (kPlainTiles / 4) * 2 + warpgroup) * kPanelBytes;
+        asm volatile(
+            "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n" ::"l"(destination),
+            "r"(dQ_panel.address), "r"(kPanelBytes)
+            : "memory");
+        close_bulk_stores();
+      }
+    }
+    if (leads) wait_bulk_stores();
+    keep(__float_as_uint(sum_of<1, d>(dK) + sum_of<1, d>(dV)), times);
+  }
+  stopwatch.stop();
+}
+
+}  // namespace attnscope::kernels::steps

@@ -1,0 +1,210 @@
+/// The cycles of tile steps, by how many blocks an SM holds.
+#include <array>
+
+#include "kernels/flash1/flash1_parameters.cuh"
+#include "kernels/flash2/flash2_hopper_parameters.cuh"
+#include "kernels/kernel_parameters.h"
+#include "kernels/measure/calibrate/calibration_programs.h"
+#include "kernels/measure/calibrate/calibration_run.h"
+#include "kernels/measure/statistics.h"
+#include "kernels/tile_steps.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Heads of the tensors that all blocks read, and tiles along them.
+constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
+/// Row tiles that a block of flash1 has for itself.
+constexpr Index kOwnTiles = 4;
+
+/// Device memory for the tensors of all steps, filled with random values.
+class StepTensors {
+ public:
+  StepTensors(CalibrationRun& run, DType dtype)
+      : values_(kTensors * kTensorBytes),
+        sums_(kTensors * kTensorBytes),
+        statistics_(kTensorBytes) {
+    const bool is_fp32 = dtype == DType::fp32;
+    fill(run, values_, is_fp32 ? 0x807fffffU : 0x807f807fU, is_fp32 ? 0x3f000000U : 0x3f003f00U);
+    fill(run, statistics_, 0x007fffffU, 0x3f000000U);
+    sums_.fill_bytes(0);
+  }
+
+  void* values(Index number) const {
+    return static_cast<char*>(values_.data_dev()) + number * kTensorBytes;
+  }
+  void* sums() const { return sums_.data_dev(); }
+  /// Between 0.5 and 1.
+  float* statistics() const { return static_cast<float*>(statistics_.data_dev()); }
+
+ private:
+  static constexpr Index kTensors = 4, kTensorBytes = Index{64} << 20U;
+
+  static void fill(CalibrationRun& run, const DeviceBuffer& buffer, std::uint32_t kept,
+                   std::uint32_t set) {
+    const BlockProgram program = fill_words_program();
+    const std::uint64_t words = buffer.bytes() / 4;
+    run.kernels().start(program, ceil_div(static_cast<Index>(words), program.threads), run.stream(),
+                        static_cast<std::uint32_t*>(buffer.data_dev()), words, kept, set);
+  }
+
+  DeviceBuffer values_, sums_, statistics_;
+};
+
+/// Starts blocks that each take so many steps.
+class StepLauncher {
+ public:
+  StepLauncher(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps)
+      : run_(run), tensors_(tensors), steps_(steps), problem_(steps.run.problem) {}
+
+  /// Median cycles of a block, from the first step to the last.
+  double cycles(const BlockProgram& block, Index blocks, int count) {
+    return median_cycles(run_.time_blocks(blocks, [&](BlockTime* times_dev) {
+      const bool flash1 = kernel_name() == "flash1";
+      const bool hopper = block.instructions == kHopper;
+      if (steps_.run.pass() == PassKind::forward) {
+        flash1 ? start(block, blocks, flash1_forward(blocks), count, times_dev)
+               : start(block, blocks, flash2_forward(), count, times_dev);
+      } else if (flash1) {
+        hopper ? start(block, blocks, flash1_hopper(blocks, count), count, times_dev)
+               : start(block, blocks, flash1_backward(blocks), count, times_dev);
+      } else {
+        hopper ? start(block, blocks, flash2_hopper(count), count, times_dev)
+               : start(block, blocks, flash2_backward(count), count, times_dev);
+      }
+    }));
+  }
+
+ private:
+  std::string_view kernel_name() const { return steps_.run.asked.kernel; }
+  Index Br() const { return steps_.run.tiling.Br; }
+  Index Bc() const { return steps_.run.tiling.Bc; }
+
+  template <typename Parameters>
+  void start(const BlockProgram& block, Index blocks, const Parameters& parameters, int count,
+             BlockTime* times_dev) {
+    run_.kernels().start(block, blocks, run_.stream(), parameters, count, times_dev);
+  }
+
+  ForwardShape shape(Index heads, Index N, Index N_kv) const {
+    AttentionProblem problem = problem_;
+    problem.heads = problem.kv_heads = heads;
+    problem.N = N;
+    problem.N_kv = N_kv;
+    return forward_shape(problem);
+  }
+  TensorView view(void* data_dev, Index rows) const {
+    return contiguous_view(data_dev, kHeads, rows, problem_.d);
+  }
+  /// The same rows for every head.
+  TensorView shared_view(void* data_dev) const {
+    TensorView rows = view(data_dev, kOwnTiles * Br());
+    rows.stride_head = rows.stride_batch = 0;
+    return rows;
+  }
+
+  ForwardParameters flash2_forward() const {
+    const Index N_kv = kMostSteps * Bc();
+    return {.shape = shape(kHeads, Br(), N_kv),
+            .Q = view(tensors_.values(0), Br()),
+            .K = view(tensors_.values(1), N_kv),
+            .V = view(tensors_.values(2), N_kv)};
+  }
+  Flash1Parameters flash1_forward(Index blocks) const {
+    const Index N = kOwnTiles * Br();
+    Flash1Parameters parameters{.shape = shape(blocks, N, Bc()),
+                                .Q = shared_view(tensors_.values(0)),
+                                .K = view(tensors_.values(1), Bc()),
+                                .V = view(tensors_.values(2), Bc()),
+                                .O = view(tensors_.sums(), N)};
+    parameters.m = tensors_.statistics();
+    parameters.l = tensors_.statistics() + blocks * N;
+    return parameters;
+  }
+  BackwardParameters flash2_backward(int count) const {
+    const Index N = count * Br(), N_kv = kColumnTiles * Bc();
+    BackwardParameters parameters{.shape = shape(kHeads, N, N_kv),
+                                  .Q = view(tensors_.values(0), N),
+                                  .K = view(tensors_.values(1), N_kv),
+                                  .V = view(tensors_.values(2), N_kv),
+                                  .dO = view(tensors_.values(3), N)};
+    parameters.LSE = tensors_.statistics();
+    parameters.D = tensors_.statistics() + kHeads * N;
+    parameters.dQ_accum = static_cast<float*>(tensors_.sums());
+    return parameters;
+  }
+  Flash2HopperParameters flash2_hopper(int count) const {
+    Flash2HopperParameters parameters{};
+    static_cast<BackwardParameters&>(parameters) = flash2_backward(count);
+    return parameters;
+  }
+  Flash1BackwardParameters flash1_backward(Index blocks) const {
+    const Index N = kOwnTiles * Br();
+    Flash1BackwardParameters parameters{.shared = {.shape = shape(blocks, N, Bc()),
+                                                   .Q = shared_view(tensors_.values(0)),
+                                                   .K = view(tensors_.values(1), Bc()),
+                                                   .V = view(tensors_.values(2), Bc()),
+                                                   .O = shared_view(tensors_.values(3)),
+                                                   .dO = shared_view(tensors_.values(3)),
+                                                   .dQ = view(tensors_.sums(), N)}};
+    parameters.m = tensors_.statistics();
+    parameters.l = tensors_.statistics() + blocks * N;
+    return parameters;
+  }
+  /// Its row tiles stand one after the other, and each block has m and l for all its steps.
+  Flash1HopperParameters flash1_hopper(Index blocks, int count) const {
+    Flash1HopperParameters parameters{};
+    static_cast<Flash1BackwardParameters&>(parameters) = flash1_backward(blocks);
+    parameters.shared.shape = shape(blocks, count * Br(), Bc());
+    return parameters;
+  }
+
+  CalibrationRun& run_;
+  const StepTensors& tensors_;
+  const TileSteps& steps_;
+  const AttentionProblem& problem_;
+};
+
+/// The block with so much shared memory that an SM holds only `blocks` of them.
+BlockProgram with_blocks_on_sm(BlockProgram block, Index blocks) {
+  constexpr Index kReservedBytes = 1024, kGranule = 1024;  // of each block
+  const Index of_sm = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  const Index most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const Index share = of_sm / blocks / kGranule * kGranule - kReservedBytes;
+  block.shared_bytes = std::max(block.shared_bytes, std::min(share, most));
+  return block;
+}
+
+void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps) {
+  const Index most = run.kernels().resident_blocks(steps.block);
+  StepLauncher launcher(run, tensors, steps);
+  const bool is_fp32 = steps.run.problem.dtype == DType::fp32;
+  const int fewer = is_fp32 ? 8 : 32, more = is_fp32 ? 24 : kMostSteps;
+  for (Index blocks = 1; blocks <= most; ++blocks) {
+    if (blocks > 4 && blocks < most) continue;  // those between follow from their neighbours
+    const BlockProgram block =
+        blocks == most ? steps.block : with_blocks_on_sm(steps.block, blocks);
+    run.measure({step_cycles_name(steps.name, blocks), "cycles",
+                 fmt::format("one step of a thread block, {} on each SM", blocks)},
+                [&] {
+                  const Index all = blocks * run.sm_count();
+                  return (launcher.cycles(block, all, more) - launcher.cycles(block, all, fewer)) /
+                         (more - fewer);
+                });
+  }
+}
+
+}  // namespace
+
+void measure_steps(CalibrationRun& run) {
+  const std::vector<TileSteps> all = calibrated_steps(run.target());
+  for (const DType dtype : {DType::bf16, DType::fp16, DType::fp32}) {
+    const StepTensors tensors(run, dtype);
+    for (const TileSteps& steps : all) {
+      if (steps.run.problem.dtype == dtype) measure_step(run, tensors, steps);
+    }
+  }
+}
+
+}  // namespace attnscope::kernels

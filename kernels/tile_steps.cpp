@@ -1,0 +1,120 @@
+#include "kernels/tile_steps.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/default_tilings.h"
+#include "kernels/kernel_parameters.h"
+#include "kernels/resolve.h"
+#include "reference/head_dim.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr std::string_view kNamespace = "attnscope::kernels::";
+
+/// The kernel's name with "steps::" before it, and the file that has its steps.
+KernelProgram program_of_steps(const BlockProgram& kernel) {
+  const std::string_view instance =
+      std::string_view(kernel.program.expression).substr(kNamespace.size());
+  const bool backward = instance.substr(0, instance.find('<')).find("backward") != instance.npos;
+  const std::string_view file = kernel.instructions == kHopper ? "hopper_steps"
+                                : backward                     ? "backward_steps"
+                                                               : "forward_steps";
+  return {.sources = {fmt::format("kernels/measure/calibrate/{}.cuh", file)},
+          .expression = fmt::format("{}steps::{}", kNamespace, instance)};
+}
+
+/// Builds the list.
+class List {
+ public:
+  explicit List(const ProgramTarget& target) : target_(target) {}
+
+  void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
+           const Tiling& tiling) {
+    RunSpec spec{.problem = problem, .algorithm = std::string(kernel.algorithm), .pass = pass};
+    spec.kernel = kernel.name;
+    spec.set_tiling(tiling);
+    add(spec);
+    if (!kernel.honours_carry || pass != PassKind::forward) return;
+    spec.variant.carry = Carry::fp32;
+    add(spec);
+  }
+
+  std::vector<TileSteps> steps;
+
+ private:
+  void add(const RunSpec& spec) {
+    const auto run = resolve(spec);
+    if (!run || supports(run.value())) return;
+    const auto name = steps_name(run.value(), target_);
+    if (!name || std::ranges::find(steps, name.value(), &TileSteps::name) != steps.end()) return;
+    const auto programs = programs_of(run.value(), target_);
+    BlockProgram block = launch_with_products(programs)->block;
+    if (block.shared_bytes > target_.shared_bytes_per_block) return;
+    block.program = program_of_steps(block);
+    steps.push_back({name.value(), run.value(), std::move(block)});
+  }
+
+  const ProgramTarget& target_;
+};
+
+}  // namespace
+
+Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& target) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const std::string_view family = kernel.takes_block_mask ? "flash2" : kernel.name;
+  if (family != "flash1" && family != "flash2") {
+    return unavailable("no calibration times the steps of {}", kernel.name);
+  }
+  if (score_features(problem).any()) {
+    return unavailable("no calibration times steps with score features");
+  }
+  if (!run.asked.switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
+    return unavailable("no calibration times steps with switches");
+  }
+  if (padded_head_dim(problem.d) != problem.d) {
+    return unavailable("no calibration times steps of padded rows; d = {} is padded to {}",
+                       problem.d, padded_head_dim(problem.d));
+  }
+  if (family == "flash1" && problem.dtype == DType::fp32) {
+    return unavailable("no calibration times the steps of flash1 in fp32");
+  }
+  const auto programs = programs_of(run, target);
+  const bool hopper = instructions_of(programs) == kHopper;
+  const bool carries_fp32 = kernel.honours_carry && run.pass() == PassKind::forward &&
+                            run.asked.variant.carry == Carry::fp32;
+  return fmt::format("{}_{}{}_{}{}_d{}_{}x{}", family, to_string(run.pass()),
+                     hopper ? "_hopper" : "", to_string(problem.dtype),
+                     carries_fp32 ? "_carry_fp32" : "", problem.d, run.tiling.Br, run.tiling.Bc);
+}
+
+std::string step_cycles_name(std::string_view steps, Index blocks_on_sm) {
+  return fmt::format("{}_step_{}_on_sm_cycles", steps, blocks_on_sm);
+}
+
+std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
+  List list(target);
+  constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
+  constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};
+  for (const std::string_view name : {"flash2", "flash1"}) {
+    const KernelInfo& kernel = *find_kernel(name);
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      for (const DType dtype : {DType::bf16, DType::fp16, DType::fp32}) {
+        for (const Index d : kWidths) {
+          const AttentionProblem problem{.d = d, .dtype = dtype};
+          for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
+            list.add(kernel, pass, problem, tiling);
+          }
+          if (dtype != DType::bf16 || (d != 64 && d != 128)) continue;
+          for (const Tiling& tiling : kFurther) list.add(kernel, pass, problem, tiling);
+        }
+      }
+    }
+  }
+  return std::move(list.steps);
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,30 @@
+/// The steps of kernels that a calibration times: what a thread block does with one pair of tiles,
+/// in a loop of its own (kernels/measure/calibrate/*_steps.cuh). Plain C++.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/run_programs.h"
+
+namespace attnscope::kernels {
+
+struct TileSteps {
+  std::string name;  ///< "flash2_forward_bf16_d64_128x128"
+  ResolvedRun run;   ///< one whose kernel takes these steps
+  BlockProgram block;
+};
+
+/// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason,
+/// where no calibration times such steps: those of score features, of switches, of a padded head
+/// dimension, of cuBLAS and of split_kv.
+Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& target);
+
+/// The measured quantity: cycles of one step, while an SM holds this many blocks.
+std::string step_cycles_name(std::string_view steps, Index blocks_on_sm);
+
+/// The steps that a calibration of such a GPU times: those of flash1 and flash2 in every default
+/// tiling, and in some others.
+std::vector<TileSteps> calibrated_steps(const ProgramTarget& target);
+
+}  // namespace attnscope::kernels
