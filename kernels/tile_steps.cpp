@@ -91,8 +91,30 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
                      carries_fp32 ? "_carry_fp32" : "", problem.d, run.tiling.Br, run.tiling.Bc);
 }
 
-std::string step_cycles_name(std::string_view steps, Index blocks_on_sm) {
-  return fmt::format("{}_step_{}_on_sm_cycles", steps, blocks_on_sm);
+bool TileSteps::rescales_if_moved() const {
+  return name.starts_with("flash2_forward") && run.problem.dtype != DType::fp32;
+}
+
+std::string_view words_of(StepCost cost) {
+  switch (cost) {
+    case StepCost::plain:
+      return "";
+    case StepCost::masked:
+      return "masked ";
+    case StepCost::rescaled:
+      return "rescaled ";
+  }
+  return "";
+}
+
+std::string step_cycles_name(std::string_view steps, Index blocks_on_sm, StepCost cost) {
+  constexpr std::string_view kPrefixes[] = {"", "masked_", "rescaled_"};
+  return fmt::format("{}_{}step_{}_on_sm_cycles", steps, kPrefixes[static_cast<std::size_t>(cost)],
+                     blocks_on_sm);
+}
+
+std::string step_clock_name(std::string_view steps) {
+  return fmt::format("{}_sm_clock_hz", steps);
 }
 
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {

@@ -13,15 +13,26 @@ struct TileSteps {
   std::string name;  ///< "flash2_forward_bf16_d64_128x128"
   ResolvedRun run;   ///< one whose kernel takes these steps
   BlockProgram block;
+
+  /// Whether O is rescaled only in steps in which a maximum moves.
+  bool rescales_if_moved() const;
 };
+
+/// What a step does besides its usual work: all its scores are masked, or O is rescaled.
+enum class StepCost : std::uint8_t { plain, masked, rescaled };
+/// "masked "; "" for a plain step.
+std::string_view words_of(StepCost cost);
 
 /// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason,
 /// where no calibration times such steps: those of score features, of switches, of a padded head
 /// dimension, of cuBLAS and of split_kv.
 Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& target);
 
-/// The measured quantity: cycles of one step, while an SM holds this many blocks.
-std::string step_cycles_name(std::string_view steps, Index blocks_on_sm);
+/// The measured quantities: cycles of one step, while an SM holds this many blocks, and the SM
+/// clock while all SMs take such steps.
+std::string step_cycles_name(std::string_view steps, Index blocks_on_sm,
+                             StepCost cost = StepCost::plain);
+std::string step_clock_name(std::string_view steps);
 
 /// The steps that a calibration of such a GPU times: those of flash1 and flash2 in every default
 /// tiling, and in some others.

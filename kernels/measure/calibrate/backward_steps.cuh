@@ -15,7 +15,8 @@ template <typename T, int d, int Br, int Bc, int kWarps, device::Columns kColumn
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, 1)
-    flash2_backward(const BackwardParameters parameters, int steps, BlockTime* __restrict__ times) {
+    flash2_backward(const BackwardParameters parameters, const StepKind kind,
+                    BlockTime* __restrict__ times) {
   using namespace device;
   using Shared = Flash2BackwardShared<Br, Bc, d>;
   using Part = WarpParts<Bc, Br, kWarps>;
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const auto dO = rows_of_head<const T>(parameters.dO, 0, head);
   const auto K = rows_of_head<const T>(parameters.K, 0, head);
   const auto V = rows_of_head<const T>(parameters.V, 0, head);
-  const auto visited = visited_tiles<Visits::all>(nullptr, 0, 0, steps);
+  const auto visited = visited_tiles<Visits::all>(nullptr, 0, 0, kind.count);
   Flash2RowTiles<T, kThreads, kColumns, Visits::all, Br, Bc, d> row_tiles(parameters, visited, head,
                                                                           base, Q, dO);
   NoTrace trace(parameters, 0);
@@ -58,6 +59,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     const auto [Qi, dOi] = row_tiles[n];
     typename Part::Registers P, dS;
     multiply_scores_transposed<T, Part>(P, Kj, Qi, part_key, part_query, lane);
+    if (kind.masked != 0) {
+      mask_scores_transposed<Part::kRowPieces, Part::kPartColumns>(P, -kind.masked, kind.masked,
+                                                                   lane);
+    }
     multiply_scores_transposed<T, Part>(dS, Vj, dOi, part_key, part_query, lane);
     exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
                                                                   shape.softmax_scale_log2, lane);
@@ -86,7 +91,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
 template <typename T, int d, int Br, int Bc, int kWarps, device::Columns kColumns,
           typename Trace = device::NoTrace, ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, 1)
-    flash1_backward(const Flash1BackwardParameters parameters, int steps,
+    flash1_backward(const Flash1BackwardParameters parameters, const StepKind kind,
                     BlockTime* __restrict__ times) {
   using namespace device;
   using Shared = Flash1BackwardShared<Br, Bc, d>;
@@ -115,11 +120,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
 
   const Stopwatch stopwatch(times);
 #pragma unroll 1
-  for (int n = 0, i = 0; n < steps; ++n, i = next(i)) {
+  for (int n = 0, i = 0; n < kind.count; ++n, i = next(i)) {
     wait_copies<0>();
     row_tiles.write_log_sums(log_sum_log2);
     __syncthreads();
-    if (n + 1 < steps) row_tiles.load(next(i), n + 1, trace);
+    if (n + 1 < kind.count) row_tiles.load(next(i), n + 1, trace);
     const auto [Qi, Oi, dOi, dQi] = row_tiles[n];
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
@@ -128,6 +133,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     row_dots<T, kThreads>(D, Oi, dOi);
     typename Scores::Registers P, dS;
     multiply_scores_transposed<T, Scores>(P, Kj, Qi, part_key, part_query, lane);
+    if (kind.masked != 0) {
+      mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(P, -kind.masked, kind.masked,
+                                                                       lane);
+    }
     exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
         P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
     write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P, lane);
@@ -154,7 +163,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
 /// flash2_backward_fp32: a block's loop over the row tiles.
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
-    flash2_backward_fp32(const BackwardParameters parameters, int steps,
+    flash2_backward_fp32(const BackwardParameters parameters, const StepKind kind,
                          BlockTime* __restrict__ times) {
   using namespace device;
   using TileQ = FloatTile<Br, d>;
@@ -184,13 +193,14 @@ __global__ void __launch_bounds__(4 * Br, 1)
   LanePiece<d> dK{}, dV{};
   const Stopwatch stopwatch(times);
 #pragma unroll 1
-  for (int i = 0; i < steps; ++i) {
+  for (int i = 0; i < kind.count; ++i) {
     const Index first_query = Index{i} * Br;
+    const int rows = min(Br, shape.N - i * Br);
     __syncthreads();
-    load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(first_query), Q.stride_row, Br,
+    load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(first_query), Q.stride_row, rows,
                                               thread, shape.d);
-    load_tile_async<kThreads, Columns::first>(dOi.layout(), dO.row(first_query), dO.stride_row, Br,
-                                              thread, shape.d);
+    load_tile_async<kThreads, Columns::first>(dOi.layout(), dO.row(first_query), dO.stride_row,
+                                              rows, thread, shape.d);
     commit_copies();
     float LSE[kRowsPerLane], D[kRowsPerLane];
     load_statistic(LSE, parameters.LSE, i * Br + first, shape.N, kMinusInfinity, x);
@@ -199,6 +209,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
     __syncthreads();
     LanePiece<Bc> P;
     multiply_scores(P, Qi, Kj, first, x);
+    if (kind.masked != 0) mask_scores<Bc>(P, kind.masked, kind.masked, x);
     exponentiate<Bc>(P, LSE, shape.softmax_scale);
     write_rows<Bc>(P_dS + first * padded<Bc>, P, x);
     __syncthreads();

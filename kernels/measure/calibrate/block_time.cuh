@@ -19,6 +19,14 @@ struct ChunkTurns {
   uint32_t first, step, chunks;
 };
 
+/// What the steps of a kernel (forward_steps.cuh) are to be.
+struct StepKind {
+  int count;     ///< steps of a block
+  int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but costs what a mask costs
+  int rescaled;  ///< whether O is rescaled in every step, where the kernel does not always do so
+};
+inline constexpr int kBeyondAllKeys = 1 << 24;
+
 /// Bytes of a cache line, the distance of two links of a chain; that of lines that are timed one by
 /// one: enough for all slices of L2.
 inline constexpr int kLineBytes = 128, kTimedLineStride = 37 * kLineBytes;

@@ -1,6 +1,6 @@
 /// Steps of the forward kernels alone: what a thread block does with one pair of tiles, again and
 /// again, on tensors that lie in L2. A step calls the functions of kernels/device in the kernel's
-/// order, without masks, first loads and last stores. `steps` tiles exist.
+/// order, without first loads and last stores.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"
@@ -12,12 +12,16 @@
 
 namespace attnscope::kernels::steps {
 
+/// Column tiles that the blocks of flash2_forward take in turn: maxima soon stop moving.
+inline constexpr int kRing = 4;
+
 /// flash2_forward, and block_sparse2's: a block's loop over the column tiles.
 template <typename T, int d, int Br, int Bc, int kWarps, device::Columns kColumns,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
-    flash2_forward(const ForwardParameters parameters, int steps, BlockTime* __restrict__ times) {
+    flash2_forward(const ForwardParameters parameters, const StepKind kind,
+                   BlockTime* __restrict__ times) {
   using namespace device;
   using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
@@ -37,14 +41,16 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const T* Kj_source = K.row(0);
   const T* Vj_source = V.row(0);
   const auto load_column_tile = [&](int j) {
+    const int keys = min(Bc, shape.N_kv - j % kRing * Bc);
     const uint32_t stage = j % 2 * TileKV::kBytes;
-    load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, Bc,
+    load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
-    load_tile_async<kThreads, kColumns>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, Bc,
+    load_tile_async<kThreads, kColumns>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
                                         thread_index(), shape.d);
     commit_copies();
-    Kj_source += Bc * K.stride_row;
-    Vj_source += Bc * V.stride_row;
+    const Index step = j % kRing + 1 < kRing ? Bc : (1 - kRing) * Bc;
+    Kj_source += step * K.stride_row;
+    Vj_source += step * V.stride_row;
   };
   load_tile_async<kThreads, kColumns>(TileQ{Qi_address}, Q.row(0), Q.stride_row, Br, thread_index(),
                                       shape.d);
@@ -63,14 +69,16 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
   const Stopwatch stopwatch(times);
 #pragma unroll 1
-  for (int j = 0; j < steps; ++j) {
+  for (int j = 0; j < kind.count; ++j) {
     wait_copies<0>();
     __syncthreads();  // as the kernel's barrier A
-    if (j + 1 < steps) load_column_tile(j + 1);
+    if (j + 1 < kind.count) load_column_tile(j + 1);
     Accumulator<kRowPieces, Bc> S;
     const uint32_t stage = j % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
-    if (update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2)) {
+    if (kind.masked != 0) mask_scores<kRowPieces, Bc>(S, kind.masked, kind.masked, lane);
+    const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+    if (moved || kind.rescaled != 0) {
 #pragma unroll
       for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
       rescale<kRowPieces, d>(O, alpha);
@@ -78,7 +86,10 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
   }
-  keep(__float_as_uint(sum_of<kRowPieces, d>(O) + l[0] + l[1]), times);
+  float sum = sum_of<kRowPieces, d>(O);
+#pragma unroll
+  for (int row = 0; row < 2 * kRowPieces; ++row) sum += l[row];
+  keep(__float_as_uint(sum), times);
   stopwatch.stop();
 }
 
@@ -88,7 +99,8 @@ template <typename T, typename Carried, int d, int Br, int Bc, int kStages,
           device::Columns kColumns, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(Br / 16 * 32, 1)
-    flash1_forward(const Flash1Parameters parameters, int steps, BlockTime* __restrict__ times) {
+    flash1_forward(const Flash1Parameters parameters, const StepKind kind,
+                   BlockTime* __restrict__ times) {
   using namespace device;
   using Shared = Flash1Shared<Carried, Br, Bc, d, kStages>;
   using TileKV = SharedTile<Bc, d>;
@@ -111,26 +123,27 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   load_tile_async<kThreads, kColumns>(Kj, K.row(0), K.stride_row, Bc, thread_index(), shape.d);
   load_tile_async<kThreads, kColumns>(Vj, V.row(0), V.stride_row, Bc, thread_index(), shape.d);
   commit_copies();
-  warp_rows.load_Q(0, 0, steps, trace);
-  warp_rows.load_O(0, 0, steps, trace);
+  warp_rows.load_Q(0, 0, kind.count, trace);
+  warp_rows.load_O(0, 0, kind.count, trace);
   wait_copies<0>();
 
   const Stopwatch stopwatch(times);
 #pragma unroll 1
-  for (int n = 0, i = 0; n < steps; ++n, i = next(i)) {
+  for (int n = 0, i = 0; n < kind.count; ++n, i = next(i)) {
     const int first_row = warp_rows.first_row(i);
     RowStatistic<1> m, l, alpha;
     load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, lane());
     load_statistic(l, l_head, first_row, shape.N, 0.0f, lane());
     __syncwarp();
-    if constexpr (Shared::kStagesQ == 2) warp_rows.load_Q(next(i), n + 1, steps, trace);
-    if constexpr (Shared::kStagesO == 2) warp_rows.load_O(next(i), n + 1, steps, trace);
+    if constexpr (Shared::kStagesQ == 2) warp_rows.load_Q(next(i), n + 1, kind.count, trace);
+    if constexpr (Shared::kStagesO == 2) warp_rows.load_O(next(i), n + 1, kind.count, trace);
     constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;
     wait_copies<kAhead + 1>();
     __syncwarp();
     Accumulator<1, Bc> S;
     multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane()),
                                  Kj.lane_address_columns(lane()));
+    if (kind.masked != 0) mask_scores<1, Bc>(S, kind.masked, kind.masked, lane());
     update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
     RowStatistic<1> sum{}, weight, inverse_l;
     exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
@@ -151,8 +164,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     store_statistic(m_head, m, first_row, shape.N, lane());
     if constexpr (Shared::kStagesO == 1) {
       __syncwarp();
-      if constexpr (Shared::kStagesQ == 1) warp_rows.load_Q(next(i), n + 1, steps, trace);
-      warp_rows.load_O(next(i), n + 1, steps, trace);
+      if constexpr (Shared::kStagesQ == 1) warp_rows.load_Q(next(i), n + 1, kind.count, trace);
+      warp_rows.load_O(next(i), n + 1, kind.count, trace);
     }
   }
   stopwatch.stop();
@@ -161,7 +174,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
 /// flash2_forward_fp32: a block's loop over the column tiles.
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
-    flash2_forward_fp32(const ForwardParameters parameters, int steps,
+    flash2_forward_fp32(const ForwardParameters parameters, const StepKind kind,
                         BlockTime* __restrict__ times) {
   using namespace device;
   using TileQ = FloatTile<Br, d>;
@@ -193,17 +206,19 @@ __global__ void __launch_bounds__(4 * Br, 1)
   }
   const Stopwatch stopwatch(times);
 #pragma unroll 1
-  for (int j = 0; j < steps; ++j) {
+  for (int j = 0; j < kind.count; ++j) {
+    const int keys = min(Bc, shape.N_kv - j * Bc);
     __syncthreads();
-    load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, Bc,
+    load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,
                                               thread, shape.d);
-    load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, Bc,
+    load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys,
                                               thread, shape.d);
     commit_copies();
     wait_copies<0>();
     __syncthreads();
     LanePiece<Bc> S;
     multiply_scores(S, Qi, Kj, first_row, x);
+    if (kind.masked != 0) mask_scores<Bc>(S, kind.masked, kind.masked, x);
 #pragma unroll
     for (int r = 0; r < kRowsPerLane; ++r) {
       float alpha;

@@ -1,5 +1,6 @@
 /// Steps of the backward kernels in Hopper's own instructions, as forward_steps.cuh has them for
-/// the forward kernels. Copies need no map of a tensor: a tile is as many bytes in a row.
+/// the forward kernels, but never masked. Copies need no map of a tensor: a tile is as many bytes
+/// in a row.
 #pragma once
 
 #include "kernels/flash1/flash1_backward_hopper.cuh"
@@ -41,7 +42,7 @@ inline constexpr int kPlainTiles = 32;
 template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
           typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(device::kGradientThreads, 1)
-    flash2_backward_hopper(const Flash2HopperParameters parameters, int steps,
+    flash2_backward_hopper(const Flash2HopperParameters parameters, const StepKind kind,
                            BlockTime* __restrict__ times) {
   using namespace device;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
   if (warpgroup == kMultiplyingWarpgroups) {
     give_up_registers<kServingRegisters>();
     const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
-    if (thread == 0) load_plain_tiles<kPlainTiles>(block, parameters.K, parameters.Q, steps);
+    if (thread == 0) load_plain_tiles<kPlainTiles>(block, parameters.K, parameters.Q, kind.count);
     if (thread >= kWarpgroupThreads - Br) {
       load_statistics(block, thread - (kWarpgroupThreads - Br));
     }
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
     Accumulator<1, d> dK{}, dV{};
     block.columns_arrived().wait(0);
 #pragma unroll 1
-    for (int visit = 0; visit < steps; ++visit) {
+    for (int visit = 0; visit < kind.count; ++visit) {
       block.await(block.rows_arrived(visit), visit);
       Accumulator<1, kPanelColumns> dQ_part;
       accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(), visit, visit, block.j,
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
 /// flash1_backward_hopper: the inner loop of a block, in the pass of one column tile.
 template <typename T, int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(device::kGradientThreads, 1)
-    flash1_backward_hopper(const Flash1HopperParameters parameters, int steps,
+    flash1_backward_hopper(const Flash1HopperParameters parameters, const StepKind kind,
                            BlockTime* __restrict__ times) {
   using namespace device;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
     give_up_registers<kServingRegisters>();
     const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
     if (thread == 0) {
-      load_plain_tiles<kPlainTiles>(block, parameters.shared.K, parameters.shared.Q, steps);
+      load_plain_tiles<kPlainTiles>(block, parameters.shared.K, parameters.shared.Q, kind.count);
     }
     if (thread >= kWarpgroupThreads - Br) {
       compute_statistics<T>(block, thread - (kWarpgroupThreads - Br));
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
     Accumulator<1, d> dK{}, dV{};
     block.columns_arrived().wait(0);
 #pragma unroll 1
-    for (int visit = 0; visit < steps; ++visit) {
+    for (int visit = 0; visit < kind.count; ++visit) {
       block.await(block.rows_arrived(visit), visit);
       Accumulator<1, kPanelColumns> dQ_part;
       accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(0), visit, visit, 0, warpgroup,

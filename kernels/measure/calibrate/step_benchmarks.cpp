@@ -1,5 +1,7 @@
 /// The cycles of tile steps, by how many blocks an SM holds.
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/flash2/flash2_hopper_parameters.cuh"
@@ -58,33 +60,37 @@ class StepLauncher {
   StepLauncher(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps)
       : run_(run), tensors_(tensors), steps_(steps), problem_(steps.run.problem) {}
 
-  /// Median cycles of a block, from the first step to the last.
-  double cycles(const BlockProgram& block, Index blocks, int count) {
-    return median_cycles(run_.time_blocks(blocks, [&](BlockTime* times_dev) {
-      const bool flash1 = kernel_name() == "flash1";
-      const bool hopper = block.instructions == kHopper;
-      if (steps_.run.pass() == PassKind::forward) {
-        flash1 ? start(block, blocks, flash1_forward(blocks), count, times_dev)
-               : start(block, blocks, flash2_forward(), count, times_dev);
-      } else if (flash1) {
-        hopper ? start(block, blocks, flash1_hopper(blocks, count), count, times_dev)
-               : start(block, blocks, flash1_backward(blocks), count, times_dev);
-      } else {
-        hopper ? start(block, blocks, flash2_hopper(count), count, times_dev)
-               : start(block, blocks, flash2_backward(count), count, times_dev);
-      }
-    }));
+  /// Of the last one of so many launches.
+  std::vector<BlockTime> times(const BlockProgram& block, Index blocks, const StepKind& kind,
+                               int launches = 1) {
+    return run_.time_blocks(blocks, [&](BlockTime* times_dev) {
+      for (int n = 0; n < launches; ++n) launch(block, blocks, kind, times_dev);
+    });
   }
 
  private:
+  void launch(const BlockProgram& block, Index blocks, const StepKind& kind, BlockTime* times_dev) {
+    const bool flash1 = kernel_name() == "flash1";
+    const bool hopper = block.instructions == kHopper;
+    if (steps_.run.pass() == PassKind::forward) {
+      flash1 ? start(block, blocks, flash1_forward(blocks), kind, times_dev)
+             : start(block, blocks, flash2_forward(), kind, times_dev);
+    } else if (flash1) {
+      hopper ? start(block, blocks, flash1_hopper(blocks, kind.count), kind, times_dev)
+             : start(block, blocks, flash1_backward(blocks), kind, times_dev);
+    } else {
+      hopper ? start(block, blocks, flash2_hopper(kind.count), kind, times_dev)
+             : start(block, blocks, flash2_backward(kind.count), kind, times_dev);
+    }
+  }
   std::string_view kernel_name() const { return steps_.run.asked.kernel; }
   Index Br() const { return steps_.run.tiling.Br; }
   Index Bc() const { return steps_.run.tiling.Bc; }
 
   template <typename Parameters>
-  void start(const BlockProgram& block, Index blocks, const Parameters& parameters, int count,
-             BlockTime* times_dev) {
-    run_.kernels().start(block, blocks, run_.stream(), parameters, count, times_dev);
+  void start(const BlockProgram& block, Index blocks, const Parameters& parameters,
+             const StepKind& kind, BlockTime* times_dev) {
+    run_.kernels().start(block, blocks, run_.stream(), parameters, kind, times_dev);
   }
 
   ForwardShape shape(Index heads, Index N, Index N_kv) const {
@@ -176,23 +182,49 @@ BlockProgram with_blocks_on_sm(BlockProgram block, Index blocks) {
   return block;
 }
 
+/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: what takes much power is
+/// slowed down.
+constexpr double kWarmSeconds = 0.03;
+double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index blocks, int count) {
+  const StepKind kind{.count = count};
+  const double launch_s = span_s(launcher.times(block, blocks, kind));
+  const int launches = static_cast<int>(std::ceil(kWarmSeconds / launch_s));
+  return clock_hz(launcher.times(block, blocks, kind, launches));
+}
+
+/// The cycles of one step, of blocks that are alone on the GPU but for each other. What precedes
+/// the first step, and follows the last, is in the fewer steps as well.
 void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps) {
   const Index most = run.kernels().resident_blocks(steps.block);
   StepLauncher launcher(run, tensors, steps);
   const bool is_fp32 = steps.run.problem.dtype == DType::fp32;
   const int fewer = is_fp32 ? 8 : 32, more = is_fp32 ? 24 : kMostSteps;
-  for (Index blocks = 1; blocks <= most; ++blocks) {
-    if (blocks > 4 && blocks < most) continue;  // those between follow from their neighbours
+  const auto measure = [&](Index blocks, StepCost cost) {
     const BlockProgram block =
         blocks == most ? steps.block : with_blocks_on_sm(steps.block, blocks);
-    run.measure({step_cycles_name(steps.name, blocks), "cycles",
-                 fmt::format("one step of a thread block, {} on each SM", blocks)},
-                [&] {
-                  const Index all = blocks * run.sm_count();
-                  return (launcher.cycles(block, all, more) - launcher.cycles(block, all, fewer)) /
-                         (more - fewer);
-                });
+    const auto cycles = [&](int count) {
+      const StepKind kind{.count = count,
+                          .masked = cost == StepCost::masked ? kBeyondAllKeys : 0,
+                          .rescaled = cost == StepCost::rescaled ? 1 : 0};
+      return median_cycles(launcher.times(block, blocks * run.sm_count(), kind));
+    };
+    run.measure(
+        {step_cycles_name(steps.name, blocks, cost), "cycles",
+         fmt::format("one {}step of a thread block, {} on each SM", words_of(cost), blocks)},
+        [&] { return (cycles(more) - cycles(fewer)) / (more - fewer); });
+  };
+  for (Index blocks = 1; blocks <= most; ++blocks) {
+    // Others follow from their neighbours
+    if (blocks <= 4 || blocks == most) measure(blocks, StepCost::plain);
   }
+  if (steps.block.instructions != kHopper) measure(most, StepCost::masked);
+  if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
+  constexpr int kRepeats = 3;
+  run.measure(
+      {step_clock_name(steps.name), "Hz",
+       fmt::format("SM clock after {:.0f} ms of such steps, {} blocks on each SM",
+                   kWarmSeconds * 1e3, most)},
+      [&] { return warm_clock_hz(launcher, steps.block, most * run.sm_count(), more); }, kRepeats);
 }
 
 }  // namespace
