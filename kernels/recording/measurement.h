@@ -59,12 +59,15 @@ struct Protocol {
   bool operator==(const Protocol&) const = default;
 };
 
-/// Seconds of one pass, by CUDA events around all its launches.
+/// Seconds of one pass, by CUDA events around all its launches, and the SM clock meanwhile.
 struct TimeStatistics {
   double min_s = 0.0;
   double median_s = 0.0;
   double max_s = 0.0;
   int n = 0;
+  /// Median over the timed passes of the mean SM clock from just before the pass until just after
+  /// it, by clock64 and globaltimer. Nothing where it was not read, and in older recordings.
+  std::optional<double> sm_clock_hz = {};
 
   bool operator==(const TimeStatistics&) const = default;
 };

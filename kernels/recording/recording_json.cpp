@@ -175,6 +175,7 @@ void add_measurement(json& row, const Measurement& measurement) {
   const TimeStatistics& time = measurement.time;
   row["time"] = {
       {"min_s", time.min_s}, {"median_s", time.median_s}, {"max_s", time.max_s}, {"n", time.n}};
+  set_if_known(row["time"], "sm_clock_hz", time.sm_clock_hz);
   row["counters"] = counters_json(measurement.counters);
   row["launches"] = launches_json(measurement.launches);
   if (!measurement.unavailable_counters.empty()) {
@@ -192,7 +193,8 @@ Measurement measurement_from_json(const JsonObject& row) {
   const JsonObject time = row.object("time");
   measurement.time = {number_in(time, "min_s", kSecondsRange),
                       number_in(time, "median_s", kSecondsRange),
-                      number_in(time, "max_s", kSecondsRange), int_or(time, "n", 1, 1)};
+                      number_in(time, "max_s", kSecondsRange), int_or(time, "n", 1, 1),
+                      number_or_none(time, "sm_clock_hz", kHertzRange)};
   if (!(measurement.time.min_s <= measurement.time.median_s &&
         measurement.time.median_s <= measurement.time.max_s)) {
     throw JsonFieldError("{}: min_s, median_s and max_s are not in ascending order", time.path());

@@ -68,6 +68,7 @@ void run_recording(std::string_view input) {
     if (row.measurement) {
       const TimeStatistics& time = row.measurement->time;
       require(time.min_s > 0 && std::isfinite(time.max_s), "a time without meaning");
+      require(!time.sm_clock_hz || std::isfinite(1.0 / *time.sm_clock_hz), "a clock of 0");
     }
   }
 }

@@ -36,7 +36,7 @@ RecordingRow measured_row(Index N) {
   asked.deterministic = N == 1024;
   asked.inputs = {InputKind::needle, 7};
   Measurement measurement;
-  measurement.time = {1.25e-4, 1.5e-4, 3.0e-4, 20};
+  measurement.time = {1.25e-4, 1.5e-4, 3.0e-4, 20, 1.71e9};
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 1073741824.0;
   measurement.counters[std::string(counter::kTensorActivePercent)] = 41.5;
   measurement.launches = {{"initialise", false, {}}, {"forward", true, measurement.counters}};
@@ -163,6 +163,7 @@ TEST(Recording, RowsUseTheKeysOfTheContract) {
   EXPECT_EQ(row["problem"]["mask"], "causal:top-left");
   EXPECT_EQ(row["tiling"]["Br"], 128);
   EXPECT_EQ(row["time"]["median_s"], 1.5e-4);
+  EXPECT_EQ(row["time"]["sm_clock_hz"], 1.71e9);
   EXPECT_TRUE(row["counters"]["l1tex__m_xbar2l1tex_read_bytes.sum"].is_number_integer());
   EXPECT_EQ(row["launches"][0]["counted"], false);
   EXPECT_EQ(row["errors"]["max_abs_error"], 1e-3);
@@ -205,7 +206,24 @@ TEST(Recording, AnOlderFileWithFewFieldsIsRead) {
   EXPECT_EQ(row.run.asked.kernel, "flash1");
   EXPECT_EQ(row.run.problem.N_kv, 64);
   EXPECT_EQ(row.measurement->time.median_s, 2.0);
+  EXPECT_FALSE(row.measurement->time.sm_clock_hz);
   EXPECT_FALSE(row.measurement->counter(counter::kDramReadBytes));
+}
+
+TEST(Recording, ATimeWithoutItsClockHasNoField) {
+  Recording before = sample();
+  before.rows[0].measurement->time.sm_clock_hz.reset();
+  const auto time = nlohmann::json::parse(recording_text(before))["rows"][0]["time"];
+  EXPECT_FALSE(time.contains("sm_clock_hz"));
+  const auto read = parse_recording(recording_text(before), "r.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().rows[0].measurement, before.rows[0].measurement);
+
+  // Measured again where the clock cannot be read, a row loses that of before
+  auto again = parse_recording(recording_text(sample()), "r.json");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  again.value().rows[0].measurement->time.sm_clock_hz.reset();
+  EXPECT_THAT(recording_text(again.value()), Not(HasSubstr("sm_clock_hz")));
 }
 
 TEST(Recording, MalformedTextIsRefusedWithItsPlace) {
@@ -257,6 +275,13 @@ TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
     EXPECT_THAT(refusal([&](auto& d) { d["rows"][0]["time"]["median_s"] = seconds; }),
                 HasSubstr("is out of range; use 1e-12 to 1e+09"));
   }
+  for (const double hz : {0.0, -1.71e9, 9e5, 1.1e12}) {
+    EXPECT_THAT(
+        refusal([&](auto& d) { d["rows"][0]["time"]["sm_clock_hz"] = hz; }),
+        AllOf(HasSubstr("time: sm_clock_hz: "), HasSubstr("is out of range; use 1e+06 to 1e+12")));
+  }
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["time"]["sm_clock_hz"] = "fast"; }),
+              HasSubstr("time: sm_clock_hz: expected a number"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = -5; }),
               HasSubstr("counters: dram__bytes_read.sum: -5 is not a count"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = "x"; }),
