@@ -142,6 +142,9 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
   lines.push_back({"time, min", seconds_text(measured.time.min_s)});
   lines.push_back({"time, max", seconds_text(measured.time.max_s)});
   lines.push_back({"timed passes", fmt::format("{}", measured.time.n)});
+  if (measured.time.sm_clock_hz) {
+    lines.push_back({"SM clock", clock_text(*measured.time.sm_clock_hz)});
+  }
   for (const auto& [name, value] : measured.counters) {
     lines.push_back({name, fmt::format("{:.15g}", value)});
   }

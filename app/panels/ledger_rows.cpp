@@ -271,6 +271,8 @@ std::string about_run(const MeasuredRun& run) {
   }
   about += fmt::format("\nmedian {} of {} runs ({} to {})", draw::format_seconds(time.median_s),
                        time.n, draw::format_seconds(time.min_s), draw::format_seconds(time.max_s));
+  if (time.sm_clock_hz)
+    about += fmt::format("\nSM clock {}", draw::format_si(*time.sm_clock_hz, "Hz"));
   if (const auto& accuracy = run.row.measurement->accuracy) {
     about += fmt::format("\nlargest error {} over {} rows, {} tolerance",
                          draw::format_error(accuracy->max_abs_error), accuracy->rows_checked,

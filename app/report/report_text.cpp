@@ -33,6 +33,10 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.4g} us", seconds * 1e6);
 }
 
+std::string clock_text(double hz) {
+  return fmt::format("{:.2f} GHz", hz * 1e-9);
+}
+
 std::string table_text(const Lines& lines, std::size_t left_columns) {
   // A cell may hold a file's text: a line break in it would forge a line
   Lines cells;

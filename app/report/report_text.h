@@ -24,6 +24,8 @@ inline std::string flops_text(Index flops) {
 }
 /// "12.34 us".
 std::string seconds_text(double seconds);
+/// "1.71 GHz".
+std::string clock_text(double hz);
 
 /// Lines of cells; the first one is the header.
 using Lines = std::vector<std::vector<std::string>>;

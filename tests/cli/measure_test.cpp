@@ -12,6 +12,7 @@ namespace attnscope {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -67,6 +68,26 @@ TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
   const json row = json::parse(outcome.out)["rows"][0];
   EXPECT_EQ(row["inputs"]["kind"], "files");
   EXPECT_EQ(row["time"]["median_s"], 2.5);
+}
+
+TEST(Measure, ReportsTheSmClockWhereItWasRead) {
+  const ScratchFolder scratch;
+  const std::string words =
+      "measure --algorithm flash2 --seq-len 1710 --inputs needle --no-counters --seed ";
+  const CliOutcome text = run_cli(words + "5 --out " + scratch.file("r.json"));
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_THAT(text.out, ContainsRegex("SM clock +1.71 GHz"));
+  EXPECT_EQ(json::parse(read_text(scratch.file("r.json")))["rows"][0]["time"]["sm_clock_hz"],
+            1.71e9);
+  const CliOutcome document = run_cli(words + "5 --json -");
+  EXPECT_EQ(json::parse(document.out)["rows"][0]["time"]["sm_clock_hz"], 1.71e9);
+
+  const CliOutcome without = run_cli(words + "23");
+  ASSERT_EQ(without.status, 0) << without.err;
+  EXPECT_THAT(without.out, Not(HasSubstr("SM clock")));
+  const json time = json::parse(run_cli(words + "23 --json -").out)["rows"][0]["time"];
+  EXPECT_EQ(time["median_s"], 23.0);
+  EXPECT_FALSE(time.contains("sm_clock_hz"));
 }
 
 TEST(Measure, ShowsThatKernelsAreCompiledOnceThatTakesAWhile) {

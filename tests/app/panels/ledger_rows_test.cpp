@@ -66,6 +66,7 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   const Ledger ledger =
       ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
   EXPECT_EQ(ledger.seen_heading, "recorded H200");
+  EXPECT_EQ(ledger.seen_about.find("SM clock"), std::string::npos) << ledger.seen_about;
   const LedgerRow& read = row_named(ledger.totals, "requested read");
   ASSERT_TRUE(read.gap_percent);
   EXPECT_NEAR(*read.gap_percent, 1.0, 1e-9);
@@ -74,6 +75,17 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   const LedgerRow& dram = row_named(ledger.totals, "DRAM read");
   EXPECT_FALSE(dram.seen.value);
   EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
+}
+
+TEST(Ledger, NamesTheSmClockOfTheRecordedTime) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0, 2304.0));
+  measurements.recorded[0].row.measurement->time = {1e-5, 2e-5, 3e-5, 20, 1.71e9};
+  const Ledger ledger =
+      ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
+  EXPECT_NE(ledger.seen_about.find("SM clock 1.71 GHz"), std::string::npos) << ledger.seen_about;
 }
 
 TEST(Ledger, OfAVariantHasNoRecordingOfThePlainAlgorithmBesideIt) {
