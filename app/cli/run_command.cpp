@@ -38,7 +38,7 @@ struct Check {
 struct PassOutcome {
   ResolvedRun run;
   std::optional<Error> unsaved = {};  ///< why its tensors could not be written
-  double time_s = 0.0;
+  TimeStatistics time;
   std::vector<Check> checks;
   bool passed() const { return std::ranges::all_of(checks, &Check::passed); }
 };
@@ -82,15 +82,15 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
   if (auto error = compile_with_progress(gpu, run, kernels::RunUse::run)) return *error;
   if (run.pass() == PassKind::forward) {
     ATTNSCOPE_TRY(const auto result, gpu.run_forward(run, inputs));
-    outcome.time_s = result.time_s;
+    outcome.time = result.time;
     if (folder) {
-      const auto& [O, LSE, time_s] = result;
+      const auto& [O, LSE, time] = result;
       outcome.unsaved = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}});
     }
     outcome.checks = check_outputs(problem, inputs, forward_reference(), result);
   } else {
     ATTNSCOPE_TRY(const auto result, gpu.run_backward(run, inputs));
-    outcome.time_s = result.time_s;
+    outcome.time = result.time;
     if (folder) {
       const auto& [dQ, dK, dV] = result.gradients;
       outcome.unsaved = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
@@ -144,7 +144,8 @@ ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
   document.update(run_identity(outcome.run));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
   document["instructions"] = instructions_of(outcome.run, device);
-  document["time"] = {{"measured_s", outcome.time_s}};
+  document["time"] = {{"measured_s", outcome.time.median_s}};
+  if (const auto& hz = outcome.time.sm_clock_hz) document["time"]["sm_clock_hz"] = *hz;
   if (bound) document["time"].update(time_bound_json(bound.value()));
   document["accuracy"] = accuracy_document(outcome);
   return document;
@@ -161,10 +162,13 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   const std::string bound_text = bound
                                      ? seconds_text(bound.value().bound_s)
                                      : "unavailable: " + words(bound.error(), Reader::command_line);
-  const std::string text = fmt::format(
-      "{}, {}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
-      run_title(outcome.run), instructions_of(outcome.run, device), one_line(device.name),
-      to_string(outcome.run.pass()), seconds_text(outcome.time_s), bound_text, table_text(lines));
+  const auto& hz = outcome.time.sm_clock_hz;
+  const std::string clock = hz ? fmt::format(" at an SM clock of {}", clock_text(*hz)) : "";
+  const std::string text =
+      fmt::format("{}, {}\non {} (measured), one {} pass {}{}; lower bound {} (modelled)\n\n{}",
+                  run_title(outcome.run), instructions_of(outcome.run, device),
+                  one_line(device.name), to_string(outcome.run.pass()),
+                  seconds_text(outcome.time.median_s), clock, bound_text, table_text(lines));
   const auto note = rounding_note(outcome.run);
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }

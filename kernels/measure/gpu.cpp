@@ -103,7 +103,7 @@ Result<RunResult> SessionGpu::run_forward(const ResolvedRun& run, const Attentio
                             .LSE = result.LSE.data.data()};
   auto error = session_->run([&] { return kernels::run_forward(*session_, run, host); });
   if (error) return *error;
-  result.time_s = host.time_s;
+  result.time = host.time;
   return result;
 }
 
@@ -124,7 +124,7 @@ Result<GradientRun> SessionGpu::run_backward(const ResolvedRun& run,
                              .dV = result.gradients.dV.data.data()};
   auto error = session_->run([&] { return kernels::run_backward(*session_, run, host); });
   if (error) return *error;
-  result.time_s = host.time_s;
+  result.time = host.time;
   return result;
 }
 

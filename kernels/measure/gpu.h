@@ -24,13 +24,13 @@ namespace attnscope {
 struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
   HeadTensor LSE;       ///< [B, H, N, 1]
-  double time_s = 0.0;  ///< one pass by CUDA events, L2 as the previous pass left it
+  TimeStatistics time;  ///< of a few passes, L2 as the previous pass left it
 };
 
 /// The result of one backward pass.
 struct GradientRun {
   Gradients gradients;
-  double time_s = 0.0;  ///< only the backward pass
+  TimeStatistics time;  ///< only the backward pass
 };
 
 /// An open GPU. Calls may come from any thread; they run one after the other, and block until done.

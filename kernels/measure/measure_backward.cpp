@@ -38,9 +38,9 @@ std::optional<Error> run_backward(Session& session, const ResolvedRun& run, Host
   download(CheckedTensor::dK, p.kv_heads, p.N_kv, host.dK);
   download(CheckedTensor::dV, p.kv_heads, p.N_kv, host.dV);
 
-  const auto time_s = quick_time_s(session, tensors.pass(session));
-  if (!time_s) return time_s.error();
-  host.time_s = time_s.value();
+  const auto time = quick_time(session, tensors.pass(session));
+  if (!time) return time.error();
+  host.time = time.value();
   return std::nullopt;
 }
 

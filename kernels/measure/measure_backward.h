@@ -17,7 +17,7 @@ struct HostBackward {
   double* dQ = nullptr;        ///< [B, H, N, d], written
   double* dK = nullptr;        ///< [B, H_kv, N_kv, d], written
   double* dV = nullptr;        ///< [B, H_kv, N_kv, d], written
-  double time_s = 0.0;         ///< of the backward pass only, written
+  TimeStatistics time;         ///< of the backward pass only, written
 };
 
 /// Runs the kernel's forward pass, then its backward pass, which is repeated a few times for its

@@ -26,9 +26,9 @@ std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostF
     }
   }
 
-  const auto time_s = quick_time_s(session, tensors.pass(session, /*with_lse=*/false));
-  if (!time_s) return time_s.error();
-  host.time_s = time_s.value();
+  const auto time = quick_time(session, tensors.pass(session, /*with_lse=*/false));
+  if (!time) return time.error();
+  host.time = time.value();
   return std::nullopt;
 }
 

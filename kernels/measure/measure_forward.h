@@ -15,7 +15,7 @@ struct HostForward {
   const double* V = nullptr;  ///< [B, H_kv, N_kv, d]
   double* O = nullptr;        ///< [B, H, N, d], written
   double* LSE = nullptr;      ///< [B, H, N], written
-  double time_s = 0.0;        ///< written
+  TimeStatistics time;        ///< written
 };
 
 /// Runs one pass on the host's inputs, then a few more for its time.

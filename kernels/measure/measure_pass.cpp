@@ -33,17 +33,16 @@ void add_counters(Session& session, const Pass& pass, CacheState cache, Measurem
 
 }  // namespace
 
-Result<double> quick_time_s(Session& session, const Pass& pass) {
+Result<TimeStatistics> quick_time(Session& session, const Pass& pass) {
   constexpr Protocol kQuick{
       .warm_ups = 1, .repeats = 5, .cache = CacheState::warm, .time_budget_s = 0.5};
-  const auto time = time_pass(session.stream(), session.conditioning(), pass, kQuick);
-  if (!time) return time.error();
-  return time.value().median_s;
+  return time_pass(session.stream(), session.conditioning(), pass, kQuick, &session.sm_clock());
 }
 
 std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
                                     Measurement& measurement) {
-  const auto time = time_pass(session.stream(), session.conditioning(), pass, protocol);
+  const auto time =
+      time_pass(session.stream(), session.conditioning(), pass, protocol, &session.sm_clock());
   if (!time) return time.error();
   measurement.time = time.value();
   if (protocol.counters) add_counters(session, pass, protocol.cache, measurement);

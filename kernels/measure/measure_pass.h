@@ -8,8 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// Median seconds of a few passes, with L2 as the previous pass left it.
-Result<double> quick_time_s(Session& session, const Pass& pass);
+/// Times a few passes, with L2 as the previous pass left it.
+Result<TimeStatistics> quick_time(Session& session, const Pass& pass);
 
 /// Times the pass, then reads its counters and its launches' kernels if the protocol requests
 /// counters. Records the reason for what cannot be read.

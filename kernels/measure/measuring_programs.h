@@ -21,6 +21,13 @@ inline BlockProgram head_start_program() {
           .threads = 1};
 }
 
+/// Reads the SMs' clocks, on as many thread blocks as there are SMs.
+inline BlockProgram sm_clock_program() {
+  return {.program = {.sources = {"kernels/measure/sm_clock.cuh"},
+                      .expression = "attnscope::kernels::read_sm_clocks"},
+          .threads = 1};
+}
+
 /// Writes elements of inputs, on any number of thread blocks.
 inline BlockProgram input_program(DType dtype) {
   constexpr int kThreads = 256;

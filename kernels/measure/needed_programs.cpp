@@ -26,6 +26,7 @@ std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
 
   if (use != RunUse::run && !run.asked.files.any()) add(input_program(run.problem.dtype));
   add(head_start_program());
+  add(sm_clock_program());
   if (use == RunUse::measure) add(sweep_cache_program());
   return programs;
 }

@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 /// The programs that the GPU launches for the run, each once, in its tilings on that GPU: those of
 /// the run's pass; before a backward pass also those of the forward pass, whose O and LSE it reads;
 /// with RunUse::trace also the traced launch; those that generate inputs; and those that condition
-/// the GPU before a timed pass.
+/// the GPU before a timed pass and read its clock.
 std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
                                            const ProgramTarget& target);
 

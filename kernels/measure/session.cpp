@@ -19,6 +19,8 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
     session->resources_ = std::make_unique<LaunchResources>();
     session->conditioning_ = std::make_unique<Conditioning>(
         session->resources_->kernels, static_cast<std::size_t>(session->info_.l2_bytes));
+    session->sm_clock_ =
+        std::make_unique<SmClock>(session->resources_->kernels, session->info_.sm_count);
     return std::nullopt;
   });
   if (error) return *error;
@@ -29,6 +31,7 @@ Session::~Session() {
   // Free on the thread that owns the context; with a lost context nothing can be freed
   thread_.run([this] {
     profiler_.reset();
+    sm_clock_.reset();
     conditioning_.reset();
     resources_.reset();
     stream_.reset();

@@ -1,4 +1,5 @@
-/// A GPU in use: its thread, its memory for conditioning, its profiler.
+/// A GPU in use: its thread, its memory for conditioning and clock readings, its
+/// profiler.
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include "kernels/measure/conditioning.h"
 #include "kernels/measure/counter_profiler.h"
 #include "kernels/measure/gpu_thread.h"
+#include "kernels/measure/sm_clock.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/run_programs.h"
 #include "reference/result.h"
@@ -33,6 +35,7 @@ class Session {
   /// For work inside run().
   const Stream& stream() const { return *stream_; }
   const Conditioning& conditioning() const { return *conditioning_; }
+  const SmClock& sm_clock() const { return *sm_clock_; }
   LaunchResources& resources() const { return *resources_; }
   /// Made on first use; a profiler that is unavailable stays so for the session.
   const Result<std::unique_ptr<CounterProfiler>>& profiler();
@@ -51,6 +54,7 @@ class Session {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<LaunchResources> resources_;
   std::unique_ptr<Conditioning> conditioning_;
+  std::unique_ptr<SmClock> sm_clock_;
   std::optional<Result<std::unique_ptr<CounterProfiler>>> profiler_;
   GpuThread thread_;
 };

@@ -65,20 +65,20 @@ namespace {
 /// Times the pass both ways, then records it once more.
 template <typename TracedPass>
 Result<RawTrace> record(Session& session, const TracePlan& plan, const TracedPass& pass) {
-  const auto plain_time_s = quick_time_s(session, pass(nullptr));
-  if (!plain_time_s) return plain_time_s.error();
+  const auto plain_time = quick_time(session, pass(nullptr));
+  if (!plain_time) return plain_time.error();
   TraceMemory memory(plan);
   const TraceBuffer buffer = memory.buffer();
-  const auto time_s = quick_time_s(session, pass(&buffer));
-  if (!time_s) return time_s.error();
+  const auto time = quick_time(session, pass(&buffer));
+  if (!time) return time.error();
 
   memory.clear();
   if (auto error = pass(&buffer)({})) return *error;
   session.stream().wait();
   auto trace = memory.fetch();
   if (!trace) return trace;
-  trace.value().time_s = time_s.value();
-  trace.value().plain_time_s = plain_time_s.value();
+  trace.value().time_s = time.value().median_s;
+  trace.value().plain_time_s = plain_time.value().median_s;
   return trace;
 }
 

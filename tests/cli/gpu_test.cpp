@@ -37,6 +37,7 @@ TEST_F(OnGpu, EveryKernelRunsTheDefaultSceneWithinTolerance) {
       EXPECT_EQ(document["schema"], "attnscope.run/1");
       EXPECT_EQ(document["accuracy"]["within_tolerance"], true);
       EXPECT_GT(document["time"]["measured_s"].get<double>(), 0.0);
+      EXPECT_GT(document["time"]["sm_clock_hz"].get<double>(), 1e8);
     }
   }
 }

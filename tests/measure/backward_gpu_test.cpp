@@ -51,7 +51,7 @@ TEST_F(BackwardTest, GradientsOfHostDataObeyTheRule) {
     const auto run = gpu.value()->run_backward(
         test::kernel_run(kernel.name, problem, PassKind::backward), inputs);
     ASSERT_TRUE(run.ok()) << run.error().message;
-    EXPECT_GT(run.value().time_s, 0.0);
+    EXPECT_GT(run.value().time.median_s, 0.0);
     for (HeadTensor Gradients::*tensor : {&Gradients::dQ, &Gradients::dK, &Gradients::dV}) {
       const auto& ref = (reference.*tensor).data;
       EXPECT_TRUE(within(compare((run.value().gradients.*tensor).data, ref),

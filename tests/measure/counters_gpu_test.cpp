@@ -283,7 +283,8 @@ TEST_F(TimingTest, ACopyRunsNearTheMemorysBandwidth) {
       enqueue_copy(session(), to.data_dev(), from.data_dev(), kBytes);
       return std::nullopt;
     };
-    const auto time = time_pass(session().stream(), session().conditioning(), copy, Protocol{});
+    const auto time = time_pass(session().stream(), session().conditioning(), copy, Protocol{},
+                                &session().sm_clock());
     ASSERT_TRUE(time.ok());
     const TimeStatistics& t = time.value();
     std::printf("copy of 1 GiB: median %.1f us, min %.1f, max %.1f, n %d: %.2f TB/s\n",
@@ -308,7 +309,8 @@ TEST_F(TimingTest, TheTimeBudgetEndsRepeatsButLeavesThree) {
     Protocol protocol;
     protocol.repeats = 1'000'000;
     protocol.time_budget_s = 0.0;
-    const auto time = time_pass(session().stream(), session().conditioning(), copy, protocol);
+    const auto time = time_pass(session().stream(), session().conditioning(), copy, protocol,
+                                &session().sm_clock());
     ASSERT_TRUE(time.ok());
     EXPECT_EQ(time.value().n, 3);
   });

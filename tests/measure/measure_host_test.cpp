@@ -22,6 +22,26 @@ TEST(StatisticsOf, TakesTheMiddleOfOddAndEvenCounts) {
   EXPECT_THROW(statistics_of({}), CheckFailure);
 }
 
+TEST(MeanSmClock, IsTheMedianOverTheSmsWithBothReadings) {
+  // 1.7, 1.9 and 1.5 GHz; SM 9 was read only before, SM 7 only after
+  const std::vector<SmClockReading> before = {
+      {1'000, 500, 3}, {0, 500, 9}, {50, 400, 0}, {7'000'000'000, 500, 131}};
+  const std::vector<SmClockReading> after = {{50 + 190'000, 100'400, 0},
+                                             {7'000'150'000, 100'500, 131},
+                                             {1, 1, 7},
+                                             {1'000 + 170'000, 100'500, 3}};
+  EXPECT_DOUBLE_EQ(mean_sm_clock_hz(before, after).value(), 1.7e9);
+}
+
+TEST(MeanSmClock, LeavesOutReadingsThatDoNotAscend) {
+  const std::vector<SmClockReading> before = {{1'000, 500, 0}, {1'000, 500, 1}, {1'000, 500, 2}};
+  const std::vector<SmClockReading> reset = {{900, 1'500, 0}, {3'000, 500, 1}};
+  EXPECT_FALSE(mean_sm_clock_hz(before, reset));
+  EXPECT_FALSE(mean_sm_clock_hz(before, {}));
+  const std::vector<SmClockReading> one = {{900, 1'500, 0}, {3'000, 1'500, 2}};
+  EXPECT_DOUBLE_EQ(mean_sm_clock_hz(before, one).value(), 2e9);
+}
+
 TEST(TotalOf, AddsCountedLaunchesAndWeightsSharesByTime) {
   const std::string bytes(counter::kRequestedReadBytes);
   const std::string time(counter::kTimeNs);

@@ -120,5 +120,19 @@ TEST(RowPrograms, SpillNoRegister) {
   expect_no_spill(head_start_program());
 }
 
+TEST(ClockProgram, IsCompiledForOldAndNewGpusWithoutSpills) {
+  expect_no_spill(sm_clock_program());
+  for (const char* architecture : {"sm_80", "sm_90a"}) {
+    KernelProgram program = sm_clock_program().program;
+    program.architecture = architecture;
+    const auto kernel = compile(program);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_FALSE(kernel.value().cubin.empty()) << architecture;
+    EXPECT_EQ(kernel.value().resources.spill_stores, 0) << architecture;
+    EXPECT_EQ(kernel.value().resources.stack_bytes, 0) << architecture;
+    EXPECT_EQ(kernel.value().resources.static_shared_bytes, 0) << architecture;
+  }
+}
+
 }  // namespace
 }  // namespace attnscope::kernels
