@@ -95,20 +95,12 @@ bool TileSteps::rescales_if_moved() const {
   return name.starts_with("flash2_forward") && run.problem.dtype != DType::fp32;
 }
 
-std::string_view words_of(StepCost cost) {
-  switch (cost) {
-    case StepCost::plain:
-      return "";
-    case StepCost::masked:
-      return "masked ";
-    case StepCost::rescaled:
-      return "rescaled ";
-  }
-  return "";
+bool TileSteps::has_own_tiles() const {
+  return name.starts_with("flash1");
 }
 
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm, StepCost cost) {
-  constexpr std::string_view kPrefixes[] = {"", "masked_", "rescaled_"};
+  constexpr std::string_view kPrefixes[] = {"", "masked_", "rescaled_", "dram_"};
   return fmt::format("{}_{}step_{}_on_sm_cycles", steps, kPrefixes[static_cast<std::size_t>(cost)],
                      blocks_on_sm);
 }

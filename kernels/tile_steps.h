@@ -16,12 +16,13 @@ struct TileSteps {
 
   /// Whether O is rescaled only in steps in which a maximum moves.
   bool rescales_if_moved() const;
+  /// Whether each step moves tiles of the block's own, as flash1's row tiles.
+  bool has_own_tiles() const;
 };
 
-/// What a step does besides its usual work: all its scores are masked, or O is rescaled.
-enum class StepCost : std::uint8_t { plain, masked, rescaled };
-/// "masked "; "" for a plain step.
-std::string_view words_of(StepCost cost);
+/// What distinguishes a step: all its scores are masked; O is rescaled; or its tiles come from DRAM
+/// and not from L2.
+enum class StepCost : std::uint8_t { plain, masked, rescaled, from_dram };
 
 /// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason,
 /// where no calibration times such steps: those of score features, of switches, of a padded head

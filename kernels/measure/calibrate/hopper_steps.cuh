@@ -29,13 +29,14 @@ __device__ inline void load_plain_tiles(const Block& block, const TensorView& co
     block.await_slot(block.rows_free(visit), visit);
     const device::ArrivalBarrier rows_arrived = block.rows_arrived(visit);
     rows_arrived.expect(block.kRowsBytes);
-    const char* const source =
-        static_cast<const char*>(rows.data_dev) + visit % kTiles * block.kRowsBytes;
+    const char* const source = static_cast<const char*>(rows.data_dev) +
+                               device::block_index() * rows.stride_head * 2 +
+                               visit % kTiles * block.kRowsBytes;
     start_plain_load(block.Q(visit).address, source, block.kRowsBytes, rows_arrived);
   }
 }
 
-/// Visits whose row tiles the blocks take in turn.
+/// Visits whose row tiles a block takes in turn, its own or those of all blocks.
 inline constexpr int kPlainTiles = 32;
 
 /// flash2_backward_hopper: a block's loop over the row tiles.
@@ -104,7 +105,8 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
     const bool leads = thread_index() % kWarpgroupThreads == 0;
     const ForwardShape& shape = block.shape();
     char* const dQ_rows = static_cast<char*>(parameters.shared.dQ.data_dev) +
-                          Index{block_index()} * kPlainTiles / 4 * Br * d * 2;
+                          block_index() * parameters.shared.dQ.stride_head * 2;
+    const auto dQ_tiles = static_cast<int>(parameters.shared.dQ.stride_head / (Br * d));
     Accumulator<1, d> dK{}, dV{};
     block.columns_arrived().wait(0);
 #pragma unroll 1
@@ -125,8 +127,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
       warpgroup_barrier(warpgroup);
       if (leads) {
         constexpr int kPanelBytes = Br * kPanelColumns * 2;
-        char* const destination =
-            dQ_rows + (visit % (kPlainTiles / 4) * 2 + warpgroup) * kPanelBytes;
+        char* const destination = dQ_rows + (visit % dQ_tiles * 2 + warpgroup) * kPanelBytes;
         asm volatile(
             "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n" ::"l"(destination),
             "r"(dQ_panel.address), "r"(kPanelBytes)

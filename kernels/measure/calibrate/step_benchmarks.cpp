@@ -17,8 +17,9 @@ namespace {
 
 /// Heads of the tensors that all blocks read, and tiles along them.
 constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
-/// Row tiles that a block of flash1 has for itself.
-constexpr Index kOwnTiles = 4;
+/// Row tiles that a block of flash1 has for itself: in L2, and, of each tensor, in DRAM. Those that
+/// are only read are the same for all blocks where they are to be in L2.
+constexpr Index kOwnTiles = 4, kMostOwnTiles = 32;
 
 /// Device memory for the tensors of all steps, filled with random values.
 class StepTensors {
@@ -33,6 +34,8 @@ class StepTensors {
     sums_.fill_bytes(0);
   }
 
+  static constexpr Index kTensors = 4, kTensorBytes = Index{128} << 20U;
+
   void* values(Index number) const {
     return static_cast<char*>(values_.data_dev()) + number * kTensorBytes;
   }
@@ -41,8 +44,6 @@ class StepTensors {
   float* statistics() const { return static_cast<float*>(statistics_.data_dev()); }
 
  private:
-  static constexpr Index kTensors = 4, kTensorBytes = Index{64} << 20U;
-
   static void fill(CalibrationRun& run, const DeviceBuffer& buffer, std::uint32_t kept,
                    std::uint32_t set) {
     const BlockProgram program = fill_words_program();
@@ -62,7 +63,8 @@ class StepLauncher {
 
   /// Of the last one of so many launches.
   std::vector<BlockTime> times(const BlockProgram& block, Index blocks, const StepKind& kind,
-                               int launches = 1) {
+                               int launches = 1, bool from_dram = false) {
+    from_dram_ = from_dram;
     return run_.time_blocks(blocks, [&](BlockTime* times_dev) {
       for (int n = 0; n < launches; ++n) launch(block, blocks, kind, times_dev);
     });
@@ -103,10 +105,18 @@ class StepLauncher {
   TensorView view(void* data_dev, Index rows) const {
     return contiguous_view(data_dev, kHeads, rows, problem_.d);
   }
-  /// The same rows for every head.
-  TensorView shared_view(void* data_dev) const {
-    TensorView rows = view(data_dev, kOwnTiles * Br());
-    rows.stride_head = rows.stride_batch = 0;
+  /// Row tiles of each block of flash1, as many as the memory has room for.
+  Index own_tiles(Index blocks) const {
+    constexpr Index kMostElementBytes = 4;
+    const Index bytes = blocks * Br() * problem_.d * kMostElementBytes;
+    return from_dram_ ? std::clamp(StepTensors::kTensorBytes / bytes, kOwnTiles, kMostOwnTiles)
+                      : kOwnTiles;
+  }
+  TensorView own_view(void* data_dev, Index tiles) const { return view(data_dev, tiles * Br()); }
+  /// Rows that blocks only read.
+  TensorView read_view(void* data_dev, Index tiles) const {
+    TensorView rows = own_view(data_dev, tiles);
+    if (!from_dram_) rows.stride_head = rows.stride_batch = 0;
     return rows;
   }
 
@@ -118,12 +128,12 @@ class StepLauncher {
             .V = view(tensors_.values(2), N_kv)};
   }
   Flash1Parameters flash1_forward(Index blocks) const {
-    const Index N = kOwnTiles * Br();
+    const Index tiles = own_tiles(blocks), N = tiles * Br();
     Flash1Parameters parameters{.shape = shape(blocks, N, Bc()),
-                                .Q = shared_view(tensors_.values(0)),
+                                .Q = read_view(tensors_.values(0), tiles),
                                 .K = view(tensors_.values(1), Bc()),
                                 .V = view(tensors_.values(2), Bc()),
-                                .O = view(tensors_.sums(), N)};
+                                .O = own_view(tensors_.sums(), tiles)};
     parameters.m = tensors_.statistics();
     parameters.l = tensors_.statistics() + blocks * N;
     return parameters;
@@ -143,26 +153,31 @@ class StepLauncher {
   Flash2HopperParameters flash2_hopper(int count) const {
     Flash2HopperParameters parameters{};
     static_cast<BackwardParameters&>(parameters) = flash2_backward(count);
+    parameters.Q.stride_head = 0;  // one row of tiles for all blocks
     return parameters;
   }
   Flash1BackwardParameters flash1_backward(Index blocks) const {
-    const Index N = kOwnTiles * Br();
+    const Index tiles = own_tiles(blocks), N = tiles * Br();
     Flash1BackwardParameters parameters{.shared = {.shape = shape(blocks, N, Bc()),
-                                                   .Q = shared_view(tensors_.values(0)),
+                                                   .Q = read_view(tensors_.values(0), tiles),
                                                    .K = view(tensors_.values(1), Bc()),
                                                    .V = view(tensors_.values(2), Bc()),
-                                                   .O = shared_view(tensors_.values(3)),
-                                                   .dO = shared_view(tensors_.values(3)),
-                                                   .dQ = view(tensors_.sums(), N)}};
+                                                   .O = read_view(tensors_.values(2), tiles),
+                                                   .dO = read_view(tensors_.values(3), tiles),
+                                                   .dQ = own_view(tensors_.sums(), tiles)}};
     parameters.m = tensors_.statistics();
     parameters.l = tensors_.statistics() + blocks * N;
     return parameters;
   }
-  /// Its row tiles stand one after the other, and each block has m and l for all its steps.
+  /// The row tiles of a visit stand one after the other, and each block has m and l for all its
+  /// steps.
   Flash1HopperParameters flash1_hopper(Index blocks, int count) const {
+    constexpr Index kTensorsOfVisit = 4;
     Flash1HopperParameters parameters{};
     static_cast<Flash1BackwardParameters&>(parameters) = flash1_backward(blocks);
     parameters.shared.shape = shape(blocks, count * Br(), Bc());
+    parameters.shared.Q.stride_head =
+        from_dram_ ? kTensorsOfVisit * kMostOwnTiles * Br() * problem_.d : 0;
     return parameters;
   }
 
@@ -170,6 +185,7 @@ class StepLauncher {
   const StepTensors& tensors_;
   const TileSteps& steps_;
   const AttentionProblem& problem_;
+  bool from_dram_ = false;
 };
 
 /// The block with so much shared memory that an SM holds only `blocks` of them.
@@ -180,6 +196,20 @@ BlockProgram with_blocks_on_sm(BlockProgram block, Index blocks) {
   const Index share = of_sm / blocks / kGranule * kGranule - kReservedBytes;
   block.shared_bytes = std::max(block.shared_bytes, std::min(share, most));
   return block;
+}
+
+std::string_view words_of(StepCost cost) {
+  switch (cost) {
+    case StepCost::plain:
+      return "";
+    case StepCost::masked:
+      return ", all of its scores masked";
+    case StepCost::rescaled:
+      return ", O rescaled";
+    case StepCost::from_dram:
+      return ", the block's own tiles in DRAM";
+  }
+  return "";
 }
 
 /// The SM clock of steps that have kept the GPU busy for kWarmSeconds: what takes much power is
@@ -206,11 +236,12 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
       const StepKind kind{.count = count,
                           .masked = cost == StepCost::masked ? kBeyondAllKeys : 0,
                           .rescaled = cost == StepCost::rescaled ? 1 : 0};
-      return median_cycles(launcher.times(block, blocks * run.sm_count(), kind));
+      return median_cycles(
+          launcher.times(block, blocks * run.sm_count(), kind, 1, cost == StepCost::from_dram));
     };
     run.measure(
         {step_cycles_name(steps.name, blocks, cost), "cycles",
-         fmt::format("one {}step of a thread block, {} on each SM", words_of(cost), blocks)},
+         fmt::format("one step of a thread block, {} on each SM{}", blocks, words_of(cost))},
         [&] { return (cycles(more) - cycles(fewer)) / (more - fewer); });
   };
   for (Index blocks = 1; blocks <= most; ++blocks) {
@@ -219,6 +250,7 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   }
   if (steps.block.instructions != kHopper) measure(most, StepCost::masked);
   if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
+  if (steps.has_own_tiles()) measure(most, StepCost::from_dram);
   constexpr int kRepeats = 3;
   run.measure(
       {step_clock_name(steps.name), "Hz",
