@@ -15,6 +15,7 @@
 #include "sim/observers/warp_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/tiling_rules.h"
+#include "sim/time/time_prediction.h"
 #include "sim/time_bound.h"
 
 namespace attnscope {
@@ -45,6 +46,8 @@ struct SimulationReport {
   Bytes compulsory;
   /// predict_dram(), where it was called: simulate() does not.
   std::optional<DramPrediction> dram = {};
+  /// predict_time(), where it was called: simulate() does not.
+  std::optional<TimePrediction> time = {};
 
   Index matmul_flops = 0;
   Index non_matmul_flops = 0;  ///< exponentials included

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/report/kernel_time.h"
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 #include "sim/resolve.h"
@@ -193,6 +194,26 @@ void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::stri
   add_traffic(comparison, gpu, Level::bound, launch, compulsory, counters);
 }
 
+/// Adds the time beside its prediction, where there is one, and beside its lower bound.
+void add_time(Comparison& comparison, const GpuDescription& gpu) {
+  const SimulationReport& model = comparison.model;
+  const auto line = [&](Level level, std::optional<double> modelled) {
+    return ComparisonLine{.level = level,
+                          .quantity = "time",
+                          .unit = "s",
+                          .modelled = modelled,
+                          .recorded = comparison.run.measurement->time.median_s};
+  };
+  const bool alone = !comparison.stands_alone.empty();
+  if (model.time || alone) {
+    ComparisonLine predicted =
+        line(Level::time, model.time ? std::optional(model.time->seconds) : std::nullopt);
+    if (model.time) predicted.uncalibrated = model.time->uncalibrated;
+    add_line(comparison, gpu, std::move(predicted));
+  }
+  if (!alone) add_line(comparison, gpu, line(Level::bound, model.bound_s));
+}
+
 }  // namespace
 
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
@@ -215,12 +236,7 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   add(Level::requested, "", model.requested, totals);
   add_dram(comparison, gpu, "", model.dram ? std::optional(model.dram->total) : std::nullopt,
            model.compulsory, totals);
-  add_line(comparison, gpu,
-           {.level = Level::time,
-            .quantity = "time",
-            .unit = "s",
-            .modelled = model.bound_s,
-            .recorded = run.measurement->time.median_s});
+  add_time(comparison, gpu);
   if (model.launches.size() < 2) return comparison;
   for (std::size_t index = 0; index < model.launches.size(); ++index) {
     const LaunchReport& launch = model.launches[index];
@@ -276,17 +292,18 @@ Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDe
   return simulate(resolved, gpu);
 }
 
-void predict_recorded_dram(SimulationReport& model, const GpuDescription& gpu,
-                           const RecordingRow& run, const MeasuredOn& on,
-                           const PredictionLimits& limits) {
+void predict_recorded_run(SimulationReport& model, const GpuDescription& gpu,
+                          const RecordingRow& run, const MeasuredOn& on,
+                          const PredictionLimits& limits) {
   if (!run.measurement || !difference(model, gpu, run, on).none()) return;
   predict_kernel_dram(model, gpu, run.measurement->launches, limits);
+  predict_kernel_time(model, gpu, run.measurement->launches, limits.cancel);
 }
 
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu, const PredictionLimits& limits) {
   ATTNSCOPE_TRY(auto model, model_recorded_run(run, gpu));
-  predict_recorded_dram(model, gpu, run, on, limits);
+  predict_recorded_run(model, gpu, run, on, limits);
   return compare(model, gpu, run, on);
 }
 

@@ -55,8 +55,9 @@ struct RunDifference {
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);
 
-/// The level of traffic, or the time, of a line (never mixed). `dram` is the prediction, `bound`
-/// the compulsory bytes: both stand beside the bytes that a GPU's DRAM moved.
+/// The level of traffic, or the time, of a line (never mixed). `dram` and `time` are predictions,
+/// `bound` is the compulsory bytes and the lower bound of the time: both stand beside what a GPU
+/// measured.
 enum class Level : std::uint8_t { paper, requested, dram, bound, time };
 constexpr std::array<std::string_view, 5> enum_names(Level) {
   return {"paper", "requested", "dram", "bound", "time"};
@@ -82,6 +83,8 @@ struct ComparisonLine {
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;
+  /// Why the prediction does not rest on calibrated steps; empty where it does.
+  std::string uncalibrated = {};
   /// A phrase, where the ratio of such small numbers would mislead: "launch latency".
   std::string in_place_of_gap;
   std::string reason;  ///< one sentence, from the data
@@ -133,10 +136,11 @@ inline constexpr Index kMostComparedWork = Index{1} << 19;
 Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,
                                             Index* work_left = nullptr);
 
-/// Predicts the DRAM bytes of a recorded run's model, unless compare() would show the run alone.
-void predict_recorded_dram(SimulationReport& model, const GpuDescription& gpu,
-                           const RecordingRow& run, const MeasuredOn& on,
-                           const PredictionLimits& limits = {});
+/// Predicts the DRAM bytes and the time of a recorded run's model, unless compare() would show the
+/// run alone.
+void predict_recorded_run(SimulationReport& model, const GpuDescription& gpu,
+                          const RecordingRow& run, const MeasuredOn& on,
+                          const PredictionLimits& limits = {});
 
 /// Models the run on `gpu`, predicts its DRAM bytes within the limits, and compares.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,

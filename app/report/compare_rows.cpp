@@ -29,7 +29,7 @@ void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const Gp
   const auto predict = [&] {
     for (std::size_t n = next++; n < rows.size(); n = next++) {
       auto& [row, model] = rows[n];
-      if (model) predict_recorded_dram(model.value(), gpu, *row, on);
+      if (model) predict_recorded_run(model.value(), gpu, *row, on);
     }
   };
   std::vector<std::future<void>> others;
@@ -40,14 +40,24 @@ void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const Gp
   for (std::future<void>& other : others) other.get();
 }
 
-/// Of the recorded bytes; nothing for a line that says nothing about the predictions.
+/// Of the recorded value; nothing for a line that says nothing about the predictions.
 std::optional<double> error_percent(const ComparisonLine& line) {
-  const bool is_rated = line.launch.empty() && line.modelled && line.recorded &&
-                        line.in_place_of_gap.empty() && *line.recorded >= kLeastRatedBytes &&
-                        (line.level == Level::requested || line.level == Level::dram);
-  if (!is_rated) return std::nullopt;
+  if (!line.launch.empty() || !line.modelled || !line.recorded || !line.in_place_of_gap.empty()) {
+    return std::nullopt;
+  }
   const double difference = std::abs(*line.modelled - *line.recorded);
-  if (line.quantity == "written" && difference <= kUnratedWriteBytes) return 0.0;
+  switch (line.level) {
+    case Level::paper:
+    case Level::bound:
+      return std::nullopt;
+    case Level::time:
+      if (*line.recorded < kLaunchLatencySeconds) return std::nullopt;
+      break;
+    case Level::requested:
+    case Level::dram:
+      if (*line.recorded < kLeastRatedBytes) return std::nullopt;
+      if (line.quantity == "written" && difference <= kUnratedWriteBytes) return 0.0;
+  }
   return 100.0 * difference / *line.recorded;
 }
 

@@ -19,30 +19,31 @@ Index recorded_residency(const std::vector<LaunchCounters>& launches, const std:
   return std::ranges::max_element(launch->kernels, {}, blocks)->resident_blocks;
 }
 
-BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescription& gpu,
-                                const std::vector<LaunchCounters>& launches) {
-  BlockPlacement placement{model_residency(report.run, gpu), {}};
-  for (std::size_t index = 0; index < report.launches.size(); ++index) {
-    const Index recorded = recorded_residency(launches, report.launches[index].name);
-    if (recorded > 0) placement.residency[index] = recorded;
-  }
+}  // namespace
 
-  // The kernels of FlashAttention-2's forward pass start with the last row tile, which has the most
-  // columns under a causal mask
-  const Algorithm& algorithm = *find_algorithm(report.run.algorithm());
-  if (algorithm.softmax == SoftmaxForm::divided_once && report.run.pass() == PassKind::forward) {
-    placement.order.kind = BlockOrder::Kind::descending;
-  }
-  return placement;
+BlockOrder kernel_block_order(const ResolvedRun& run) {
+  const Algorithm& algorithm = *find_algorithm(run.algorithm());
+  const bool descends =
+      algorithm.softmax == SoftmaxForm::divided_once && run.pass() == PassKind::forward;
+  return {descends ? BlockOrder::Kind::descending : BlockOrder::Kind::ascending};
 }
 
-}  // namespace
+std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
+                                    const std::vector<LaunchCounters>& launches) {
+  std::vector<Index> residency = model_residency(report.run, gpu);
+  for (std::size_t index = 0; index < report.launches.size(); ++index) {
+    const Index recorded = recorded_residency(launches, report.launches[index].name);
+    if (recorded > 0) residency[index] = recorded;
+  }
+  return residency;
+}
 
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches,
                          const PredictionLimits& limits) {
-  auto prediction = predict_dram(report.run, gpu, kernel_placement(report, gpu, launches),
-                                 limits.most_transfers, limits.cancel);
+  auto prediction = predict_dram(
+      report.run, gpu, {kernel_residency(report, gpu, launches), kernel_block_order(report.run)},
+      limits.most_transfers, limits.cancel);
   report.dram.reset();
   if (prediction) report.dram = std::move(prediction).value();
 }

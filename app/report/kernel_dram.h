@@ -15,9 +15,17 @@ struct PredictionLimits {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+/// In which order the kernel of a run starts the blocks of a head. FlashAttention-2's forward pass
+/// starts with the last row tile, which has the most columns under a causal mask.
+BlockOrder kernel_block_order(const ResolvedRun& run);
+
+/// Blocks of each launch that an SM holds: as the recorded kernels of `launches` say, else by the
+/// model's account of on-chip memory.
+std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
+                                    const std::vector<LaunchCounters>& launches);
+
 /// Sets report.dram to predict_dram() of the report's run, as its kernel starts thread blocks; not
-/// where that exceeds the limits. An SM holds as many blocks as the recorded kernels of `launches`
-/// say, or by the model's account of on-chip memory where there are none.
+/// where that exceeds the limits.
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const PredictionLimits& limits = {});

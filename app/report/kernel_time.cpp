@@ -1,0 +1,152 @@
+#include "app/report/kernel_time.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "app/report/kernel_dram.h"
+#include "kernels/resolve.h"
+#include "kernels/tile_steps.h"
+
+namespace attnscope {
+
+namespace {
+
+/// The calibration that is shipped for a GPU, read once; null where there is none.
+std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Calibration>> calibrations;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = calibrations.try_emplace(gpu_name);
+  if (is_new) {
+    auto loaded = load_calibration(gpu_name);
+    if (loaded && loaded.value()) {
+      found->second = std::make_shared<const Calibration>(std::move(*loaded.value()));
+    }
+  }
+  return found->second;
+}
+
+double value_of(const Calibration& calibration, const std::string& name) {
+  const MeasuredQuantity* const quantity = calibration.find(name);
+  return quantity == nullptr ? 0.0 : quantity->value;
+}
+
+constexpr Index kMostBlocksOnSm = 32;  // of every GPU so far
+
+/// The measured cycles of a step, [k - 1] for k blocks on an SM; 0 where they were not measured.
+std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {
+  std::vector<double> cycles;
+  for (Index blocks = 1; blocks <= kMostBlocksOnSm; ++blocks) {
+    cycles.push_back(value_of(calibration, kernels::step_cycles_name(steps, blocks)));
+  }
+  while (!cycles.empty() && cycles.back() == 0) cycles.pop_back();
+  return cycles;
+}
+
+/// The first `residency` of them; those that were not measured lie on a line between neighbours.
+std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
+  std::size_t before = 0;
+  for (std::size_t k = 1; k < cycles.size(); ++k) {
+    if (cycles[k] == 0) continue;
+    const double slope = (cycles[k] - cycles[before]) / static_cast<double>(k - before);
+    for (std::size_t n = before + 1; n < k; ++n) {
+      cycles[n] = cycles[before] + slope * static_cast<double>(n - before);
+    }
+    before = k;
+  }
+  const auto count = static_cast<std::size_t>(residency);
+  if (cycles.size() > count) cycles.resize(count);
+  return cycles;
+}
+
+Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
+                             const Calibration& calibration, Index recorded_residency) {
+  if (auto error = kernels::supports(run)) return *error;
+  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  ATTNSCOPE_TRY(const auto steps, kernels::steps_name(run, target));
+  std::vector<double> cycles = measured_cycles(calibration, steps);
+  if (cycles.empty()) return unavailable("the calibration lacks the steps {}", steps);
+  using kernels::StepCost;
+  const auto most = static_cast<Index>(cycles.size());
+  const double plain = cycles.back();
+  const auto further = [&](StepCost cost) {
+    const double all = value_of(calibration, kernels::step_cycles_name(steps, most, cost));
+    return all > plain ? all - plain : 0.0;
+  };
+  const auto programs = kernels::programs_of(run, target);
+  const int warps = kernels::launch_with_products(programs)->block.threads / 32;
+  return StepCosts{
+      .cycles = filled_in(std::move(cycles), recorded_residency > 0 ? recorded_residency : most),
+      .masked_cycles = further(StepCost::masked),
+      .rescaled_cycles = further(StepCost::rescaled),
+      .from_dram_cycles = further(StepCost::from_dram),
+      .rows_of_warp = run.tiling.Br / warps,
+      .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
+      .clock_hz = value_of(calibration, kernels::step_clock_name(steps))};
+}
+
+/// Of flash1, what the papers' initialisation lines and the row statistics cost.
+std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
+  if (run.algorithm() != "flash1") return {};
+  const AttentionProblem& problem = run.problem;
+  const auto rows = static_cast<double>(problem.batch * problem.heads * problem.N);
+  const auto element = static_cast<double>(size_bytes(problem.dtype));
+  constexpr double kStatistic = 4;
+  const double row_bytes = static_cast<double>(problem.d) * element;
+  if (run.pass() == PassKind::backward) return {{"initialise", 0, rows * row_bytes}};
+  const bool carries_fp32 = run.asked.variant.carry == Carry::fp32;
+  const double carried = carries_fp32 ? static_cast<double>(problem.d) * 4 : row_bytes;
+  return {{"initialise", 0, rows * (carried + 2 * kStatistic)},
+          {"lse", rows * 2 * kStatistic, rows * kStatistic}};
+}
+
+}  // namespace
+
+KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& gpu,
+                         const Calibration& calibration,
+                         const std::vector<LaunchCounters>& launches) {
+  ResolvedRun run = report.run;
+  KernelCosts costs{.residency = kernel_residency(report, gpu, launches),
+                    .order = kernel_block_order(run),
+                    .has_library_products = run.algorithm() == "standard",
+                    .further = further_launches(run)};
+  if (costs.has_library_products) return costs;
+  if (const auto kernel = kernels::choose_kernel(run.asked)) {
+    run.asked.kernel = kernel.value()->name;
+    const std::string_view main_launch = kernel.value()->pass(run.pass()).launch;
+    const bool is_recorded = std::ranges::any_of(launches, [&](const LaunchCounters& launch) {
+      return launch.name == main_launch && !launch.kernels.empty();
+    });
+    const auto launch = std::ranges::find(report.launches, main_launch, &LaunchReport::name);
+    const Index recorded =
+        is_recorded && launch != report.launches.end()
+            ? costs.residency[static_cast<std::size_t>(launch - report.launches.begin())]
+            : 0;
+    auto steps = step_costs(run, gpu, calibration, recorded);
+    if (steps) {
+      costs.steps = std::move(steps).value();
+    } else {
+      costs.uncalibrated = steps.error().message;
+    }
+  } else {
+    costs.uncalibrated = kernel.error().message;
+  }
+  return costs;
+}
+
+void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
+                         const std::vector<LaunchCounters>& launches,
+                         const std::atomic<bool>* cancel) {
+  report.time.reset();
+  const auto calibration = shipped_calibration(gpu.name);
+  if (calibration == nullptr) return;
+  const auto rates = machine_rates(*calibration);
+  if (!rates) return;
+  auto prediction = predict_time(report, gpu, rates.value(),
+                                 kernel_costs(report, gpu, *calibration, launches), cancel);
+  if (prediction) report.time = std::move(prediction).value();
+}
+
+}  // namespace attnscope

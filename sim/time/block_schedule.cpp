@@ -1,0 +1,115 @@
+#include "sim/time/block_schedule.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+
+#include "reference/check.h"
+#include "sim/observers/progress_observer.h"
+
+namespace attnscope {
+
+namespace {
+
+/// Blocks on one SM, and how far each of them is.
+class Sm {
+ public:
+  void add(const BlockTask& task) { tasks_.push_back(task); }
+  bool is_empty() const { return tasks_.empty(); }
+  double now() const { return now_; }
+
+  /// When the first of its blocks ends a phase, if none is added before.
+  double next_event(std::span<const double> cycles_of_step) const {
+    const double step_cycles = of_step(cycles_of_step);
+    double least = std::numeric_limits<double>::infinity();
+    for (const BlockTask& task : tasks_) {
+      const double left = task.wait_before_cycles > 0 ? task.wait_before_cycles
+                          : task.steps > 0            ? task.steps * step_cycles
+                                                      : task.wait_after_cycles;
+      least = std::min(least, left);
+    }
+    return now_ + least;
+  }
+
+  /// Moves on to the time of next_event(), and removes the blocks that have ended; returns how
+  /// many.
+  std::size_t move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles) {
+    const double passed = to - now_, step_cycles = of_step(cycles_of_step);
+    (stepping() > 0 ? cycles.stepping : cycles.waiting) += passed;
+    now_ = to;
+    for (BlockTask& task : tasks_) {
+      if (task.wait_before_cycles > 0) {
+        use_up(task.wait_before_cycles, passed);
+      } else if (task.steps > 0) {
+        use_up(task.steps, passed / step_cycles);
+      } else {
+        use_up(task.wait_after_cycles, passed);
+      }
+    }
+    return std::erase_if(tasks_, [](const BlockTask& task) {
+      return task.wait_before_cycles <= 0 && task.steps <= 0 && task.wait_after_cycles <= 0;
+    });
+  }
+
+ private:
+  std::size_t stepping() const {
+    return static_cast<std::size_t>(std::ranges::count_if(tasks_, [](const BlockTask& task) {
+      return task.wait_before_cycles <= 0 && task.steps > 0;
+    }));
+  }
+  double of_step(std::span<const double> cycles_of_step) const {
+    const std::size_t blocks = stepping();
+    return blocks == 0 ? 1 : cycles_of_step[blocks - 1];
+  }
+  /// So little, of cycles or steps, is left by rounding alone; less would not move the clock on.
+  static void use_up(double& left, double used) {
+    constexpr double kRounding = 1e-3;
+    left = left - used > kRounding ? left - used : 0;
+  }
+
+  std::vector<BlockTask> tasks_;
+  double now_ = 0;
+};
+
+}  // namespace
+
+BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step)
+    : sm_count_(sm_count), cycles_of_step_(std::move(cycles_of_step)) {
+  ATTNSCOPE_CHECK(sm_count_, >=, Index{1});
+  ATTNSCOPE_CHECK(cycles_of_step_.size(), >=, std::size_t{1});
+}
+
+ScheduleCycles BlockSchedule::run(std::span<const BlockTask> blocks_of_head, Index heads,
+                                  const std::atomic<bool>* cancel) const {
+  const std::size_t per_head = blocks_of_head.size();
+  const std::size_t count = per_head * static_cast<std::size_t>(heads);
+  std::size_t next = 0;
+  std::vector<Sm> sms(static_cast<std::size_t>(sm_count_));
+  for (std::size_t place = 0; place < cycles_of_step_.size(); ++place) {
+    for (Sm& sm : sms) {
+      if (next < count) sm.add(blocks_of_head[next++ % per_head]);
+    }
+  }
+
+  using Event = std::pair<double, std::size_t>;  // time, SM
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  const auto enqueue = [&](std::size_t n) {
+    if (!sms[n].is_empty()) events.emplace(sms[n].next_event(cycles_of_step_), n);
+  };
+  for (std::size_t n = 0; n < sms.size(); ++n) enqueue(n);
+  ScheduleCycles cycles;
+  while (!events.empty()) {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled{};
+    const auto [time, n] = events.top();
+    events.pop();
+    std::size_t ended = sms[n].move_on(time, cycles_of_step_, cycles);
+    for (; ended > 0 && next < count; --ended) sms[n].add(blocks_of_head[next++ % per_head]);
+    cycles.end = time;
+    enqueue(n);
+  }
+  for (const Sm& sm : sms) cycles.idle += cycles.end - sm.now();
+  return cycles;
+}
+
+}  // namespace attnscope

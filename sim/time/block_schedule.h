@@ -1,0 +1,45 @@
+/// Runs thread blocks on SMs in cycles: as many at once as an SM has room for, in the order of the
+/// launch, each as soon as a place is free. Blocks that share an SM slow each other down.
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// One block: it waits for its first tiles, takes steps, and waits for its last stores. Only steps
+/// use the SM's units.
+struct BlockTask {
+  double wait_before_cycles = 0;
+  double steps = 0;
+  double wait_after_cycles = 0;
+};
+
+/// How the SMs of a launch spent their time, in cycles of one SM.
+struct ScheduleCycles {
+  double end = 0;  ///< from the launch's first block to the end of its last one
+  // Summed over the SMs; with `idle` they make up end times the number of SMs
+  double stepping = 0;  ///< at least one block takes steps
+  double waiting = 0;   ///< blocks only wait
+  double idle = 0;      ///< no block is left
+};
+
+class BlockSchedule {
+ public:
+  /// `cycles_of_step[k - 1]`: of one block's step, while k blocks of its SM take steps; as many as
+  /// an SM holds blocks.
+  BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
+
+  /// Runs the blocks of each of `heads` heads, which are alike. Throws Cancelled.
+  ScheduleCycles run(std::span<const BlockTask> blocks_of_head, Index heads,
+                     const std::atomic<bool>* cancel = nullptr) const;
+
+ private:
+  Index sm_count_;
+  std::vector<double> cycles_of_step_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,34 @@
+/// What each thread block of a pass does, as far as its time depends on it.
+#pragma once
+
+#include <vector>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+struct BlockWork {
+  Index steps = 0;          ///< tiles of scores
+  Index masked_steps = 0;   ///< of these, those that the mask is applied to
+  Index column_loads = 0;   ///< tiles Kj that it loads
+  Index first_bytes = 0;    ///< read before its first step
+  Index read_bytes = 0;     ///< in all
+  Index written_bytes = 0;  ///< in all, added ones included
+  Index last_bytes = 0;     ///< written since its last step began
+};
+
+/// Records every block of a head, launch by launch.
+class BlockWorkRecorder : public Observer {
+ public:
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+
+  const std::vector<std::vector<BlockWork>>& launches() const { return launches_; }
+
+ private:
+  const TileGrid* grid_ = nullptr;
+  std::vector<std::vector<BlockWork>> launches_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,316 @@
+#include "sim/time/time_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/check.h"
+#include "sim/observers/progress_observer.h"
+#include "sim/time/block_schedule.h"
+#include "sim/time/block_work.h"
+
+namespace attnscope {
+
+namespace {
+
+double& of(PartSeconds& parts, TimePart part) {
+  return parts[static_cast<std::size_t>(part)];
+}
+
+/// moves[n]: steps of the first n in which a maximum of a warp's rows is expected to move. The
+/// maximum of a row moves in step j with probability 1 / j, however the scores are distributed.
+std::vector<double> expected_moves(Index most_steps, Index rows) {
+  std::vector<double> moves = {0.0};
+  for (Index j = 1; j <= most_steps; ++j) {
+    const double stays = 1.0 - 1.0 / static_cast<double>(j);
+    moves.push_back(moves.back() + 1.0 - std::pow(stays, static_cast<double>(rows)));
+  }
+  return moves;
+}
+
+/// Bytes of a launch.
+struct LaunchBytes {
+  double requested_read, requested_written;
+  double dram_read, dram_written;
+
+  /// The share of what is read that comes from DRAM.
+  double miss_share() const {
+    return requested_read > 0 ? std::min(1.0, dram_read / requested_read) : 0.0;
+  }
+};
+
+/// What a launch's time depends on besides its costs.
+struct LaunchSetting {
+  const MachineRates& rates;
+  const GpuDescription& gpu;
+  LaunchBytes bytes;
+  const std::atomic<bool>* cancel;
+};
+
+/// A launch that moves bytes, and hardly computes.
+LaunchTime streaming_time(const LaunchSetting& setting) {
+  const auto& [requested_read, requested_written, dram_read, dram_written] = setting.bytes;
+  const MachineRates& rates = setting.rates;
+  const double l2_s =
+      requested_read / rates.l2_read_bytes_per_s + requested_written / rates.l2_write_bytes_per_s;
+  const double dram_s = rates.dram_seconds(dram_read, dram_written);
+  LaunchTime time;
+  of(time.parts, l2_s > dram_s ? TimePart::l2 : TimePart::dram) = std::max(l2_s, dram_s);
+  of(time.parts, TimePart::waiting) =
+      (rates.block_launch_cycles + 2 * rates.dram_latency_cycles) / rates.boost_clock_hz;
+  return time;
+}
+
+/// A product of a library, tile by tile on every SM.
+LaunchTime product_time(const LaunchSetting& setting, double flops) {
+  const LaunchBytes& bytes = setting.bytes;
+  const MachineRates& rates = setting.rates;
+  LaunchTime time = streaming_time(
+      {rates, setting.gpu, {bytes.requested_read, 0, bytes.dram_read, 0}, setting.cancel});
+  const double compute_s =
+      flops / (rates.sm_count * rates.matrix_flops_per_cycle * rates.matrix_clock_hz);
+  const double loads_s = std::max(of(time.parts, TimePart::l2), of(time.parts, TimePart::dram));
+  if (compute_s > loads_s) {
+    of(time.parts, TimePart::l2) = of(time.parts, TimePart::dram) = 0;
+    of(time.parts, TimePart::steps) = compute_s;
+  }
+  const double l2_s = bytes.requested_written / rates.l2_write_bytes_per_s;
+  const double dram_s = rates.dram_seconds(0, bytes.dram_written);
+  of(time.parts, l2_s > dram_s ? TimePart::l2 : TimePart::dram) += std::max(l2_s, dram_s);
+  return time;
+}
+
+/// The cycles of a step by the rates of the units alone. A block that is alone does one thing after
+/// the other; blocks that share an SM overlap, until a unit is never free. `work`: of one step.
+StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Index steps,
+                              Index residency, bool on_tensor_cores) {
+  const double count = static_cast<double>(steps);
+  const double multiply_adds = 2 * rates.multiply_adds_per_cycle;
+  const double matrix = static_cast<double>(work.matmul) / count /
+                        (on_tensor_cores ? rates.sync_matrix_flops_per_cycle : multiply_adds);
+  const double exponentials =
+      static_cast<double>(work.exponentials) / count / rates.exponentials_per_cycle;
+  const double others =
+      static_cast<double>(work.cuda_core()) / count / rates.multiply_adds_per_cycle;
+  StepCosts costs{.clock_hz = on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz};
+  const double alone = matrix + exponentials + others + rates.barrier_cycles;
+  for (Index k = 1; k <= residency; ++k) {
+    const double busiest = static_cast<double>(k) * std::max(matrix, exponentials + others);
+    costs.cycles.push_back(std::max(alone, busiest));
+  }
+  return costs;
+}
+
+/// A launch whose blocks take steps.
+class SteppingLaunch {
+ public:
+  SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, Index heads,
+                 const std::vector<BlockWork>& blocks)
+      : setting_(setting), costs_(costs), heads_(heads), blocks_(blocks) {
+    if (costs.rescaled_cycles > 0) {
+      const auto most = std::ranges::max_element(blocks, {}, &BlockWork::steps);
+      moves_ = expected_moves(most->steps, costs.rows_of_warp);
+    }
+    const MachineRates& rates = setting_.rates;
+    const double blocks_in_all = static_cast<double>(blocks.size()) * static_cast<double>(heads);
+    active_sms_ = std::min(rates.sm_count, blocks_in_all);
+    // Power falls with the SMs at work, and the clock rises
+    const double share = active_sms_ / rates.sm_count;
+    clock_hz_ = rates.boost_clock_hz + share * (costs.clock_hz - rates.boost_clock_hz);
+    const double miss = setting_.bytes.miss_share();
+    read_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s) +
+                            (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
+    write_cycles_per_byte_ = per_byte(rates.l2_write_bytes_per_s);
+  }
+
+  double clock_hz() const { return clock_hz_; }
+
+  LaunchTime time(BlockOrder order) const {
+    std::vector<BlockTask> tasks;
+    tasks.reserve(blocks_.size());
+    for (const Index n : order.sequence(static_cast<Index>(blocks_.size()))) {
+      tasks.push_back(task_of(blocks_[static_cast<std::size_t>(n)]));
+    }
+    const ScheduleCycles cycles =
+        BlockSchedule(setting_.gpu.sm_count, cycles_of_step()).run(tasks, heads_, setting_.cancel);
+    const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
+    LaunchTime time;
+    of(time.parts, TimePart::steps) = cycles.stepping * sm_seconds;
+    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds;
+    of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
+    const double dram_s =
+        setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);
+    const double further_s = dram_s - cycles.end / clock_hz_;
+    if (further_s > 0) of(time.parts, TimePart::dram) = further_s;
+    return time;
+  }
+
+ private:
+  double per_byte(double bytes_per_s) const {
+    return setting_.rates.cycles_per_byte(bytes_per_s, active_sms_, clock_hz_);
+  }
+
+  /// Steps that cost more count as more steps.
+  BlockTask task_of(const BlockWork& work) const {
+    const MachineRates& rates = setting_.rates;
+    const double all_cycles = costs_.cycles.back();
+    double further_cycles = static_cast<double>(work.masked_steps) * costs_.masked_cycles;
+    if (costs_.rescaled_cycles > 0) {
+      further_cycles += moves_[static_cast<std::size_t>(work.steps)] * costs_.rescaled_cycles;
+    }
+    const double waits =
+        costs_.waits_for_column_tiles ? static_cast<double>(work.column_loads) : 1.0;
+    const double wait =
+        rates.dram_latency_cycles + static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
+    return {
+        .wait_before_cycles = rates.block_launch_cycles + waits * wait,
+        .steps = static_cast<double>(work.steps) + further_cycles / all_cycles,
+        .wait_after_cycles = costs_.waits_for_column_tiles
+                                 ? 0.0
+                                 : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
+  }
+
+  /// The calibrated ones, with tiles from DRAM in part, and not below what L2 and DRAM allow.
+  std::vector<double> cycles_of_step() const {
+    double steps = 0, read_bytes = 0, written_bytes = 0;
+    for (const BlockWork& work : blocks_) {
+      steps += static_cast<double>(work.steps);
+      read_bytes += static_cast<double>(work.read_bytes - work.first_bytes);
+      written_bytes += static_cast<double>(work.written_bytes - work.last_bytes);
+    }
+    const double bytes_cycles =
+        steps == 0
+            ? 0
+            : (read_bytes * read_cycles_per_byte_ + written_bytes * write_cycles_per_byte_) / steps;
+    std::vector<double> cycles = costs_.cycles;
+    for (std::size_t k = 0; k < cycles.size(); ++k) {
+      cycles[k] += setting_.bytes.miss_share() * costs_.from_dram_cycles;
+      cycles[k] = std::max(cycles[k], static_cast<double>(k + 1) * bytes_cycles);
+    }
+    return cycles;
+  }
+
+  const LaunchSetting& setting_;
+  const StepCosts& costs_;
+  Index heads_;
+  const std::vector<BlockWork>& blocks_;
+  std::vector<double> moves_;
+  double active_sms_ = 0, clock_hz_ = 0;
+  double read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;
+};
+
+/// The blocks of the first head, launch by launch; of those that run once for each KV head, too.
+std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
+                                                 const GpuDescription& gpu,
+                                                 const std::atomic<bool>* cancel) {
+  const ResolvedRun& run = report.run;
+  const PassRun pass_run{run.problem, run.tiling, schedule_options(run, gpu), {}};
+  const Pass pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), pass_run.options);
+  BlockWorkRecorder recorder;
+  CancelObserver canceller(cancel);
+  Observer* const observers[] = {&recorder, &canceller};
+  run_head(pass, pass_run, 0, run.problem.heads_per_kv_head() - 1, observers);
+  return recorder.launches();
+}
+
+/// Adds up the launches of a pass.
+class PassTimes {
+ public:
+  PassTimes(const MachineRates& rates, TimePrediction& prediction)
+      : rates_(rates), prediction_(prediction) {}
+
+  void add(const std::string& name, LaunchTime time, double clock_hz) {
+    of(time.parts, TimePart::overhead) =
+        prediction_.launches.empty() ? rates_.launch_overhead_s : rates_.launch_gap_s;
+    time.name = name;
+    for (const double part : time.parts) time.seconds += part;
+    prediction_.seconds += time.seconds;
+    if (time.seconds > longest_s_) {
+      longest_s_ = time.seconds;
+      prediction_.clock_hz = clock_hz;
+    }
+    prediction_.launches.push_back(std::move(time));
+  }
+
+ private:
+  const MachineRates& rates_;
+  TimePrediction& prediction_;
+  double longest_s_ = 0;
+};
+
+Index steps_in(const std::vector<BlockWork>& blocks) {
+  Index steps = 0;
+  for (const BlockWork& work : blocks) steps += work.steps;
+  return steps;
+}
+
+}  // namespace
+
+PartSeconds TimePrediction::parts() const {
+  PartSeconds sums{};
+  for (const LaunchTime& launch : launches) {
+    for (std::size_t n = 0; n < kTimeParts; ++n) sums[n] += launch.parts[n];
+  }
+  return sums;
+}
+
+namespace {
+
+LaunchBytes bytes_of(const LaunchReport& launch, const Bytes& dram) {
+  return {static_cast<double>(launch.requested.read_bytes),
+          static_cast<double>(launch.requested.write_bytes), static_cast<double>(dram.read_bytes),
+          static_cast<double>(dram.write_bytes)};
+}
+
+/// DRAM is not touched by what L2 has room for.
+LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
+                   const MachineRates& rates) {
+  const bool fits = launch.read_bytes + launch.written_bytes <= static_cast<double>(gpu.l2_bytes);
+  return streaming_time({rates,
+                         gpu,
+                         {launch.read_bytes, launch.written_bytes, fits ? 0 : launch.read_bytes,
+                          fits ? 0 : launch.written_bytes},
+                         nullptr});
+}
+
+}  // namespace
+
+Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDescription& gpu,
+                                    const MachineRates& rates, const KernelCosts& costs,
+                                    const std::atomic<bool>* cancel) {
+  if (!report.dram) return unavailable("the DRAM bytes of the pass are not predicted");
+  const AttentionProblem& problem = report.run.problem;
+  const Index heads = problem.batch * problem.heads;
+  const bool on_tensor_cores = problem.dtype != DType::fp32;
+  TimePrediction prediction;
+  PassTimes times(rates, prediction);
+  for (const FurtherLaunch& launch : costs.further) {
+    times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);
+  }
+  try {
+    const auto work = work_of_head(report, gpu, cancel);
+    for (std::size_t n = 0; n < report.launches.size(); ++n) {
+      const LaunchReport& launch = report.launches[n];
+      const LaunchSetting setting{rates, gpu, bytes_of(launch, report.dram->launches[n]), cancel};
+      const Index steps = costs.has_library_products ? 0 : steps_in(work[n]);
+      if (steps > 0) {
+        if (!costs.steps) prediction.uncalibrated = costs.uncalibrated;
+        const StepCosts of_steps = costs.steps
+                                       ? *costs.steps
+                                       : steps_of_primitives(rates, launch.flops, steps * heads,
+                                                             costs.residency[n], on_tensor_cores);
+        const SteppingLaunch stepping(setting, of_steps, heads, work[n]);
+        times.add(launch.name, stepping.time(costs.order), stepping.clock_hz());
+      } else if (launch.flops.matmul > 0) {
+        times.add(launch.name, product_time(setting, static_cast<double>(launch.flops.matmul)),
+                  rates.matrix_clock_hz);
+      } else {
+        times.add(launch.name, streaming_time(setting), rates.boost_clock_hz);
+      }
+    }
+  } catch (const Cancelled&) {
+    return cancelled();
+  }
+  return prediction;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,64 @@
+/// Predicts the time of a pass from a calibration of the GPU. No number in it is fitted to a kernel
+/// that it predicts.
+///
+/// A launch with matrix products in tiles runs block by block (block_schedule.h): a block waits for
+/// its first tiles, takes steps, each of which costs the cycles that the calibration measured for
+/// such steps, and waits for its last stores. Steps are no faster than their bytes come from L2 and
+/// DRAM, nor is the launch faster than DRAM moves its bytes. A product of a library works tile by
+/// tile: what it reads arrives while it multiplies, what it writes leaves afterwards. All other
+/// launches are as fast as their bytes move.
+///
+/// The launches of a pass follow each other; the first one has an overhead, each further one a gap.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.h"
+#include "sim/time/machine_rates.h"
+#include "sim/time/time_prediction.h"
+
+namespace attnscope {
+
+/// What the steps of a kernel cost, as calibrated.
+struct StepCosts {
+  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; as many as an SM
+  /// holds.
+  std::vector<double> cycles;
+  // Further cycles of a step, with all blocks that an SM holds
+  double masked_cycles = 0;     ///< whose scores are masked
+  double rescaled_cycles = 0;   ///< that rescales O because a maximum moved
+  double from_dram_cycles = 0;  ///< whose tiles come from DRAM
+  /// Rows of which one moved maximum makes a warp rescale.
+  Index rows_of_warp = 0;
+  /// A block waits for Kj and Vj whenever it begins with a column tile.
+  bool waits_for_column_tiles = false;
+  double clock_hz = 0;  ///< while every SM takes such steps
+};
+
+/// A launch of a kernel that the model's schedule does not have, such as one that sets initial
+/// values: it moves bytes.
+struct FurtherLaunch {
+  std::string name;
+  double read_bytes = 0, written_bytes = 0;
+};
+
+/// How a kernel runs a pass.
+struct KernelCosts {
+  std::optional<StepCosts> steps;     ///< of the launch with the products, where calibrated
+  std::string uncalibrated = {};      ///< why `steps` is missing, in one clause
+  std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
+  BlockOrder order = {};              ///< in which the blocks of a head start
+  bool has_library_products = false;  ///< a launch with products and no exponentials is a library's
+  std::vector<FurtherLaunch> further = {};
+};
+
+/// Predicts the pass that `report` modelled, with its DRAM prediction. Errors: cancelled;
+/// unavailable without report.dram.
+Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDescription& gpu,
+                                    const MachineRates& rates, const KernelCosts& costs,
+                                    const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace attnscope

@@ -1,0 +1,47 @@
+/// A predicted time, and what it consists of.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/enum_names.h"
+
+namespace attnscope {
+
+/// What a launch's time consists of.
+enum class TimePart : std::uint8_t {
+  overhead,  ///< the launch itself
+  steps,     ///< SMs at work on tiles
+  waiting,   ///< SMs whose blocks only wait, for first tiles or last stores
+  idle,      ///< SMs without blocks: at the end, or where there are few blocks
+  l2,        ///< L2 moves bytes
+  dram,      ///< DRAM moves bytes
+};
+inline constexpr std::size_t kTimeParts = 6;
+constexpr std::array<std::string_view, kTimeParts> enum_names(TimePart) {
+  return {"overhead", "steps", "waiting", "idle", "l2", "dram"};
+}
+
+using PartSeconds = std::array<double, kTimeParts>;
+
+struct LaunchTime {
+  std::string name;
+  double seconds = 0;
+  PartSeconds parts{};  ///< which add up to `seconds`
+};
+
+struct TimePrediction {
+  double seconds = 0;
+  /// Of the launch that takes the longest.
+  double clock_hz = 0;
+  std::vector<LaunchTime> launches;
+  /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
+  /// where they are, or where there are none.
+  std::string uncalibrated;
+
+  PartSeconds parts() const;
+};
+
+}  // namespace attnscope
