@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/measure/calibrate/operation_benchmarks.h"
+#include "kernels/tile_steps.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
 #include "tests/support/temp_dir.h"
@@ -32,11 +34,16 @@ int in_iteration(const char* name, unsigned instruction) {
   return loop_of(operation_benchmark(name, target_of("9.0")).block)[instruction];
 }
 
+bool is_step(const KernelProgram& program) {
+  return program.expression.find("steps::flash") != std::string::npos;
+}
+
 TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
   const test::TempDir cache;
   for (const auto& [compute_capability, architecture] :
        {std::pair{"9.0", "sm_90a"}, {"8.0", "sm_80"}, {"8.9", "sm_89"}, {"10.0", "sm_100a"}}) {
     auto programs = calibration_programs(target_of(compute_capability));
+    std::erase_if(programs, is_step);  // many, and another test's
     EXPECT_GT(programs.size(), 30u);
     for (KernelProgram& program : programs) program.architecture = architecture;
     KernelCompiler compiler{KernelCache(cache.path())};
@@ -49,6 +56,52 @@ TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
       EXPECT_EQ(used.spill_stores, 0) << program.expression << " " << architecture;
       EXPECT_EQ(used.stack_bytes, 0) << program.expression << " " << architecture;
     }
+  }
+}
+
+/// The arithmetic of the longest loop: products, exponentials, sums, reductions to global memory.
+std::vector<int> arithmetic_of(const BlockProgram& block) {
+  auto loop = loop_of(block);
+  std::vector<int> counts;
+  for (const unsigned code :
+       {opcode::kHmma, opcode::kHgmma, opcode::kHgmmaRegisters, opcode::kLdsm, opcode::kRed}) {
+    counts.push_back(loop[code]);
+  }
+  return counts;
+}
+
+TEST(TileSteps, DoWhatTheKernelsLoopDoes) {
+  const ProgramTarget target = target_of("9.0");
+  const auto all = calibrated_steps(target);
+  for (const std::string name :
+       {"flash2_forward_bf16_d64_128x128", "flash2_forward_bf16_d128_128x64",
+        "flash2_backward_bf16_d64_128x128", "flash2_backward_hopper_bf16_d128_64x128",
+        "flash1_forward_bf16_d64_128x256", "flash1_backward_bf16_d64_64x128",
+        "flash1_backward_hopper_bf16_d128_64x128", "flash2_forward_fp32_d64_64x64"}) {
+    const auto steps = std::ranges::find(all, name, &TileSteps::name);
+    ASSERT_NE(steps, all.end()) << name;
+    const auto programs = programs_of(steps->run, target);
+    EXPECT_EQ(arithmetic_of(steps->block), arithmetic_of(launch_with_products(programs)->block))
+        << name;
+    const CompiledKernel kernel = compiled(steps->block);
+    EXPECT_LE(kernel.resources.spill_stores, 16) << name;
+  }
+}
+
+TEST(TileSteps, HaveTheDefaultTilingsAndOneNameEach) {
+  const auto all = calibrated_steps(target_of("9.0"));
+  std::set<std::string> names;
+  for (const TileSteps& steps : all) {
+    EXPECT_TRUE(names.insert(steps.name).second) << steps.name;
+    EXPECT_EQ(steps_name(steps.run, target_of("9.0")).value(), steps.name);
+  }
+  for (const char* name : {"flash2_forward_bf16_d256_128x64", "flash2_forward_fp32_d128_64x64",
+                           "flash1_forward_bf16_carry_fp32_d64_128x256"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  for (const TileSteps& steps : calibrated_steps(target_of("8.0", 163))) {
+    EXPECT_EQ(steps.name.find("hopper"), std::string::npos);
+    EXPECT_LE(steps.block.shared_bytes, Index{163} * 1024) << steps.name;
   }
 }
 

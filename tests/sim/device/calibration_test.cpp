@@ -76,7 +76,7 @@ TEST(Calibration, IsReadAsItWasWritten) {
 
 TEST(Calibration, HasAQuantityALine) {
   const std::string text = calibration_text(sample());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6 + 3 + 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5 + 3 + 2);
 }
 
 TEST(Calibration, FindsOnlyWhatWasMeasured) {
