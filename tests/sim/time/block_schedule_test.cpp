@@ -1,0 +1,75 @@
+/// Thread blocks on SMs: how long they take, and what the SMs do meanwhile.
+#include "sim/time/block_schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace attnscope {
+namespace {
+
+double busy(const ScheduleCycles& cycles) {
+  return cycles.stepping + cycles.waiting + cycles.idle;
+}
+
+TEST(BlockSchedule, ABlockTakesItsWaitsAndItsSteps) {
+  const BlockSchedule schedule(1, {100.0});
+  const std::vector<BlockTask> block = {
+      {.wait_before_cycles = 30, .steps = 4, .wait_after_cycles = 20}};
+  const ScheduleCycles cycles = schedule.run(block, 1);
+  EXPECT_DOUBLE_EQ(cycles.end, 30 + 400 + 20);
+  EXPECT_DOUBLE_EQ(cycles.stepping, 400);
+  EXPECT_DOUBLE_EQ(cycles.waiting, 50);
+  EXPECT_DOUBLE_EQ(cycles.idle, 0);
+}
+
+TEST(BlockSchedule, BlocksOfOneSmSlowEachOtherDownOnlyWhileBothStep) {
+  const BlockSchedule schedule(1, {100.0, 160.0});
+  // Alone for one step, then both until the first has done its second, then the other alone
+  const std::vector<BlockTask> blocks = {{.steps = 2}, {.wait_before_cycles = 100, .steps = 2}};
+  EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 100 + 160 + 100);
+  // Two at once, twice
+  const std::vector<BlockTask> alike(4, BlockTask{.steps = 3});
+  EXPECT_DOUBLE_EQ(schedule.run(alike, 1).end, 2 * 3 * 160);
+}
+
+TEST(BlockSchedule, TheLastWaveLeavesSmsIdle) {
+  const BlockSchedule schedule(4, {10.0});
+  const std::vector<BlockTask> block = {{.steps = 1}};
+  const ScheduleCycles cycles = schedule.run(block, 5);
+  EXPECT_DOUBLE_EQ(cycles.end, 20);
+  EXPECT_DOUBLE_EQ(cycles.stepping, 50);
+  EXPECT_DOUBLE_EQ(cycles.idle, 30);
+  EXPECT_DOUBLE_EQ(busy(cycles), 4 * cycles.end);
+}
+
+TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
+  const BlockSchedule schedule(2, {1.0});
+  // 5 and 3 begin; 3 makes room for 4, which ends last
+  const std::vector<BlockTask> blocks = {{.steps = 5}, {.steps = 3}, {.steps = 4}};
+  EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 7);
+  // The long one last costs more than first
+  const std::vector<BlockTask> last = {{.steps = 1}, {.steps = 1}, {.steps = 9}};
+  const std::vector<BlockTask> first = {{.steps = 9}, {.steps = 1}, {.steps = 1}};
+  EXPECT_DOUBLE_EQ(schedule.run(last, 1).end, 10);
+  EXPECT_DOUBLE_EQ(schedule.run(first, 1).end, 9);
+}
+
+TEST(BlockSchedule, LongRunsEndInSpiteOfRounding) {
+  const BlockSchedule schedule(132, {3324.016, 5185.578});
+  std::vector<BlockTask> blocks;
+  for (int i = 64; i > 0; --i) {
+    blocks.push_back(
+        {.wait_before_cycles = 1234.567, .steps = i * 1.0371, .wait_after_cycles = 0.1 * i});
+  }
+  const ScheduleCycles cycles = schedule.run(blocks, 264);
+  EXPECT_NEAR(busy(cycles), 132 * cycles.end, 1e-6 * busy(cycles));
+  EXPECT_GT(cycles.stepping, 0.9 * busy(cycles));
+}
+
+TEST(BlockSchedule, BlocksWithoutWorkTakeNoTime) {
+  const BlockSchedule schedule(2, {1.0});
+  const std::vector<BlockTask> blocks(7);
+  EXPECT_DOUBLE_EQ(schedule.run(blocks, 3).end, 0);
+}
+
+}  // namespace
+}  // namespace attnscope

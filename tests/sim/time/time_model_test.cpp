@@ -1,0 +1,191 @@
+/// Predicted times of whole passes, on an invented GPU whose rates are round numbers.
+#include "sim/time/time_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/dram/dram_model.h"
+#include "sim/time/block_work.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// An SM moves at most 100 bytes per cycle; all of them, 1,000.
+MachineRates rates() {
+  constexpr double kHz = 1e9;
+  return {.sm_count = 132,
+          .boost_clock_hz = kHz,
+          .matrix_clock_hz = kHz,
+          .dram_read_bytes_per_s = 1000 * kHz,
+          .dram_write_bytes_per_s = 1000 * kHz,
+          .dram_copy_bytes_per_s = 800 * kHz,
+          .l2_read_bytes_per_s = 2000 * kHz,
+          .l2_write_bytes_per_s = 1000 * kHz,
+          .l2_read_one_sm_bytes_per_cycle = 100,
+          .l2_latency_cycles = 300,
+          .dram_latency_cycles = 700,
+          .block_launch_cycles = 100,
+          .launch_overhead_s = 3e-6,
+          .launch_gap_s = 1e-6,
+          .matrix_flops_per_cycle = 4096,
+          .sync_matrix_flops_per_cycle = 2048,
+          .multiply_adds_per_cycle = 128,
+          .exponentials_per_cycle = 16,
+          .barrier_cycles = 20};
+}
+
+class TimeModel : public testing::Test {
+ protected:
+  SimulationReport modelled(const std::string& algorithm, PassKind pass, Index N, Index heads,
+                            Mask mask = Mask::none()) const {
+    RunSpec spec{.algorithm = algorithm, .pass = pass, .allow_overflow = true};
+    spec.problem.N = spec.problem.N_kv = N;
+    spec.problem.heads = spec.problem.kv_heads = heads;
+    spec.problem.mask = mask;
+    if (algorithm != "standard") spec.set_tiling({128, 128});
+    SimulationReport report = resolve_and_simulate(spec, gpu_).value();
+    report.dram = predict_dram(report.run, gpu_, {model_residency(report.run, gpu_), {}}).value();
+    return report;
+  }
+  TimePrediction predicted(const SimulationReport& report, StepCosts steps) const {
+    return predict_time(report, gpu_, rates(),
+                        {.steps = std::move(steps), .order = {BlockOrder::Kind::descending}})
+        .value();
+  }
+  static double part(const LaunchTime& launch, TimePart part) {
+    return launch.parts[static_cast<std::size_t>(part)];
+  }
+
+  const GpuDescription gpu_ = load_gpu("h200").value();
+};
+
+TEST_F(TimeModel, AOneWaveLaunchTakesItsStepsAndWaits) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 1);
+  const TimePrediction prediction = predicted(report, {.cycles = {5000}, .clock_hz = 0.5e9});
+  ASSERT_EQ(prediction.launches.size(), 1U);
+  const LaunchTime& forward = prediction.launches[0];
+  // 8 row tiles on 132 SMs: the clock is nearly the boost clock
+  const double clock_hz = 1e9 - 0.5e9 * 8 / 132;
+  EXPECT_NEAR(prediction.clock_hz, clock_hz, 1);
+  EXPECT_NEAR(part(forward, TimePart::steps), 8 * 8 * 5000 / clock_hz / 132, 1e-12);
+  EXPECT_DOUBLE_EQ(part(forward, TimePart::overhead), 3e-6);
+  // Launch, latency, Q, K and V at 100 bytes a cycle; O and LSE at 100
+  const double waits = 100 + 700 + 3 * 16384 / 100.0 + (16384 + 512) / 100.0;
+  EXPECT_NEAR(forward.seconds, 3e-6 + (8 * 5000 + waits) / clock_hz, 1e-9);
+  EXPECT_EQ(prediction.uncalibrated, "");
+}
+
+TEST_F(TimeModel, PartsAddUpToTheTime) {
+  for (const auto& [algorithm, pass] : {std::pair{"flash2", PassKind::forward},
+                                        {"flash2", PassKind::backward},
+                                        {"flash1", PassKind::forward},
+                                        {"standard", PassKind::forward}}) {
+    const SimulationReport report = modelled(algorithm, pass, 2048, 32, Mask::causal());
+    const TimePrediction prediction =
+        predict_time(report, gpu_, rates(),
+                     {.residency = model_residency(report.run, gpu_),
+                      .has_library_products = std::string_view(algorithm) == "standard"})
+            .value();
+    EXPECT_EQ(prediction.launches.size(), report.launches.size()) << algorithm;
+    double sum = 0, launches = 0;
+    for (const double seconds : prediction.parts()) {
+      EXPECT_GE(seconds, 0);
+      sum += seconds;
+    }
+    for (const LaunchTime& launch : prediction.launches) launches += launch.seconds;
+    EXPECT_NEAR(sum, prediction.seconds, 1e-9 * sum) << algorithm;
+    EXPECT_NEAR(launches, prediction.seconds, 1e-9 * sum) << algorithm;
+    // No unit works faster than its peak: the invented one is about as fast as the described one
+    EXPECT_GT(prediction.seconds, 0.2 * report.bound_s) << algorithm;
+  }
+}
+
+TEST_F(TimeModel, MaskedAndRescaledStepsCostMore) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 4096, 64, Mask::causal());
+  const StepCosts plain{.cycles = {5000, 8000}, .rows_of_warp = 32, .clock_hz = 1e9};
+  StepCosts masked = plain, rescaled = plain;
+  masked.masked_cycles = 1000;
+  rescaled.rescaled_cycles = 1000;
+  const double plain_s = predicted(report, plain).seconds;
+  // One of up to 32 steps of a row tile is masked; maxima move in most steps
+  EXPECT_GT(predicted(report, masked).seconds, 1.005 * plain_s);
+  EXPECT_LT(predicted(report, masked).seconds, 1.03 * plain_s);
+  EXPECT_GT(predicted(report, rescaled).seconds, 1.05 * plain_s);
+  EXPECT_LT(predicted(report, rescaled).seconds, 1.13 * plain_s);
+}
+
+TEST_F(TimeModel, StepsAreNoFasterThanTheirBytes) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 8192, 32);
+  // Every step reads 32 KiB; 132 SMs share at most 2,000 bytes a cycle
+  const TimePrediction prediction = predicted(report, {.cycles = {1}, .clock_hz = 1e9});
+  const double steps = 64.0 * 64 * 32, bytes = steps * 32 * 1024;
+  EXPECT_GT(prediction.seconds, bytes / 2000e9);
+  EXPECT_LT(prediction.seconds, 1.2 * bytes / 1000e9);
+}
+
+TEST_F(TimeModel, TilesFromDramCostMoreWhereL2Misses) {
+  const SimulationReport report = modelled("flash1", PassKind::forward, 1024, 512);
+  ASSERT_GT(report.dram->total.read_bytes, report.requested.read_bytes / 2);
+  StepCosts costs{.cycles = {5000}, .waits_for_column_tiles = true, .clock_hz = 1e9};
+  const double in_l2_s = predicted(report, costs).seconds;
+  costs.from_dram_cycles = 2500;
+  EXPECT_GT(predicted(report, costs).seconds, 1.1 * in_l2_s);
+}
+
+TEST_F(TimeModel, WithoutCalibratedStepsTheUnitsRatesStandIn) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 8192, 32);
+  KernelCosts costs{.uncalibrated = "no reason", .residency = {2}};
+  const TimePrediction two = predict_time(report, gpu_, rates(), costs).value();
+  EXPECT_EQ(two.uncalibrated, "no reason");
+  costs.residency = {1};
+  // Blocks that share an SM overlap products and exponentials
+  EXPECT_GT(predict_time(report, gpu_, rates(), costs).value().seconds, 1.2 * two.seconds);
+  const double matrix_s = static_cast<double>(report.matmul_flops) / (132 * 2048 * 1e9);
+  EXPECT_GT(two.seconds, matrix_s);
+}
+
+TEST_F(TimeModel, ALaunchThatOnlyTheKernelHasComesFirst) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 8);
+  const TimePrediction prediction =
+      predict_time(report, gpu_, rates(),
+                   {.steps = StepCosts{.cycles = {5000}, .clock_hz = 1e9},
+                    .further = {{"initialise", 0, 4e9}}})
+          .value();
+  ASSERT_EQ(prediction.launches.size(), 2U);
+  EXPECT_EQ(prediction.launches[0].name, "initialise");
+  EXPECT_GT(part(prediction.launches[0], TimePart::dram), 4e-3 - 1e-9);
+  EXPECT_DOUBLE_EQ(part(prediction.launches[1], TimePart::overhead), 1e-6);
+}
+
+TEST_F(TimeModel, NeedsThePredictedBytesAndStopsOnRequest) {
+  SimulationReport report = modelled("flash2", PassKind::forward, 1024, 1);
+  const std::atomic<bool> cancel = true;
+  EXPECT_EQ(predict_time(report, gpu_, rates(), {}, &cancel).error().code, ErrorCode::cancelled);
+  report.dram.reset();
+  EXPECT_THAT(predict_time(report, gpu_, rates(), {}).error().message, HasSubstr("DRAM bytes"));
+}
+
+TEST(MachineRates, AreThoseOfACalibrationOrItsFirstGap) {
+  const Calibration shipped = load_calibration("h200").value().value();
+  const MachineRates measured = machine_rates(shipped).value();
+  EXPECT_EQ(measured.sm_count, 132);
+  EXPECT_EQ(measured.dram_latency_cycles, shipped.find("dram_latency_cycles")->value);
+  EXPECT_GT(measured.matrix_flops_per_cycle, measured.sync_matrix_flops_per_cycle);
+  Calibration without = shipped;
+  std::erase_if(without.quantities,
+                [](const MeasuredQuantity& each) { return each.name == "dram_latency_cycles"; });
+  EXPECT_THAT(machine_rates(without).error().message, HasSubstr("lacks dram_latency_cycles"));
+}
+
+TEST(MachineRates, CopiesAreSlowerThanReads) {
+  const MachineRates invented = rates();
+  EXPECT_DOUBLE_EQ(invented.dram_seconds(1e12, 0), 1.0);
+  EXPECT_DOUBLE_EQ(invented.dram_seconds(0, 1e12), 1.0);
+  EXPECT_DOUBLE_EQ(invented.dram_seconds(1e12, 1e12), 2.5);
+  EXPECT_DOUBLE_EQ(invented.dram_seconds(3e12, 1e12), 4.5);
+}
+
+}  // namespace
+}  // namespace attnscope
