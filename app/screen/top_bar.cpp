@@ -186,7 +186,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
   const float left = std::min(button.min.x, display - width - 2.0f * padding - frame.px(8.0f));
   ImGui::SetNextWindowPos({std::max(left, frame.px(8.0f)), button.max.y + frame.px(4.0f)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {padding, frame.px(14.0f)});
-  const bool open = ImGui::BeginPopup("more fields");
+  const bool open = ImGui::BeginPopup("more fields", ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();
   if (!open) return;
   ui::close_popup_on_escape();
