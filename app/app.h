@@ -71,12 +71,11 @@ class App {
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
-  /// Work that the user may wait for and cancel: the simulation of a choice, or a search.
-  struct Waiting {
-    double for_s = 0.0;
-    double progress = 0.0;  ///< 0 to 1
-  };
-  std::optional<Waiting> waiting() const;
+  /// Work that takes longer than this shows its progress and can be cancelled.
+  static constexpr double kPatienceSeconds = 0.1;
+  /// The progress, 0 to 1, of work that the user has waited for that long: a simulation or a
+  /// search.
+  std::optional<double> waiting() const;
   /// The choice that the fields show: the pending one, else the rejected one, else the valid one.
   const RunSpec& shown_choice() const {
     return refused && !pending_ ? refused->choice : wanted_choice();

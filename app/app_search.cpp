@@ -58,10 +58,10 @@ void App::run_search() {
   }
 }
 
-std::optional<App::Waiting> App::waiting() const {
-  if (const auto work = worker_.under_way())
-    return Waiting{work->running_for_s(), work->progress()};
-  if (searching_) return Waiting{search_.busy_for_s(), search_.progress()};
+std::optional<double> App::waiting() const {
+  const auto work = worker_.under_way();
+  if (work && work->running_for_s() >= kPatienceSeconds) return work->progress();
+  if (searching_ && search_.busy_for_s() >= kPatienceSeconds) return search_.progress();
   return std::nullopt;
 }
 

@@ -10,9 +10,6 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this shows its progress.
-constexpr double kPatienceSeconds = 0.1;
-
 constexpr ImGuiWindowFlags kScreenFlags =
     ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav |
@@ -46,11 +43,11 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
 /// A thin line above the transport bar while something is computed, with a button that cancels it.
 void draw_progress(const Frame& frame, const Rect& transport) {
   App& app = frame.app;
-  const auto work = app.waiting();
-  if (!work || work->for_s < kPatienceSeconds) return;
+  const std::optional<double> progress = app.waiting();
+  if (!progress) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const float y = transport.min.y;
-  const auto share = static_cast<float>(std::clamp(work->progress, 0.0, 1.0));
+  const auto share = static_cast<float>(std::clamp(*progress, 0.0, 1.0));
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)}, {transport.max.x, y},
                       frame.theme.track);
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)},

@@ -248,6 +248,16 @@ TEST_F(AppTest, NoUpdateWaitsForASearchAndAStepEndsIt) {
   EXPECT_EQ(app_.view.step, run->step_count - 1);
 }
 
+TEST_F(AppTest, NobodyWaitsForShortWork) {
+  app_.commands.push(Choose{change_field(app_.view.choice, "seq_len", "16384").value()});
+  const auto begin = Clock::now();
+  do {
+    app_.update(0.0);
+    const bool waits = app_.waiting().has_value();
+    EXPECT_FALSE(waits && seconds_since(begin) < App::kPatienceSeconds);
+  } while (!app_.settled());
+}
+
 TEST_F(AppTest, InARaceAClickOnEitherSideMovesTheClockOfBoth) {
   app_.commands.push(ChooseRace{Race{"standard"}});
   settle();
