@@ -97,7 +97,8 @@ void App::take_published() {
   const bool new_snapshot = latest->snapshot != published_->snapshot;
   published_ = latest;
   const Request& answered = published_->request;
-  const bool wants_it = opening_ ? answered == wanted() : answered.choice == wanted_choice();
+  const bool in_full = opening_ || restoring_;
+  const bool wants_it = in_full ? answered == wanted() : answered.choice == wanted_choice();
   if (new_snapshot && wants_it) take_snapshot();
   if (published_->refusal) take_refusal(*published_->refusal);
 }
@@ -117,11 +118,11 @@ void App::take_snapshot() {
     player_.restart();
     scene_answer = SceneAnswer{};
   }
+  if (restoring_) restore();
   shown_ = published_;
   first_error_.reset();
   if (pending_) refused.reset();
   if (pending_) view.choice = *std::exchange(pending_, std::nullopt);
-  restoring_ = false;
   view.head = nearest_head(view.choice.problem, view.head);
   view.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
@@ -131,12 +132,17 @@ void App::take_snapshot() {
 void App::take_refusal(const Refusal& refusal) {
   if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
   if (opening_) return end_opening(refusal.error);
+  restoring_.reset();
   refused = RefusedChoice{
       refusal, *std::exchange(pending_, std::nullopt), words(refusal.error, Reader::screen), {}};
 }
 
 Request App::wanted() const {
   const RunSpec& choice = wanted_choice();
+  if (restoring_) {
+    const Choices& to = *history_.at(*restoring_);
+    return {choice, to.head, to.step, to.query_row, to.O_column, to.race.has_value()};
+  }
   const ViewState& of = opening_ ? opening_->view : view;
   const Index head = opening_ ? of.head : nearest_head(choice.problem, of.head);
   return {choice, head, of.step, of.query_row, of.O_column, of.race.has_value()};
@@ -156,7 +162,7 @@ void App::choose(const RunSpec& choice) {
   if (choice == wanted_choice()) return;
   player_.restart();
   opening_.reset();
-  restoring_ = false;
+  restoring_.reset();
   pending_ = choice;
   if (choice == view.choice) pending_.reset();
 }
@@ -211,7 +217,7 @@ void App::take_scene(Result<Scene> opened) {
   const ViewState& first = opened.value().view;
   opening_ = Opening{opened.value(), first};
   pending_ = first.choice;
-  restoring_ = false;
+  restoring_.reset();
   refused.reset();
 }
 
@@ -221,7 +227,6 @@ void App::end_opening(Error error) {
   const std::string& file = failed.path.empty() ? failed.name : failed.path;
   error.message = fmt::format("{}: {}", file, error.message);
   opening_.reset();
-  restoring_ = false;
   pending_.reset();
   scene_answer = SceneAnswer{words(error, Reader::screen)};
   if (shown_->snapshot) show_notice(scene_answer->error);
@@ -291,7 +296,7 @@ void App::execute(const Command& command) {
             ++generation_;
             pending_.reset();
             opening_.reset();
-            restoring_ = false;
+            restoring_.reset();
             asked_ = wanted();
             if (!shown_->snapshot) first_error_ = cancelled();
           },
@@ -301,6 +306,7 @@ void App::execute(const Command& command) {
           },
           [&](const SeekTick&) { end_search(); },  // of a race: step_race()
           [&](const ChooseRace& chosen) {
+            if (std::exchange(restoring_, std::nullopt)) pending_.reset();
             view.race = chosen.race;
             view.race_tick = course_ ? view.race_tick : 0;
             player_.restart();
@@ -309,8 +315,8 @@ void App::execute(const Command& command) {
           [&](const OpenScene& open) { open_scene(open.name_or_path); },
           [&](const SaveScene& save) { save_scene_as(save.path); },
           [&](const ListScenes&) { list_own_scenes(); },
-          [&](const Undo&) { undo(); },
-          [&](const Redo&) { redo(); },
+          [&](const Undo&) { move_in_history(-1); },
+          [&](const Redo&) { move_in_history(1); },
           [&](const Quit&) { quit_ = true; },
           [&](const ShowNotice& show) { show_notice(show.text); },
       },

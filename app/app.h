@@ -125,22 +125,22 @@ class App {
   void end_search();
   void run_search();
   void note_choices();
-  void undo();
-  void redo();
-  void restore(const Choices& choices);
+  void keep_valid_choice();
+  void move_in_history(std::ptrdiff_t by);
+  void restore();
 
   bool quit_ = false;
   int unsaved_ = 0;  ///< files that are still to be saved
   double now_s_ = 0.0;
   std::optional<RunSpec> pending_;  ///< requested, not answered yet
-  /// A scene and its first view, or those that undo brings back, until they can be shown.
+  /// A scene and its first view, until they can be shown.
   struct Opening {
     Scene scene;
     ViewState view;
   };
   std::optional<Opening> opening_;  ///< of pending_
-  bool restoring_ = false;          ///< pending_ is undone or redone
   ChoiceHistory history_;
+  std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is so many choices after the present ones
   int generation_ = 0;  ///< of the user's choices and scenes: a later one outdates an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest

@@ -12,56 +12,57 @@ void App::note_choices() {
                  view.race_tick});
 }
 
-void App::undo() {
-  // A choice that was rejected, or that is not shown yet, is not part of the history
-  if (refused || (pending_ && !restoring_ && !history_.empty())) {
-    refused.reset();
-    execute(CancelWork{});
+/// Drops a choice that is rejected, or not shown yet; neither is part of the history.
+void App::keep_valid_choice() {
+  refused.reset();
+  ++generation_;
+  if (!shown_->snapshot) return;
+  pending_.reset();
+  opening_.reset();
+  restoring_.reset();
+}
+
+/// To the choices before the present ones, or after them: at once if their run is the one on the
+/// screen, else when it has been simulated.
+void App::move_in_history(std::ptrdiff_t by) {
+  const bool is_undo = by < 0;
+  const bool has_invalid = refused || (pending_ && !restoring_ && !history_.empty());
+  if (has_invalid) {
+    if (is_undo) keep_valid_choice();
     return;
   }
-  if (history_.empty()) return show_notice("nothing to undo");
-  const Choices from = history_.present();
-  const Choices* to = history_.undo();
-  if (to == nullptr) return show_notice("nothing to undo");
-  restore(*to);
-  show_notice("undone: " + difference(from, *to));
-}
-
-void App::redo() {
-  if (history_.empty()) return show_notice("nothing to redo");
-  if (refused || (pending_ && !restoring_)) return;
-  const Choices from = history_.present();
-  const Choices* to = history_.redo();
-  if (to == nullptr) return show_notice("nothing to redo");
-  restore(*to);
-  show_notice("redone: " + difference(from, *to));
-}
-
-/// At once if the run is the one on the screen, else when it has been simulated.
-void App::restore(const Choices& choices) {
-  ViewState restored = view;
-  restored.choice = choices.run;
-  restored.race = choices.race;
-  restored.head = choices.head;
-  restored.query_row = choices.query_row;
-  restored.O_column = choices.O_column;
-  restored.step = choices.step;
-  restored.race_tick = choices.race_tick;
-  restored.playing = false;
-  player_.restart();
+  by += restoring_.value_or(0);
+  const Choices* to = history_.at(by);
+  if (to == nullptr) return show_notice(is_undo ? "nothing to undo" : "nothing to redo");
   end_search();
   ++generation_;
-  if (choices.run == view.choice) {
-    view = restored;
-    scene = choices.scene;
+  restoring_ = by;
+  pending_ = to->run;
+  if (to->run == view.choice) {
     pending_.reset();
-    opening_.reset();
-    opened_tick_ = 0;
-    return;
+    restore();
   }
-  opening_ = Opening{choices.scene, restored};
-  pending_ = choices.run;
-  restoring_ = true;
+}
+
+/// Shows the choices that were moved to; what is no choice, such as the tabs, stays.
+void App::restore() {
+  const std::ptrdiff_t by = *std::exchange(restoring_, std::nullopt);
+  const Choices& to = *history_.at(by);
+  if (by != 0) {
+    show_notice((by < 0 ? "undone: " : "redone: ") + difference(*history_.at(0), to));
+  }
+  history_.move(by);
+  scene = to.scene;
+  view.choice = to.run;
+  view.race = to.race;
+  view.head = to.head;
+  view.query_row = to.query_row;
+  view.O_column = to.O_column;
+  view.step = to.step;
+  view.race_tick = to.race_tick;
+  view.playing = false;
+  opened_tick_ = 0;
+  player_.restart();
 }
 
 }  // namespace attnscope::app

@@ -35,7 +35,7 @@ std::string difference(const Choices& before, const Choices& now) {
 }
 
 void ChoiceHistory::note(const Choices& choices) {
-  if (!all_.empty() && present().same_choices(choices)) {
+  if (!all_.empty() && all_[present_].same_choices(choices)) {
     all_[present_].step = choices.step;
     all_[present_].race_tick = choices.race_tick;
     return;
@@ -46,11 +46,14 @@ void ChoiceHistory::note(const Choices& choices) {
   present_ = all_.size() - 1;
 }
 
-const Choices* ChoiceHistory::move(std::ptrdiff_t by) {
-  const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(present_) + by;
-  if (to < 0 || to >= std::ssize(all_)) return nullptr;
-  present_ = static_cast<std::size_t>(to);
-  return &all_[present_];
+const Choices* ChoiceHistory::at(std::ptrdiff_t by) const {
+  const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(present_) + by;
+  if (place < 0 || place >= std::ssize(all_)) return nullptr;
+  return &all_[static_cast<std::size_t>(place)];
+}
+
+void ChoiceHistory::move(std::ptrdiff_t by) {
+  present_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(present_) + by);
 }
 
 }  // namespace attnscope::app

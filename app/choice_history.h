@@ -35,17 +35,14 @@ class ChoiceHistory {
   /// Appends the choices if they differ from the present ones, and forgets what was undone; else
   /// only notes the playhead.
   void note(const Choices& choices);
-  /// Makes the choices before the present ones, or those after them, the present ones; nullptr when
-  /// there are none.
-  const Choices* undo() { return move(-1); }
-  const Choices* redo() { return move(1); }
+  /// The choices `by` places after the present ones, before them when negative; nullptr when there
+  /// are none.
+  const Choices* at(std::ptrdiff_t by) const;
+  /// Makes them, which must exist, the present ones.
+  void move(std::ptrdiff_t by);
   bool empty() const { return all_.empty(); }  ///< until note()
-  /// Only after note().
-  const Choices& present() const { return all_[present_]; }
 
  private:
-  const Choices* move(std::ptrdiff_t by);
-
   std::deque<Choices> all_;
   std::size_t present_ = 0;
 };

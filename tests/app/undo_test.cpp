@@ -118,6 +118,55 @@ TEST_F(UndoTest, FirstTakesBackARejectedChoice) {
   EXPECT_EQ(N(), 64);
 }
 
+TEST_F(UndoTest, OfARejectedChoiceStillShowsTheStepUnderThePlayhead) {
+  choose("Bc", "100000");
+  ASSERT_TRUE(app_.refused);
+  app_.commands.push(SeekTo{30});
+  app_.commands.push(Undo{});
+  settle();
+  EXPECT_FALSE(app_.refused);
+  EXPECT_EQ(app_.snapshot()->step, 30);
+}
+
+TEST_F(UndoTest, ThatIsCancelledChangesNothing) {
+  choose("seq_len", "128");
+  choose("seq_len", "256");
+  push(Undo{});
+  app_.commands.push(Undo{});
+  app_.commands.push(CancelWork{});
+  settle();
+  EXPECT_EQ(N(), 128);
+  push(Redo{});
+  EXPECT_EQ(N(), 256);
+}
+
+TEST_F(UndoTest, LeavesTheTabsThatAreChosenWhileItIsSimulated) {
+  push(OpenScene{"flash1-64"});
+  app_.scene_answer.reset();
+  app_.commands.push(Undo{});
+  app_.update(0.0);
+  ASSERT_EQ(app_.scene.name, "flash1-64");
+  app_.view.explain_tab = ExplainTab::cuda_source;
+  app_.view.chart = ChartChoice::time;
+  settle();
+  EXPECT_EQ(app_.scene.name, "default");
+  EXPECT_EQ(app_.view.explain_tab, ExplainTab::cuda_source);
+  EXPECT_EQ(app_.view.chart, ChartChoice::time);
+  EXPECT_FALSE(app_.scene_answer);  // no scene was opened
+}
+
+TEST_F(UndoTest, AChoiceMadeMeanwhileIsTheOneThatCounts) {
+  choose("seq_len", "128");
+  app_.commands.push(Undo{});
+  app_.commands.push(Choose{change_field(app_.view.choice, "head_dim", "32").value()});
+  settle();
+  EXPECT_EQ(N(), 128);
+  EXPECT_EQ(app_.view.choice.problem.d, 32);
+  push(Undo{});
+  push(Undo{});
+  EXPECT_EQ(N(), 64);
+}
+
 TEST_F(UndoTest, ARaceBeginsAndEnds) {
   push(ChooseRace{Race{"standard"}});
   push(Undo{});
@@ -156,9 +205,9 @@ TEST(ChoiceHistory, ForgetsTheOldestAndKeepsTheOrder) {
     history.note(choices);
   }
   Index undone = 0;
-  while (history.undo() != nullptr) ++undone;
+  for (; history.at(-1) != nullptr; ++undone) history.move(-1);
   EXPECT_EQ(undone, most - 1);
-  EXPECT_EQ(history.present().query_row, 50);
+  EXPECT_EQ(history.at(0)->query_row, 50);
 }
 
 }  // namespace
