@@ -121,6 +121,8 @@ class App {
   void run_race(double elapsed_s);
   void step_race(const Command& command);
   bool race_settled() const;
+  bool shows(const RunInfo& run) const;
+  void go_to(const RunInfo& run, Index step);
   void begin_search(const SeekThing& seek);
   void end_search();
   void run_search();
@@ -161,16 +163,13 @@ class App {
 
   /// The operation that a click on a thing jumps to (app_search.cpp).
   struct Search {
-    std::shared_ptr<const RunInfo> run;
-    Thing thing;
-    SeekDirection direction = SeekDirection::later;
+    SeekThing seek;
     Index from = 0;
     int number = 0;
-    bool operator==(const Search& other) const { return number == other.number; }
   };
   std::optional<Search> searching_;
   int searches_ = 0;
-  BackgroundJob<Search, std::optional<Index>> search_;
+  BackgroundJob<int, std::optional<Index>> search_;  ///< by number
 
   FileThread files_;  // its jobs leave work that uses all of the above
 };

@@ -6,20 +6,29 @@
 
 namespace attnscope::app {
 
-void App::begin_search(const SeekThing& seek) {
-  const auto own = shown_->snapshot;
+/// Whether it is the run on the screen, or the rival's.
+bool App::shows(const RunInfo& run) const {
   const auto rival = rival_snapshot();
-  const bool of_rival = course_ && rival && seek.run == rival->run;
-  if (!of_rival && !(own && seek.run == own->run)) return;  // of a run that is no longer shown
+  return (shown_->snapshot && &run == shown_->snapshot->run.get()) ||
+         (course_ && rival && &run == rival->run.get());
+}
+
+void App::begin_search(const SeekThing& seek) {
+  end_search();
+  if (!shows(*seek.run)) return;
+  if (const auto* operation = std::get_if<Operation>(&seek.thing)) {
+    return go_to(*seek.run, operation->step);
+  }
 
   // In a race the clock moves by tiles: the previous operation is in an earlier tick
+  const bool of_rival = seek.run != shown_->snapshot->run;
   const RaceCourse::Racer racer = of_rival ? RaceCourse::rival : RaceCourse::chosen;
   const bool later = seek.direction == SeekDirection::later;
   Index from = view.step;
   if (course_ && later) from = course_->step_of(racer, view.race_tick);
   if (course_ && !later) from = course_->begin_of(racer, view.race_tick);
   view.playing = false;
-  searching_ = Search{seek.run, seek.thing, seek.direction, from, ++searches_};
+  searching_ = Search{seek, from, ++searches_};
 }
 
 void App::end_search() {
@@ -28,13 +37,16 @@ void App::end_search() {
 }
 
 void App::run_search() {
+  search_.latest();  // releases the run of a search that was ended
+  if (searching_ && !shows(*searching_->seek.run)) end_search();
   if (!searching_) return;
-  if (search_.wants(*searching_)) {
-    search_.start(*searching_,
+  if (search_.wants(searching_->number)) {
+    search_.start(searching_->number,
                   [search = *searching_](WorkControl& control) -> Result<std::optional<Index>> {
+                    const auto& [run, thing, direction] = search.seek;
                     try {
-                      return find_operation(*search.run, search.thing, search.from,
-                                            search.direction, control.cancel_flag(),
+                      return find_operation(*run, thing, search.from, direction,
+                                            control.cancel_flag(),
                                             [&](double part) { control.set_progress(part); });
                     } catch (const Cancelled&) {
                       return cancelled();
@@ -43,19 +55,19 @@ void App::run_search() {
   }
   const std::optional<Index>* found = search_.latest();
   if (search_.busy()) return;
-  const Search done = *std::exchange(searching_, std::nullopt);
+  const SeekThing done = std::exchange(searching_, std::nullopt)->seek;
   if (search_.error()) return show_notice(words(*search_.error(), Reader::screen));
-  if (!*found) {
-    const bool later = done.direction == SeekDirection::later;
-    return show_notice(
-        fmt::format("no {} operation of {}", later ? "later" : "earlier", in_words(done.thing)));
-  }
-  const auto rival = rival_snapshot();
-  if (course_ && rival && done.run == rival->run) {
-    execute(SeekTick{course_->tick_of(RaceCourse::rival, **found)});
-  } else if (shown_->snapshot && done.run == shown_->snapshot->run) {
-    execute(SeekTo{**found});
-  }
+  if (*found) return go_to(*done.run, **found);
+  const bool later = done.direction == SeekDirection::later;
+  show_notice(
+      fmt::format("no {} operation of {}", later ? "later" : "earlier", in_words(done.thing)));
+}
+
+/// Moves the playhead of a run on the screen to the step.
+void App::go_to(const RunInfo& run, Index step) {
+  const bool of_rival = &run != shown_->snapshot->run.get();
+  if (of_rival) return execute(SeekTick{course_->tick_of(RaceCourse::rival, step)});
+  execute(SeekTo{step});
 }
 
 std::optional<double> App::waiting() const {

@@ -248,6 +248,32 @@ TEST_F(AppTest, NoUpdateWaitsForASearchAndAStepEndsIt) {
   EXPECT_EQ(app_.view.step, run->step_count - 1);
 }
 
+TEST_F(AppTest, AClickOnAnOperationGoesThereAtOnce) {
+  const auto run = app_.snapshot()->run;
+  app_.commands.push(SeekThing{run, Operation{.step = 40, .launch = 0, .op = {}}});
+  app_.update(0.0);
+  EXPECT_EQ(app_.view.step, 40);
+}
+
+TEST_F(AppTest, AnotherRunEndsTheSearchAndNothingKeepsTheOldOne) {
+  choose("seq_len", "16384");
+  const std::weak_ptr<const RunInfo> run = app_.snapshot()->run;
+  app_.commands.push(SeekThing{run.lock(), MemoryTile{Tensor::LSE, {{16383, 16384}, {0, 1}}}});
+  choose("seq_len", "100");
+  EXPECT_FALSE(app_.notice);
+  EXPECT_LT(app_.view.step, 100);
+  const auto begin = Clock::now();
+  while (!run.expired() && seconds_since(begin) < 10.0) settle();
+  EXPECT_TRUE(run.expired());
+
+  // Nor after one that has found its operation
+  const std::weak_ptr<const RunInfo> next = app_.snapshot()->run;
+  app_.commands.push(SeekThing{next.lock(), MemoryTile{Tensor::K, {{0, 16}, {0, 16}}}});
+  settle();
+  choose("seq_len", "64");
+  EXPECT_TRUE(next.expired());
+}
+
 TEST_F(AppTest, NobodyWaitsForShortWork) {
   app_.commands.push(Choose{change_field(app_.view.choice, "seq_len", "16384").value()});
   const auto begin = Clock::now();
