@@ -153,31 +153,23 @@ class ExplainPanel {
                  const Rect& rect, ImU32 color);
 
   SourceView source_;
-  std::shared_ptr<const RunInfo> run_;  ///< of which the launch's operands are known
-  std::size_t launch_ = 0;
-  std::vector<LineOperands> operands_;
 };
 
 /// The pseudo-code: a click on a line seeks its next operation.
 void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                              const Rect& rect, ImU32 color) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
-  if (run_ != snapshot.run || launch_ != launch) {
-    run_ = snapshot.run;
-    launch_ = launch;
-    operands_ = operands_of_lines(*run_, launch);
-  }
   const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
   LineMarks marks{snapshot.step >= 0 ? snapshot.op.line : -1, color, {}};
   for (std::size_t line = 0; line < lines.size(); ++line) {
     marks.pointed.push_back(view.pointed &&
-                            is_line_of(*view.pointed, CodeLine{launch, line}, operands_[line]));
+                            is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
   }
   const int under_mouse = draw_pseudo_code(context, rect, lines, marks);
   if (under_mouse < 0) return;
   const auto line = static_cast<std::size_t>(under_mouse);
   if (lines[line].control) return;
-  point_at_thing(snapshot, view, context, CodeLine{launch, line, operands_[line].all});
+  point_at_thing(snapshot, view, context, CodeLine{launch, line});
   tooltip(context, fmt::format("{}{}", lines[line].text, kClickHelp));
 }
 

@@ -185,7 +185,9 @@ void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContex
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view) {
   if (!view.pointed) return std::nullopt;
   const bool of_other_run = view.pointed_run.lock() != snapshot.run;
-  if (of_other_run && std::holds_alternative<Operation>(*view.pointed)) return std::nullopt;
+  const bool by_number = std::holds_alternative<Operation>(*view.pointed) ||
+                         std::holds_alternative<CodeLine>(*view.pointed);
+  if (of_other_run && by_number) return std::nullopt;
   return highlight_of(*view.pointed, snapshot);
 }
 

@@ -4,16 +4,12 @@
 
 #include <algorithm>
 
-#include "app/seek/find_operation.h"
 #include "sim/snapshot/describe_op.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Operations of a launch that show what its lines do.
-constexpr Index kMostLookedAt = 4096;
 
 template <typename Test>
 bool any_operand(const TileOp& op, const Test& test) {
@@ -30,10 +26,6 @@ void for_each_operand(const TileOp& op, const Visit& visit) {
 Span joined(const std::optional<Span>& span, const Span& other) {
   if (!span) return other;
   return {std::min(span->begin, other.begin), std::max(span->end, other.end)};
-}
-
-TensorSet set_of(Tensor tensor) {
-  return TensorSet().set(static_cast<std::size_t>(tensor));
 }
 
 /// Adds the elements of a tensor to what is highlighted.
@@ -63,7 +55,7 @@ void add(Tensor tensor, const Area& area, const AttentionProblem& problem, Highl
 void add_line(const CodeLine& line, const Snapshot& snapshot, Highlight& highlight) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   if (line.launch != launch) return;
-  highlight.tensors = line.tensors;
+  highlight.tensors = snapshot.run->line_operands[launch][line.line].all;
   const TileGrid& grid = snapshot.run->grids[launch];
   const Index row = grid.row_begin(snapshot.i);
   highlight.queries = Span{row, row + grid.rows_of(snapshot.i)};
@@ -155,24 +147,8 @@ Highlight highlight_of(const Thing& thing, const Snapshot& snapshot) {
   return highlight;
 }
 
-std::vector<LineOperands> operands_of_lines(const RunInfo& run, std::size_t launch) {
-  std::vector<LineOperands> lines(run.pass.launches[launch].pseudo_code.size());
-  const Span looked_at{run.launches[launch].begin, run.launches[launch].begin + kMostLookedAt};
-  for (const BlockSteps& block : blocks_of(run, launch)) {
-    if (block.steps.begin >= looked_at.end) break;
-    for_each_operation(run, block, looked_at, nullptr, [&](const Operation& operation) {
-      LineOperands& line = lines[operation.op.line];
-      for_each_operand(operation.op, [&](const Tile& tile) {
-        line.all |= set_of(tile.tensor);
-        if (!tile.on_chip()) line.in_memory |= set_of(tile.tensor);
-      });
-      return true;
-    });
-  }
-  return lines;
-}
-
-bool is_line_of(const Thing& thing, const CodeLine& line, const LineOperands& operands) {
+bool is_line_of(const Thing& thing, const CodeLine& line, const RunInfo& run) {
+  const LineOperands& operands = run.line_operands[line.launch][line.line];
   if (std::holds_alternative<ScoreTile>(thing)) {
     return std::ranges::any_of(kTensors, [&](Tensor tensor) {
       return is_score(tensor) && operands.all[static_cast<std::size_t>(tensor)];

@@ -2,7 +2,6 @@
 /// what belongs to it, and a click moves the playhead to its next operation (find_operation.h).
 #pragma once
 
-#include <bitset>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,8 +31,6 @@ struct Area {
   bool operator==(const Area&) const = default;
 };
 
-using TensorSet = std::bitset<kTensorCount>;
-
 /// A tile of S, P and their gradients: rows are queries, columns are keys of the head.
 struct ScoreTile {
   Area area;
@@ -47,11 +44,10 @@ struct MemoryTile {
   bool operator==(const MemoryTile&) const = default;
 };
 
-/// A line of a launch's pseudo-code, and the tensors of its operations.
+/// A line of a launch's pseudo-code.
 struct CodeLine {
   std::size_t launch = 0;
   std::size_t line = 0;
-  TensorSet tensors = {};
   bool operator==(const CodeLine&) const = default;
 };
 
@@ -90,14 +86,7 @@ struct Highlight {
 /// the playhead.
 Highlight highlight_of(const Thing& thing, const Snapshot& snapshot);
 
-/// The operands of each line of a launch's pseudo-code, from its first thousands of operations.
-struct LineOperands {
-  TensorSet all;
-  TensorSet in_memory;  ///< loaded, stored or added to
-};
-std::vector<LineOperands> operands_of_lines(const RunInfo& run, std::size_t launch);
-
-/// Whether the line has an operation that touches a thing of this kind; `operands` are the line's.
-bool is_line_of(const Thing& thing, const CodeLine& line, const LineOperands& operands);
+/// Whether the line has an operation that touches a thing of this kind.
+bool is_line_of(const Thing& thing, const CodeLine& line, const RunInfo& run);
 
 }  // namespace attnscope::app

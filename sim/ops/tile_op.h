@@ -4,6 +4,7 @@
 /// to the launch's TileGrid, values to the numeric executor, time to the timeline.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 
@@ -32,6 +33,8 @@ constexpr std::array<std::string_view, kTensorCount> enum_names(Tensor) {
       "Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry, dO, dQ, dK, dV, dP, dS, "
       "D, dQ_accum, dK_heads, dV_heads, P_drop, T, O_split, LSE_split, Z");
 }
+
+using TensorSet = std::bitset<kTensorCount>;
 
 /// Every tensor, in the order of the enumeration.
 inline constexpr auto kTensors = [] {

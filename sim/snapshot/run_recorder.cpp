@@ -34,6 +34,8 @@ void RunRecorder::begin_launch(std::string_view name, const TileGrid& grid) {
   ++launch_;
   if (executor_ != nullptr) executor_->begin_launch(name, grid);
   info_.launches.push_back({step_, step_, std::string(name)});
+  const auto launch = static_cast<std::size_t>(launch_);
+  info_.line_operands.emplace_back(info_.pass.launches[launch].pseudo_code.size());
 }
 
 void RunRecorder::begin_block(const BlockId& block) {
@@ -75,6 +77,16 @@ void RunRecorder::note_outer(const TileOp& op) {
   if (layout_of(tile.tensor) != TensorLayout::key_by_d) return;
   outer_j_ = tile.j;
   begin_outer(fmt::format("j = {}", tile.j));
+}
+
+void RunRecorder::note_line(const TileOp& op) {
+  LineOperands& line = info_.line_operands.back()[op.line];
+  const auto note = [&](const Tile& tile) {
+    line.all.set(static_cast<std::size_t>(tile.tensor));
+    if (!tile.on_chip()) line.in_memory.set(static_cast<std::size_t>(tile.tensor));
+  };
+  std::ranges::for_each(op.dests(), note);
+  std::ranges::for_each(op.sources(), note);
 }
 
 void RunRecorder::note_score_tile(const Tile& tile) {
@@ -158,6 +170,7 @@ void RunRecorder::observe(std::span<const TileOp> ops) {
       note_tile_step();
     }
     note_outer(op);
+    note_line(op);
     for (const Tile& tile : op.dests()) note_score_tile(tile);
     for (const Tile& tile : op.sources()) note_score_tile(tile);
     if (executor_ != nullptr) executor_->execute(op);

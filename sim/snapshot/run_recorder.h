@@ -126,6 +126,7 @@ class RunRecorder : public Observer {
   std::string block_label(const Launch& launch, Index block) const;
   void note_tile_step();
   bool begins_tile_step(const TileOp& op) const;
+  void note_line(const TileOp& op);
   void note_score_tile(const Tile& tile);
   void note_store(const TileOp& op);
   void keep_keyframe(bool with_memory);

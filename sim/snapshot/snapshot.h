@@ -113,6 +113,12 @@ struct GradientRow {
   std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, what this tile adds, after
 };
 
+/// The tensors of the operations of a line of pseudo-code.
+struct LineOperands {
+  TensorSet all;
+  TensorSet in_memory;  ///< loaded, stored or added to
+};
+
 /// The data that does not change from step to step: shared by all snapshots of one run.
 struct RunInfo {
   const ResolvedRun& resolved() const { return totals.run; }
@@ -129,6 +135,7 @@ struct RunInfo {
   Index step_count = 0;            ///< operations of the shown head, all launches
   std::vector<StepSpan> launches;  ///< one a launch
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
+  std::vector<std::vector<LineOperands>> line_operands;  ///< of each launch, by line
   /// Steps at which a new tile step begins (the granularity "tile"), ascending; 0 among them.
   std::vector<std::int32_t> tile_steps;
   /// Bytes requested by all operations before each of tile_steps.

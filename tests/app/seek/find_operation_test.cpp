@@ -162,12 +162,30 @@ TEST(Highlight, AnOperationMarksItsOperands) {
 TEST(LinesOf, ATileOfKInGlobalMemoryIsTheLineThatLoadsIt) {
   const auto run = stepped("flash2", PassKind::forward);
   const auto& code = run->info()->pass.launches[0].pseudo_code;
-  const std::vector<LineOperands> operands = operands_of_lines(*run->info(), 0);
   const Thing K = MemoryTile{Tensor::K, {{16, 32}, {0, 16}}};
   for (std::size_t line = 0; line < code.size(); ++line) {
     const bool loads_K = code[line].text.starts_with("load K");
-    EXPECT_EQ(is_line_of(K, {0, line}, operands[line]), loads_K) << code[line].text;
+    EXPECT_EQ(is_line_of(K, {0, line}, *run->info()), loads_K) << code[line].text;
   }
+}
+
+TEST(LinesOf, ATileOfOThatIsStoredAfterThousandsOfOperations) {
+  RunSpec spec;
+  spec.problem = {.N = 16, .N_kv = 8192, .d = 16, .dtype = DType::fp16};
+  spec.algorithm = "flash2";
+  spec.set_tiling({16, 16});
+  const GpuDescription gpu = load_gpu("h200").value();
+  const auto run = SteppedRun::create({.run = resolve(spec, gpu).value(), .gpu = gpu}).value();
+  ASSERT_GT(run->info()->step_count, 4096);
+  const auto& code = run->info()->pass.launches[0].pseudo_code;
+  const Thing O = MemoryTile{Tensor::O, {{0, 16}, {0, 16}}};
+  int lines = 0;
+  for (std::size_t line = 0; line < code.size(); ++line) {
+    const bool stores_O = code[line].text.find("store O") != code[line].text.npos;
+    EXPECT_EQ(is_line_of(O, {0, line}, *run->info()), stores_O) << code[line].text;
+    lines += stores_O ? 1 : 0;
+  }
+  EXPECT_EQ(lines, 1);
 }
 
 }  // namespace
