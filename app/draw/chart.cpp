@@ -218,7 +218,7 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
 void zoom_by_wheel(const Rect& area, ChartZoom& zoom) {
   constexpr double kLeast = 0.01;
   ZoomedAxis down{1.0 - zoom.y.end, 1.0 - zoom.y.begin};
-  if (!zoom_by_wheel(area, &zoom.x, &down, kLeast, kLeast)) return;
+  if (!zoom_by_wheel(area, &zoom.x, &down, {kLeast}, {kLeast})) return;
   zoom.y = {1.0 - down.end, 1.0 - down.begin};
 }
 

@@ -12,9 +12,10 @@ constexpr double kScrollOfANotch = 0.15;
 
 }  // namespace
 
-void ZoomedAxis::zoom(double factor, double position, double least) {
+void ZoomedAxis::zoom(double factor, double position, const ZoomLimits& limits) {
   const double fixed = share(position);
-  const double size_now = std::clamp(size() * factor, std::min(least, 1.0), 1.0);
+  const double most = std::min(limits.most, 1.0);
+  const double size_now = std::clamp(size() * factor, std::min(limits.least, most), most);
   begin = std::clamp(fixed - position * size_now, 0.0, 1.0 - size_now);
   end = begin + size_now;
 }
@@ -30,7 +31,8 @@ void ZoomedAxis::show(double first, double last) {
   scroll(position(0.5 * (first + last)) - 0.5);
 }
 
-bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, double least_x, double least_y) {
+bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, const ZoomLimits& x_limits,
+                   const ZoomLimits& y_limits) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.MouseWheel == 0.0f && io.MouseWheelH == 0.0f) return false;
   if (!ImGui::IsWindowHovered() || !rect.contains(io.MousePos)) return false;
@@ -43,8 +45,8 @@ bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, double least_
     return true;
   }
   const double factor = std::pow(kZoomOfANotch, notches);
-  if (x != nullptr) x->zoom(factor, (io.MousePos.x - rect.min.x) / rect.width(), least_x);
-  if (y != nullptr) y->zoom(factor, (io.MousePos.y - rect.min.y) / rect.height(), least_y);
+  if (x != nullptr) x->zoom(factor, (io.MousePos.x - rect.min.x) / rect.width(), x_limits);
+  if (y != nullptr) y->zoom(factor, (io.MousePos.y - rect.min.y) / rect.height(), y_limits);
   return true;
 }
 

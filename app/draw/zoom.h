@@ -5,6 +5,12 @@
 
 namespace attnscope::app::draw {
 
+/// The smallest and the largest share of an axis that can be shown.
+struct ZoomLimits {
+  double least = 0.0;
+  double most = 1.0;
+};
+
 /// The visible part of an axis, as shares of the whole: 0 <= begin < end <= 1.
 struct ZoomedAxis {
   double begin = 0.0;
@@ -17,9 +23,8 @@ struct ZoomedAxis {
   /// The share of the whole at a position in the visible part.
   double share(double position) const { return begin + position * size(); }
 
-  /// Shows `factor` times as much as before, at least the share `least`; what is at `position`
-  /// stays there.
-  void zoom(double factor, double position, double least);
+  /// Shows `factor` times as much as before, within the limits; what is at `position` stays there.
+  void zoom(double factor, double position, const ZoomLimits& limits);
   /// Moves on by this share of the visible part, as far as the axis goes.
   void scroll(double share);
   /// Scrolls until the shares are in the middle, if they are not visible.
@@ -27,9 +32,9 @@ struct ZoomedAxis {
 };
 
 /// What a turn of the wheel over `rect` does to the axes, of which either may be nullptr: it zooms
-/// both about the mouse; with Shift it scrolls x, with Ctrl y. `least_x` and `least_y` are the
-/// smallest shares that can be shown. Returns whether anything changed. To be called in the window
-/// that the picture is drawn in.
-bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, double least_x, double least_y);
+/// both about the mouse; with Shift it scrolls x, with Ctrl y; a wheel that turns sideways scrolls
+/// x. Returns whether there was a turn. To be called in the window that the picture is drawn in.
+bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, const ZoomLimits& x_limits,
+                   const ZoomLimits& y_limits = {});
 
 }  // namespace attnscope::app::draw

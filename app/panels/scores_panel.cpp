@@ -163,7 +163,7 @@ void ScoresPanel::zoom(ScoresFrame& frame) {
   N_kv_ = problem.N_kv;
   const auto N = static_cast<double>(N_);
   const auto N_kv = static_cast<double>(N_kv_);
-  draw::zoom_by_wheel(frame.grid, &cols_, &rows_, kLeastElements / N_kv, kLeastElements / N);
+  draw::zoom_by_wheel(frame.grid, &cols_, &rows_, {kLeastElements / N_kv}, {kLeastElements / N});
   if (step_ != frame.snapshot.step && frame.current_i >= 0 && frame.current_j >= 0) {
     const auto row = static_cast<double>(frame.current_i * frame.run().tiling().Br);
     const auto col = static_cast<double>(frame.current_j * frame.run().tiling().Bc);

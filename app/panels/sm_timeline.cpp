@@ -204,7 +204,7 @@ void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect
   const Rect bars{{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)},
                   {rect.max.x, bottom}};
   constexpr double kLeastTime = 1e-4;
-  draw::zoom_by_wheel(bars, &time, nullptr, kLeastTime, 0.0);
+  draw::zoom_by_wheel(bars, &time, nullptr, {kLeastTime});
   const Frame frame{snapshot, context,
                     bars,     std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
                     time,     current_block(snapshot, pair)};

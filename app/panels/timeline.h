@@ -135,8 +135,8 @@ class TimelineLanes {
   /// Of all the lanes of the launch.
   std::size_t first() const { return first_; }
   std::size_t total() const { return total_; }
-  /// Operations of the longest lane shown.
-  Index longest() const;
+  /// Operations of the launch's longest lane.
+  Index longest() const { return longest_; }
 
  private:
   void show_from(std::size_t first);
@@ -148,6 +148,7 @@ class TimelineLanes {
   std::size_t first_ = 0;
   std::size_t total_ = 0;
   std::size_t count_ = 0;
+  Index longest_ = 1;
   std::optional<std::size_t> scrolled_at_;  ///< the lane under the playhead at the last scroll
   std::size_t current_ = 0;                 ///< the lane under the playhead
   std::vector<Lane> lanes_;

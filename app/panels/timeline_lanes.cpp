@@ -22,12 +22,6 @@ std::pair<std::size_t, std::size_t> spans_of(const RunInfo& run, const StepSpan&
 
 }  // namespace
 
-Index TimelineLanes::longest() const {
-  Index longest = 1;
-  for (const Lane& lane : lanes_) longest = std::max(longest, lane.end - lane.begin);
-  return longest;
-}
-
 void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   const RunInfo& run = *snapshot.run;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
@@ -41,6 +35,7 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   const bool same = run_ == snapshot.run && launch_ == launch && count_ == count;
   const bool inside = current >= first_ && current < first_ + lanes_.size();
   current_ = current;
+  if (scrolled_at_ != current) scrolled_at_.reset();
   if (same && (inside || scrolled_at_ == current)) return;
   run_ = snapshot.run;
   launch_ = launch;
@@ -48,6 +43,10 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   count_ = count;
   total_ = total;
   scrolled_at_.reset();
+  longest_ = 1;
+  for (std::size_t k = begin; k < past; ++k) {
+    longest_ = std::max(longest_, run.outer[k].end - run.outer[k].begin);
+  }
   show_from(current > count / 3 ? current - count / 3 : 0);
 }
 

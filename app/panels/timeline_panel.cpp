@@ -16,9 +16,9 @@ namespace {
 
 /// Operations of a thread block that are drawn at once, at first and at most; they move with the
 /// playhead.
-constexpr Index kShownAtFirst = 120;
-constexpr Index kMostShown = 480;
-constexpr Index kLeastShown = 8;
+constexpr double kShownAtFirst = 120.0;
+constexpr double kMostShown = 480.0;
+constexpr double kLeastShown = 8.0;
 constexpr std::size_t kMostLanes = 8;
 
 Tensor tensor_of(const TileOp& op) {
@@ -131,20 +131,18 @@ class TimelinePanel {
 
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
-  draw::ZoomedAxis part_;  ///< the visible one, of the longest lane
-  Index longest_ = 0;      ///< operations of that lane
-  Index step_ = -1;        ///< of the last frame
+  double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
+  draw::ZoomedAxis part_;         ///< the visible one, of the longest lane
+  Index longest_ = 0;             ///< operations of that lane
+  Index step_ = -1;               ///< of the last frame
 };
 
 /// The wheel zooms and scrolls; the playhead's next step brings it back to the middle.
 Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
   const Index longest = lanes_.longest();
   const auto operations = static_cast<double>(longest);
-  const auto share_of = [&](Index count) {
-    return std::min(static_cast<double>(count) / operations, 1.0);
-  };
-  if (longest_ != longest) part_ = {0.0, share_of(kShownAtFirst)};
   const bool moved = longest_ != longest || step_ != snapshot.step;
+  if (longest_ != longest) part_ = {0.0, std::min(shown_ / operations, 1.0)};
   longest_ = longest;
   step_ = snapshot.step;
   for (const Lane& lane : lanes_.lanes()) {
@@ -152,10 +150,11 @@ Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
     const auto local = static_cast<double>(snapshot.step - lane.begin);
     part_.scroll(part_.position(local / operations) - 0.5);
   }
-  if (draw::zoom_by_wheel(bars, &part_, nullptr, share_of(kLeastShown), 0.0)) {
-    part_.zoom(std::min(share_of(kMostShown) / part_.size(), 1.0), 0.5, share_of(kLeastShown));
+  const draw::ZoomLimits limits{kLeastShown / operations, kMostShown / operations};
+  if (draw::zoom_by_wheel(bars, &part_, nullptr, limits)) {
+    shown_ = part_.size() * operations;
     const ImGuiIO& io = ImGui::GetIO();
-    if (io.KeyCtrl) lanes_.scroll(io.MouseWheel > 0.0f ? -1 : 1);
+    if (io.KeyCtrl && io.MouseWheel != 0.0f) lanes_.scroll(io.MouseWheel > 0.0f ? -1 : 1);
   }
   Window window;
   window.count = std::max<Index>(std::llround(part_.size() * operations), 1);

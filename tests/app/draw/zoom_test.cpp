@@ -12,7 +12,7 @@ TEST(ZoomedAxis, KeepsWhatIsUnderTheMouseInPlace) {
   ZoomedAxis axis;
   for (const double position : {0.25, 0.5, 0.75}) {
     const double before = axis.share(position);
-    axis.zoom(0.5, position, 1e-6);
+    axis.zoom(0.5, position, {1e-6});
     EXPECT_NEAR(axis.share(position), before, 1e-12);
   }
   EXPECT_NEAR(axis.size(), 0.125, 1e-12);
@@ -20,18 +20,27 @@ TEST(ZoomedAxis, KeepsWhatIsUnderTheMouseInPlace) {
 
 TEST(ZoomedAxis, StaysWithinTheWhole) {
   ZoomedAxis axis;
-  axis.zoom(0.5, 1.0, 1e-6);
+  axis.zoom(0.5, 1.0, {1e-6});
   EXPECT_DOUBLE_EQ(axis.begin, 0.5);
   axis.scroll(10.0);
   EXPECT_DOUBLE_EQ(axis.end, 1.0);
   axis.scroll(-10.0);
   EXPECT_DOUBLE_EQ(axis.begin, 0.0);
-  axis.zoom(0.001, 0.5, 0.1);
+  axis.zoom(0.001, 0.5, {0.1});
   EXPECT_DOUBLE_EQ(axis.size(), 0.1);
-  axis.zoom(1e9, 0.9, 0.1);
+  axis.zoom(1e9, 0.9, {0.1});
   EXPECT_TRUE(axis.is_whole());
   EXPECT_DOUBLE_EQ(axis.begin, 0.0);
   EXPECT_DOUBLE_EQ(axis.end, 1.0);
+}
+
+TEST(ZoomedAxis, StaysWhereItIsAtItsLimits) {
+  ZoomedAxis axis{0.5, 0.6};
+  for (int turn = 0; turn < 20; ++turn) axis.zoom(1.25, 0.9, {0.01, 0.1});
+  EXPECT_NEAR(axis.begin, 0.5, 1e-9);
+  EXPECT_NEAR(axis.end, 0.6, 1e-9);
+  for (int turn = 0; turn < 20; ++turn) axis.zoom(0.8, 0.1, {0.1});
+  EXPECT_NEAR(axis.begin, 0.5, 1e-9);
 }
 
 TEST(ZoomedAxis, ShowsAPlaceThatIsNotVisible) {
@@ -55,7 +64,7 @@ TEST(ZoomByWheel, ZoomsBothAxesAndScrollsOneWithShiftOrCtrl) {
     io.KeyCtrl = ctrl;
     imgui.frame(rect, [] {});  // for the window under the mouse to be known
     io.MouseWheel = notches;
-    imgui.frame(rect, [&] { zoom_by_wheel(rect, &x, &y, 0.01, 0.01); });
+    imgui.frame(rect, [&] { zoom_by_wheel(rect, &x, &y, {0.01}, {0.01}); });
   };
   turn(1.0f, false, false);
   EXPECT_NEAR(x.size(), 0.8, 1e-6);

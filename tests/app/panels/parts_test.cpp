@@ -200,6 +200,23 @@ TEST(SoftmaxTerms, HoldAsEquationsAtEveryStep) {
   }
 }
 
+TEST(TimelineLanes, StayScrolledUntilThePlayheadComesToAnotherLane) {
+  const auto run = test::sample_run(test::huge_request());
+  const std::vector<StepSpan>& outer = run->info()->outer;
+  Snapshot snapshot = run->at(outer[50].begin);
+  TimelineLanes lanes;
+  const auto first_at = [&](std::size_t lane) {
+    snapshot.step = outer[lane].begin;
+    lanes.update(snapshot, 8);
+    return lanes.first();
+  };
+  const std::size_t first = first_at(50);
+  lanes.scroll(20);
+  EXPECT_EQ(first_at(50), first + 20);
+  EXPECT_EQ(first_at(first + 22), first + 20);
+  EXPECT_EQ(first_at(50), first);
+}
+
 TEST(TimelineLanes, HoldTheOperationsOfTheRun) {
   for (const char* algorithm : {"flash1", "flash2", "standard"}) {
     SampleRequest request;

@@ -197,6 +197,44 @@ TEST_F(PointedTest, TheWheelZoomsTheTimelineAndScrollsItsLanes) {
   EXPECT_TRUE(around_.rects.find("timeline.lane.82"));
 }
 
+TEST_F(PointedTest, TheTimelineKeepsItsZoomAsCausalLanesBecomeLonger) {
+  test::SampleRequest request;
+  request.problem = {.N = 512, .N_kv = 512, .d = 16, .dtype = DType::fp16, .mask = Mask::causal()};
+  const auto causal = test::sample_run(request);
+  const auto width_at = [&](Index step) {
+    snapshot_ = causal->at(step);
+    around_.view.pointed = Operation{step, 0, snapshot_.op};
+    around_.rects.clear();
+    draw(panel("timeline"));
+    return around_.rects.find("timeline.pointed")->width();
+  };
+  const std::vector<StepSpan>& lanes = causal->info()->outer;
+  const float before = width_at(lanes[2].begin + 5);
+  const auto lane = around_.rects.find("timeline.lane.2");
+  ASSERT_TRUE(lane);
+  at_ = lane->center();
+  imgui_.set_mouse(at_);
+  turn_wheel("timeline", 6.0f);
+  const float zoomed = width_at(lanes[2].begin + 6);
+  EXPECT_GT(zoomed, 2.0f * before);
+  EXPECT_NEAR(width_at(lanes[20].begin + 40), zoomed, 2.0f);
+  EXPECT_NEAR(width_at(lanes[2].begin + 5), zoomed, 2.0f);
+}
+
+TEST_F(PointedTest, AWheelThatTurnsSidewaysLeavesTheLanes) {
+  const auto huge = test::sample_run(test::huge_request());
+  snapshot_ = test::sample_snapshot(*huge, 0.3);
+  point_at("timeline", "timeline.lane.76", {0.5f, 0.5f});
+  around_.rects.clear();
+  draw(panel("timeline"));
+  const auto first = around_.rects.all().lower_bound("timeline.lane.")->first;
+  ImGui::GetIO().MouseWheelH = -2.0f;
+  turn_wheel("timeline", 0.0f, /*with_shift=*/false, /*with_ctrl=*/true);
+  around_.rects.clear();
+  draw(panel("timeline"));
+  EXPECT_EQ(around_.rects.all().lower_bound("timeline.lane.")->first, first);
+}
+
 TEST_F(PointedTest, TheCurrentTileIsMarkedHoweverSmallItIs) {
   const auto huge = test::sample_run(test::huge_request());
   snapshot_ = test::sample_snapshot(*huge, 0.3);
