@@ -19,9 +19,9 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
   return slot == tensor || (is_O(slot) && is_O(tensor));
 }
 
-Extent tile_extent(const HbmTensorState& tensor, Index row, Index col) {
-  return {row * tensor.tile_rows, std::min((row + 1) * tensor.tile_rows, tensor.shape.rows),
-          col * tensor.tile_cols, std::min((col + 1) * tensor.tile_cols, tensor.shape.cols)};
+Area tile_area(const HbmTensorState& tensor, Index row, Index col) {
+  return {{row * tensor.tile_rows, std::min((row + 1) * tensor.tile_rows, tensor.shape.rows)},
+          {col * tensor.tile_cols, std::min((col + 1) * tensor.tile_cols, tensor.shape.cols)}};
 }
 
 }  // namespace
@@ -179,10 +179,10 @@ void HbmBox::draw_tiles(const Placed& placed) const {
     for (Index c = 0; c < cols; ++c) {
       const Index col = c * tile_cols / cols;
       const Index past_col = std::max((c + 1) * tile_cols / cols, col + 1);
-      const Extent extent{
-          row * tensor.tile_rows, std::min(past_row * tensor.tile_rows, tensor.shape.rows),
-          col * tensor.tile_cols, std::min(past_col * tensor.tile_cols, tensor.shape.cols)};
-      Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+      const Area area{
+          {row * tensor.tile_rows, std::min(past_row * tensor.tile_rows, tensor.shape.rows)},
+          {col * tensor.tile_cols, std::min(past_col * tensor.tile_cols, tensor.shape.cols)}};
+      Rect part = part_rect(tensor.tensor, area).value_or(placed.box);
       part = part.shrunk(cols > 1 ? gap : 0.0f, gap);
       const float share = written_share(tensor, row, past_row, col, past_col);
       if (share > 0.0f) {
@@ -202,10 +202,10 @@ void HbmBox::draw_adds(const Placed& placed) const {
   if (tensor.adds.empty()) return;
   const FontRef& font = context_.fonts.mono_small;
   const auto part_of = [&](Index row) {
-    const Extent extent{row * tensor.tile_rows,
-                        std::min((row + 1) * tensor.tile_rows, tensor.shape.rows), 0,
-                        tensor.shape.cols};
-    return part_rect(tensor.tensor, extent).value_or(placed.box);
+    const Area area{
+        {row * tensor.tile_rows, std::min((row + 1) * tensor.tile_rows, tensor.shape.rows)},
+        {0, tensor.shape.cols}};
+    return part_rect(tensor.tensor, area).value_or(placed.box);
   };
   const float least = adds_height();
   const bool all = part_of(0).height() >= least;  // else only that of the current row tile
@@ -229,12 +229,12 @@ void HbmBox::draw_in_use(const Placed& placed) const {
   const HbmTensorState& tensor = *placed.tensor;
   for (const SlotState& slot : snapshot_.slots) {
     if (!slot.valid || !is_copy_of(slot.tile.tensor, tensor.tensor)) continue;
-    const Extent extent = extent_of(snapshot_, slot.tile);
-    if (!is_written(tensor, extent.row_begin / tensor.tile_rows,
-                    extent.col_begin / tensor.tile_cols)) {
+    const Area area = area_of(snapshot_, slot.tile);
+    if (!is_written(tensor, area.rows.begin / tensor.tile_rows,
+                    area.cols.begin / tensor.tile_cols)) {
       continue;
     }
-    Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+    Rect part = part_rect(tensor.tensor, area).value_or(placed.box);
     if (part.height() < context_.px(3.0f)) part.max.y = part.min.y + context_.px(3.0f);
     draw::fill(context_, part, color_of(theme, tensor.tensor));
     draw::outline(context_, part, theme.highlight, context_.px(1.5f));
@@ -246,8 +246,7 @@ void HbmBox::draw_pointed_tiles(const Highlight& pointed) const {
     const HbmTensorState& tensor = *placed.tensor;
     const std::optional<Area> area = pointed.part_of(tensor.tensor, tensor.shape);
     if (!area) continue;
-    const Extent extent{area->rows.begin, area->rows.end, area->cols.begin, area->cols.end};
-    const Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+    const Rect part = part_rect(tensor.tensor, *area).value_or(placed.box);
     draw_pointed(context_, part);
     context_.named_rects.add(fmt::format("memory.pointed.{}", display_name(tensor.tensor)), part);
   }
@@ -262,9 +261,8 @@ std::optional<Thing> HbmBox::thing_at(const Placed& placed, ImVec2 at) const {
   };
   const float down = (at.y - placed.box.min.y) / placed.box.height();
   const float across = (at.x - placed.box.min.x) / placed.box.width();
-  const Area area = tile_extent(tensor, index(down, tensor.shape.rows, tensor.tile_rows),
-                                index(across, tensor.shape.cols, tensor.tile_cols))
-                        .area();
+  const Area area = tile_area(tensor, index(down, tensor.shape.rows, tensor.tile_rows),
+                              index(across, tensor.shape.cols, tensor.tile_cols));
   if (tensor.never_stored) return ScoreTile{area};
   return MemoryTile{tensor.tensor, area};
 }

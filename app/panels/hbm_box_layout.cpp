@@ -180,10 +180,10 @@ void HbmBox::lay_out_rows(const Rows& rows) {
   scale_note_ = all.scale_note();
 }
 
-std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Extent& extent) const {
+std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Area& area) const {
   for (const Placed& placed : placed_) {
     if (placed.tensor->tensor != tensor) continue;
-    return part_of(placed.box, placed.tensor->shape, extent);
+    return part_of(placed.box, placed.tensor->shape, area);
   }
   return std::nullopt;
 }

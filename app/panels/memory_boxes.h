@@ -36,7 +36,7 @@ class HbmBox {
   void point_at(ViewState& view) const;
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
-  std::optional<Rect> part_rect(Tensor tensor, const Extent& extent) const;
+  std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
 
  private:
   struct Placed {
@@ -112,10 +112,10 @@ class HbmBox {
 // The on-chip memory: its slots, their contents, and the use of shared memory and registers.
 
 /// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
-/// dotted where it is invalid. `extent` is that of the tile in the slot: a ragged one fills a part
+/// dotted where it is invalid. `area` is that of the tile in the slot: a ragged one fills a part
 /// of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
-                        const Extent& extent);
+                        const Area& area);
 
 /// A slot whose tile the last operation read for the last time: its colour without values, in a
 /// dashed outline.

@@ -30,7 +30,7 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   const Tile& in_hbm = load ? op.sources()[0] : op.dests()[0];
   const std::optional<ImVec2> port = sram.port(on_chip);
   const std::optional<Rect> part =
-      hbm.part_rect(in_hbm.tensor, extent_of(snapshot, in_hbm, launch));
+      hbm.part_rect(in_hbm.tensor, area_of(*snapshot.run, launch, in_hbm));
   if (!port || !part) return std::nullopt;
   const ImVec2 far = part->center();
   Transfer transfer;

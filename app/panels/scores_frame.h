@@ -13,6 +13,14 @@
 
 namespace attnscope::app {
 
+/// The elements of tile (i, j) of the plain grid.
+inline Area tile_area(const RunInfo& run, Index i, Index j) {
+  const Tiling& tiling = run.tiling();
+  const AttentionProblem& problem = run.problem();
+  return {{i * tiling.Br, std::min((i + 1) * tiling.Br, problem.N)},
+          {j * tiling.Bc, std::min((j + 1) * tiling.Bc, problem.N_kv)}};
+}
+
 /// One stretch of rows (or columns) of the scores that is drawn as one: elements [begin, end),
 /// within tile `tile` or, where tiles are many, of several whole ones from `tile` on.
 struct CellSpan {
@@ -69,16 +77,12 @@ struct ScoresFrame {
   Area visible() const;
   /// The same as tiles of the plain grid.
   Area visible_tiles() const;
-  Rect rect_of(const Extent& e) const {
-    return {{x_of(e.col_begin), y_of(e.row_begin)}, {x_of(e.col_end), y_of(e.row_end)}};
+  Rect rect_of(const Area& area) const {
+    return {{x_of(area.cols.begin), y_of(area.rows.begin)},
+            {x_of(area.cols.end), y_of(area.rows.end)}};
   }
   /// Tile (i, j) of the plain grid.
-  Rect tile_rect(Index i, Index j) const {
-    const Tiling& tiling = run().tiling();
-    const AttentionProblem& problem = run().problem();
-    return rect_of({i * tiling.Br, std::min((i + 1) * tiling.Br, problem.N), j * tiling.Bc,
-                    std::min((j + 1) * tiling.Bc, problem.N_kv)});
-  }
+  Rect tile_rect(Index i, Index j) const { return rect_of(tile_area(run(), i, j)); }
 };
 
 /// The tensors on the score grid: scores, probabilities and their gradients.

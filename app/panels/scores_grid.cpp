@@ -31,7 +31,7 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
       if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
       known_tile = cols.tile;
       if (state == TileState::untouched) continue;
-      const Rect cell = frame.rect_of({rows.begin, rows.end, cols.begin, cols.end});
+      const Rect cell = frame.rect_of({{rows.begin, rows.end}, {cols.begin, cols.end}});
       if (state == TileState::skipped || state == TileState::left_out) {
         draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
         continue;
@@ -96,7 +96,7 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid) continue;
-    const Rect rect = frame.rect_of(extent_of(frame.snapshot, slot->tile));
+    const Rect rect = frame.rect_of(area_of(frame.snapshot, slot->tile));
 
     // Probabilities have a separate scale, 0 to 1; gradients that of their tile
     if (!slot->values.values.empty() && rect.width() >= frame.context.px(8.0f)) {
@@ -146,7 +146,7 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
   const AttentionProblem& problem = frame.run().problem();
   const Span rows = frame.pointed->queries.value_or(Span{0, problem.N});
   const Span cols = frame.pointed->keys.value_or(Span{0, problem.N_kv});
-  const Rect rect = frame.rect_of({rows.begin, rows.end, cols.begin, cols.end});
+  const Rect rect = frame.rect_of({rows, cols});
   draw_pointed(frame.context, rect);
   frame.context.named_rects.add("scores.pointed", rect);
 }
@@ -162,10 +162,10 @@ void draw_query_row(const ScoresFrame& frame) {
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
   frame.context.named_rects.add("scores.query_row", row);
   const SlotState* slot = score_slot(frame.snapshot);
-  const Extent extent = slot != nullptr ? extent_of(frame.snapshot, slot->tile) : Extent{};
-  if (frame.query_row >= extent.row_begin && frame.query_row < extent.row_end) {
-    row.min.x = frame.x_of(extent.col_begin);
-    row.max.x = frame.x_of(extent.col_end);
+  const Area area = slot != nullptr ? area_of(frame.snapshot, slot->tile) : Area{};
+  if (area.rows.contains(frame.query_row)) {
+    row.min.x = frame.x_of(area.cols.begin);
+    row.max.x = frame.x_of(area.cols.end);
     draw::outline(frame.context, row, color, frame.context.px(1.5f));
   } else {
     draw::outline(frame.context, row, with_alpha(color, 0.5f), 1.0f);

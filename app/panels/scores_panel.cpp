@@ -35,10 +35,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
     return tooltip(frame.context,
                    fmt::format("{}\nclick: follow it", row_in_words(frame.head, row)));
   }
-  const Tiling& tiling = run.tiling();
-  point_at_thing(frame.snapshot, view, frame.context,
-                 ScoreTile{{{i * tiling.Br, std::min((i + 1) * tiling.Br, run.problem().N)},
-                            {j * tiling.Bc, std::min((j + 1) * tiling.Bc, run.problem().N_kv)}}});
+  point_at_thing(frame.snapshot, view, frame.context, ScoreTile{tile_area(run, i, j)});
 
   std::string lines =
       fmt::format("{}, key {}  ·  tile i = {}, j = {}\n{}", row_in_words(frame.head, row), col, i,
@@ -46,11 +43,11 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid || slot->values.values.empty()) continue;
-    const Extent extent = extent_of(frame.snapshot, slot->tile);
-    if (!extent.contains(row, col)) continue;
+    const Area area = area_of(frame.snapshot, slot->tile);
+    if (!area.contains(row, col)) continue;
     lines += fmt::format(
         "\n{} on chip = {}", display_name(slot->tile.tensor),
-        draw::format_value(slot->values.at(row - extent.row_begin, col - extent.col_begin)));
+        draw::format_value(slot->values.at(row - area.rows.begin, col - area.cols.begin)));
   }
   if (!run.reference_scores.values.empty()) {
     const double score = run.reference_scores.at(row, col);
@@ -85,10 +82,10 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const SlotState* slot = score_slot(snapshot);
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   if (slot != nullptr) {
-    const Extent extent = extent_of(snapshot, slot->tile);
-    frame.current_i = extent.row_begin / run.tiling().Br;
-    const bool one_column = extent.col_end - extent.col_begin <= run.tiling().Bc;
-    frame.current_j = one_column ? extent.col_begin / run.tiling().Bc : -1;
+    const Area area = area_of(snapshot, slot->tile);
+    frame.current_i = area.rows.begin / run.tiling().Br;
+    const bool one_column = area.cols.size() <= run.tiling().Bc;
+    frame.current_j = one_column ? area.cols.begin / run.tiling().Bc : -1;
   } else if (launch < run.grids.size() && run.grids[launch].tiling() == run.tiling()) {
     frame.current_i = snapshot.i;
     frame.current_j = snapshot.j;

@@ -182,10 +182,10 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   draw::outline(frame.context, box, theme.highlight, frame.context.px(1.5f));
 
   // The chosen row within it
-  const Extent extent = extent_of(frame.snapshot, slot->tile);
-  if (frame.query_row < extent.row_begin || frame.query_row >= extent.row_end) return;
-  const float step = box.height() / static_cast<float>(extent.row_end - extent.row_begin);
-  const float y = box.min.y + step * static_cast<float>(frame.query_row - extent.row_begin);
+  const Area tile = area_of(frame.snapshot, slot->tile);
+  if (!tile.rows.contains(frame.query_row)) return;
+  const float step = box.height() / static_cast<float>(tile.rows.size());
+  const float y = box.min.y + step * static_cast<float>(frame.query_row - tile.rows.begin);
   draw::outline(frame.context, {{box.min.x, y}, {box.max.x, y + std::max(step, 3.0f)}},
                 color_of(theme, Tensor::m), frame.context.px(1.5f));
 }

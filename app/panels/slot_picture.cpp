@@ -95,7 +95,7 @@ constexpr Label kLabels[] = {
 }  // namespace
 
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
-                        const Extent& extent) {
+                        const Area& area) {
   const ImU32 color = color_of(canvas.theme, slot.tensor);
   if (!slot.valid) return draw_undefined(canvas, box, color);
 
@@ -103,8 +103,8 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   const auto share = [](Index used, Index all) {
     return all > 0 ? std::min(1.0f, static_cast<float>(used) / static_cast<float>(all)) : 1.0f;
   };
-  const float width = box.width() * share(extent.col_end - extent.col_begin, slot.capacity.cols);
-  const float height = box.height() * share(extent.row_end - extent.row_begin, slot.capacity.rows);
+  const float width = box.width() * share(area.cols.size(), slot.capacity.cols);
+  const float height = box.height() * share(area.rows.size(), slot.capacity.rows);
   if (width < box.width() - 0.5f || height < box.height() - 0.5f) {
     draw_undefined(canvas, box, color);
   }

@@ -112,24 +112,17 @@ draw::Symbol empty_symbol_of(Tensor tensor) {
           is_of_split(tensor) ? std::string(1, 's') : std::move(letters.superscript)};
 }
 
-Extent extent_of(const Snapshot& snapshot, const Tile& tile) {
-  return extent_of(snapshot, tile, static_cast<std::size_t>(snapshot.launch));
+Area area_of(const Snapshot& snapshot, const Tile& tile) {
+  return area_of(*snapshot.run, static_cast<std::size_t>(snapshot.launch), tile);
 }
 
-Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch) {
-  const auto& grids = snapshot.run->grids;
-  if (grids.empty()) return {};
-  const auto [rows, cols] = area_of(*snapshot.run, std::min(launch, grids.size() - 1), tile);
-  return {rows.begin, rows.end, cols.begin, cols.end};
-}
-
-Rect part_of(const Rect& whole, const Shape& shape, const Extent& part) {
+Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
   const auto at = [&](Index row, Index col) -> ImVec2 {
     return {
         whole.min.x + whole.width() * static_cast<float>(col) / static_cast<float>(shape.cols),
         whole.min.y + whole.height() * static_cast<float>(row) / static_cast<float>(shape.rows)};
   };
-  return {at(part.row_begin, part.col_begin), at(part.row_end, part.col_end)};
+  return {at(part.rows.begin, part.cols.begin), at(part.rows.end, part.cols.end)};
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
@@ -151,7 +144,7 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
   const Index col = j * run.tiling().Bc;
   for (const SlotState& slot : snapshot.slots) {
     if (!slot.valid || !is_score(slot.tensor)) continue;
-    if (extent_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;
+    if (area_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;
   }
   return is_stored(snapshot, row, col) ? TileState::stored : TileState::discarded;
 }

@@ -32,20 +32,11 @@ draw::Symbol empty_symbol_of(Tensor tensor);
 /// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);
 
-/// Elements of a tensor, ends excluded.
-struct Extent {
-  Index row_begin = 0, row_end = 0, col_begin = 0, col_end = 0;
-  bool contains(Index row, Index col) const {
-    return row >= row_begin && row < row_end && col >= col_begin && col < col_end;
-  }
-  Area area() const { return {{row_begin, row_end}, {col_begin, col_end}}; }
-};
-/// Where the tile of an operation or a slot of a launch (of the current one) lies in its tensor.
-Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch);
-Extent extent_of(const Snapshot& snapshot, const Tile& tile);
+/// Where the tile of an operation or a slot of the current launch lies in its tensor.
+Area area_of(const Snapshot& snapshot, const Tile& tile);
 
 /// Where these elements of a matrix that fills the rectangle are.
-Rect part_of(const Rect& whole, const Shape& shape, const Extent& part);
+Rect part_of(const Rect& whole, const Shape& shape, const Area& part);
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 

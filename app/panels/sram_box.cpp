@@ -202,7 +202,7 @@ void SramBox::draw_slot(const Placed& placed) const {
                              placed.box);
   } else {
     draw_slot_contents(context_, slot, placed.box,
-                       slot.valid ? extent_of(snapshot_, slot.tile) : Extent{});
+                       slot.valid ? area_of(snapshot_, slot.tile) : Area{});
   }
   if (is_result(slot)) {
     draw::outline(context_, placed.box, theme.highlight, context_.px(2.0f), context_.px(1.0f));
@@ -287,7 +287,7 @@ void SramBox::draw_pointed_slots(const Highlight& pointed) const {
     const Shape whole =
         tensor_shape(tensor, snapshot_.run->problem(), snapshot_.run->options.splits);
     const auto part = pointed.part_of(tensor, whole);
-    if (part && part->meets(extent_of(snapshot_, slot.tile).area())) {
+    if (part && part->meets(area_of(snapshot_, slot.tile))) {
       draw_pointed(context_, placed.box);
     }
   }
@@ -313,9 +313,9 @@ void SramBox::point_at() const {
       const auto col = static_cast<Index>((mouse.x - placed.box.min.x) / placed.box.width() *
                                           static_cast<float>(slot.capacity.cols));
       if (row < slot.values.rows && col < slot.values.cols) {
-        const Extent extent = extent_of(snapshot_, slot.tile);
-        lines += fmt::format("\nrow {}, column {} of {}: {}", extent.row_begin + row,
-                             extent.col_begin + col, display_name(slot.tile.tensor),
+        const Area area = area_of(snapshot_, slot.tile);
+        lines += fmt::format("\nrow {}, column {} of {}: {}", area.rows.begin + row,
+                             area.cols.begin + col, display_name(slot.tile.tensor),
                              draw::format_value(slot.values.at(row, col)));
       }
     }

@@ -20,6 +20,8 @@ namespace attnscope::app {
 /// Elements [begin, end) of an axis of a tensor.
 struct Span {
   Index begin = 0, end = 0;
+  Index size() const { return end - begin; }
+  bool contains(Index element) const { return element >= begin && element < end; }
   bool meets(const Span& other) const { return begin < other.end && other.begin < end; }
   bool operator==(const Span&) const = default;
 };
@@ -27,6 +29,7 @@ struct Span {
 /// A rectangle of a tensor, in elements.
 struct Area {
   Span rows, cols;
+  bool contains(Index row, Index col) const { return rows.contains(row) && cols.contains(col); }
   bool meets(const Area& other) const { return rows.meets(other.rows) && cols.meets(other.cols); }
   bool operator==(const Area&) const = default;
 };
