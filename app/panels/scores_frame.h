@@ -28,24 +28,32 @@ struct CellSpan {
   Index tile = 0;
 };
 
-/// Cuts elements of an axis in tiles of `tile_size`, from the beginning of a tile on, into at most
-/// `max_cells` stretches that never cross a tile's border unless they hold whole tiles.
-std::vector<CellSpan> cut_axis(const Span& part, Index tile_size, Index max_cells);
+/// Elements of the part of an axis that share a cell, so that there are few cells: some of a tile,
+/// or several whole tiles.
+Index cell_size(const Span& part, Index tile_size);
+/// Cuts a part of an axis of `count` elements in tiles into cells, which never cross a tile's
+/// border unless they hold whole tiles. The first and the last one may reach over the part's edges:
+/// cells stay where they are when it moves.
+std::vector<CellSpan> cut_axis(const Span& part, Index count, Index tile_size, Index cell);
 
 /// A part of the scores of one head reduced to few cells that respect the tiles' borders.
 struct ScoreCells {
   ScoreCells() = default;
-  /// `part` begins with a tile.
   ScoreCells(const RunInfo& run, const Area& part);
 
   /// Mean of the scores in the cell; -inf where the mask hides all of it, NaN without values.
   double mean(std::size_t row, std::size_t col) const { return means[row * cols.size() + col]; }
+  bool is_exact() const { return size == Shape{1, 1}; }
 
+  Shape size;  ///< elements of a cell
   std::vector<CellSpan> rows, cols;
   std::vector<double> means;
-  bool exact = false;  ///< a cell is one element
-  draw::ValueRange range;
+  draw::ValueRange scale;  ///< score_scale() of this size
 };
+
+/// The smallest and the largest mean of cells of this size in all scores of the head, whatever part
+/// of them is visible.
+draw::ValueRange score_scale(const RunInfo& run, const Shape& cell);
 
 /// The place of the grid, and the marks in it.
 struct ScoresFrame {
@@ -73,9 +81,9 @@ struct ScoresFrame {
   }
   float tile_width() const { return x_of(run().tiling().Bc) - x_of(0); }
   float tile_height() const { return y_of(run().tiling().Br) - y_of(0); }
-  /// The elements of the tiles that are visible, in part or whole.
+  /// The elements that are visible, in part or whole.
   Area visible() const;
-  /// The same as tiles of the plain grid.
+  /// The tiles of the plain grid with any of them.
   Area visible_tiles() const;
   Rect rect_of(const Area& area) const {
     return {{x_of(area.cols.begin), y_of(area.rows.begin)},

@@ -2,17 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <limits>
-
 #include "app/draw/canvas.h"
+#include "app/draw/format.h"
 #include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Most cells along an axis.
-constexpr Index kMaxCells = 64;
 
 /// Values, or plain colours by state; hatching over what the mask skips.
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
@@ -39,7 +35,7 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
       const double mean = cells.mean(r, c);
       const bool there = stored == StoredScores::final_values ||
                          (stored == StoredScores::unmasked && std::isfinite(mean));
-      const ImU32 known = there ? score_color(theme, cells.range, mean) : 0;
+      const ImU32 known = there ? score_color(theme, cells.scale, mean) : 0;
       const ImU32 plain = color_of(theme, Tensor::S);
       const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
       const float faded = state == TileState::discarded ? 0.5f : 0.0f;
@@ -90,29 +86,109 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
   }
 }
 
+/// Probabilities have a separate scale, 0 to 1; gradients that of their tile.
+draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
+                               const SlotState& slot) {
+  if (slot.tile.tensor == Tensor::P) return {0.0, 1.0};
+  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
+  const bool as_cells = slot.tile.tensor == Tensor::S && cells.is_exact() && settled;
+  return as_cells ? cells.scale : draw::range_of(slot.values);
+}
+
+/// The visible elements of a tile on chip; none where it has no values.
+Area visible_part(const ScoresFrame& frame, const SlotState& slot) {
+  if (slot.values.values.empty()) return {};
+  const Area tile = area_of(frame.snapshot, slot.tile);
+  const Area seen = frame.visible();
+  const auto common = [](const Span& a, const Span& b) {
+    return a.meets(b) ? Span{std::max(a.begin, b.begin), std::min(a.end, b.end)} : Span{};
+  };
+  return {common(tile.rows, seen.rows), common(tile.cols, seen.cols)};
+}
+
+/// The values of these elements of the tile in the slot.
+ValueTile values_of(const ScoresFrame& frame, const SlotState& slot, const Area& part) {
+  const Area tile = area_of(frame.snapshot, slot.tile);
+  ValueTile values{part.rows.size(), part.cols.size(), {}};
+  for (Index row = part.rows.begin; row < part.rows.end; ++row) {
+    for (Index col = part.cols.begin; col < part.cols.end; ++col) {
+      values.values.push_back(slot.values.at(row - tile.rows.begin, col - tile.cols.begin));
+    }
+  }
+  return values;
+}
+
 void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
-  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
   for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid) continue;
     const Rect rect = frame.rect_of(area_of(frame.snapshot, slot->tile));
-
-    // Probabilities have a separate scale, 0 to 1; gradients that of their tile
-    if (!slot->values.values.empty() && rect.width() >= frame.context.px(8.0f)) {
-      const Tensor held = slot->tile.tensor;
-      const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
-                                     : held == Tensor::S && cells.exact && settled
-                                         ? cells.range
-                                         : draw::range_of(slot->values);
-      draw::heat_map(frame.context, rect,
-                     draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
+    const Area part = visible_part(frame, *slot);
+    const bool shown = part.rows.size() > 0 && part.cols.size() > 0;
+    if (shown && rect.width() >= frame.context.px(8.0f)) {
+      const draw::ValueRange range = range_of_slot(frame, cells, *slot);
+      draw::heat_map(frame.context, frame.rect_of(part),
+                     draw::aggregated(values_of(frame, *slot, part), kTileCells, 2 * kTileCells),
                      [&](double value) { return score_color(theme, range, value); });
     }
     const float border = frame.context.px(2.0f);
     const Rect around{{rect.min.x - border * 0.5f, rect.min.y - border * 0.5f},
                       {rect.max.x + border * 0.5f, rect.max.y + border * 0.5f}};
     draw::outline(frame.context, around, theme.highlight, border, frame.context.px(2.0f));
+  }
+}
+
+/// A number that is written in the cell of its element.
+struct CellNumber {
+  double value = 0.0;
+  ImU32 surface = 0;
+};
+
+/// The value under the colour of an element: that of the last tile on chip, else the score.
+std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& cells, Index row,
+                                    Index col) {
+  const Theme& theme = frame.context.theme;
+  std::optional<CellNumber> number;
+  for (const Tensor tensor : kScoreTensors) {
+    const SlotState* slot = find_slot(frame.snapshot, tensor);
+    if (slot == nullptr || !slot->valid || slot->values.values.empty()) continue;
+    const Area tile = area_of(frame.snapshot, slot->tile);
+    if (!tile.contains(row, col)) continue;
+    const double value = slot->values.at(row - tile.rows.begin, col - tile.cols.begin);
+    number = {value, score_color(theme, range_of_slot(frame, cells, *slot), value)};
+  }
+  if (number || frame.run().reference_scores.values.empty()) return number;
+  const Tiling& tiling = frame.run().tiling();
+  const TileState state = score_tile_state(frame.snapshot, row / tiling.Br, col / tiling.Bc);
+  const bool computed = state == TileState::stored || state == TileState::discarded;
+  if (!computed || stored_scores(frame.snapshot) == StoredScores::unfinished) return std::nullopt;
+  const double score = frame.run().reference_scores.at(row, col);
+  const ImU32 color = score_color(theme, cells.scale, score);
+  const float faded = state == TileState::discarded ? 0.5f : 0.0f;
+  return CellNumber{score, mix(color, theme.untouched, faded)};
+}
+
+/// Where cells are single elements and have room for it, their values.
+void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
+  const FontRef& font = frame.context.fonts.mono_small;
+  const Area part = frame.visible();
+  const Rect first = frame.rect_of({{0, 1}, {0, 1}});
+  const bool fits = first.width() >= font.measure("-0.0000").x + frame.context.px(4.0f) &&
+                    first.height() >= font.size * 1.2f;
+  if (!fits) return;
+  for (Index row = part.rows.begin; row < part.rows.end; ++row) {
+    for (Index col = part.cols.begin; col < part.cols.end; ++col) {
+      const std::optional<CellNumber> number = number_at(frame, cells, row, col);
+      if (!number || !std::isfinite(number->value)) continue;
+      const ImVec2 middle = frame.rect_of({{row, row + 1}, {col, col + 1}}).center();
+      const ImU32 dark = frame.context.theme.text_on_tensor;
+      const bool on_dark = contrast_ratio(number->surface, dark) < 4.5;
+      draw::text(frame.context, font, {middle.x, middle.y - font.size * 0.5f},
+                 on_dark ? IM_COL32_WHITE : dark, draw::format_value(number->value),
+                 draw::Align::center);
+      frame.context.named_rects.add("scores.number", frame.grid);
+    }
   }
 }
 
@@ -242,84 +318,20 @@ void draw_axis_indices(const ScoresFrame& frame) {
 
 }  // namespace
 
-Area ScoresFrame::visible_tiles() const {
-  const auto tiles_of = [](const draw::ZoomedAxis& axis, Index size, Index tile_size) {
+Area ScoresFrame::visible() const {
+  const auto elements_of = [](const draw::ZoomedAxis& axis, Index size) {
     const auto first = static_cast<Index>(axis.begin * static_cast<double>(size));
     const auto past = static_cast<Index>(std::ceil(axis.end * static_cast<double>(size)));
-    return Span{first / tile_size, ceil_div(std::min(past, size), tile_size)};
+    return Span{std::min(first, size - 1), std::min(past, size)};
   };
-  const AttentionProblem& problem = run().problem();
-  return {tiles_of(rows, problem.N, run().tiling().Br),
-          tiles_of(cols, problem.N_kv, run().tiling().Bc)};
+  return {elements_of(rows, run().problem().N), elements_of(cols, run().problem().N_kv)};
 }
 
-Area ScoresFrame::visible() const {
+Area ScoresFrame::visible_tiles() const {
+  const auto [row, col] = visible();
   const Tiling& tiling = run().tiling();
-  const AttentionProblem& problem = run().problem();
-  const Area tiles = visible_tiles();
-  return {{tiles.rows.begin * tiling.Br, std::min(tiles.rows.end * tiling.Br, problem.N)},
-          {tiles.cols.begin * tiling.Bc, std::min(tiles.cols.end * tiling.Bc, problem.N_kv)}};
-}
-
-std::vector<CellSpan> cut_axis(const Span& part, Index tile_size, Index max_cells) {
-  std::vector<CellSpan> spans;
-  const Index first = part.begin / tile_size;
-  const Index past_last = ceil_div(part.end, tile_size);
-  const Index tiles = past_last - first;
-
-  // Many tiles: several whole ones share a cell
-  if (tiles > max_cells) {
-    const Index per_cell = ceil_div(tiles, max_cells);
-    for (Index tile = first; tile < past_last; tile += per_cell) {
-      const Index past = std::min(tile + per_cell, past_last);
-      spans.push_back({tile * tile_size, std::min(past * tile_size, part.end), tile});
-    }
-    return spans;
-  }
-
-  // Few: each is cut into equal stretches of elements
-  const Index pieces = std::max<Index>(max_cells / tiles, 1);
-  const Index step =
-      std::max<Index>(ceil_div(std::min(tile_size, part.end - part.begin), pieces), 1);
-  for (Index tile = first; tile < past_last; ++tile) {
-    const Index past = std::min((tile + 1) * tile_size, part.end);
-    for (Index begin = tile * tile_size; begin < past; begin += step) {
-      spans.push_back({begin, std::min(begin + step, past), tile});
-    }
-  }
-  return spans;
-}
-
-ScoreCells::ScoreCells(const RunInfo& run, const Area& part)
-    : rows(cut_axis(part.rows, run.tiling().Br, kMaxCells)),
-      cols(cut_axis(part.cols, run.tiling().Bc, kMaxCells)),
-      means(rows.size() * cols.size(), std::numeric_limits<double>::quiet_NaN()),
-      exact(std::ssize(rows) == part.rows.end - part.rows.begin &&
-            std::ssize(cols) == part.cols.end - part.cols.begin) {
-  if (run.reference_scores.values.empty()) return;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double low = kInfinity;
-  double high = -kInfinity;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < cols.size(); ++c) {
-      double sum = 0.0;
-      Index visible = 0;
-      for (Index row = rows[r].begin; row < rows[r].end; ++row) {
-        for (Index col = cols[c].begin; col < cols[c].end; ++col) {
-          const double value = run.reference_scores.at(row, col);
-          if (!std::isfinite(value)) continue;
-          sum += value;
-          ++visible;
-        }
-      }
-      double& mean = means[r * cols.size() + c];
-      mean = visible > 0 ? sum / static_cast<double>(visible) : -kInfinity;
-      if (visible == 0) continue;
-      low = std::min(low, mean);
-      high = std::max(high, mean);
-    }
-  }
-  if (low <= high) range = {low, high};
+  return {{row.begin / tiling.Br, ceil_div(row.end, tiling.Br)},
+          {col.begin / tiling.Bc, ceil_div(col.end, tiling.Bc)}};
 }
 
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
@@ -329,6 +341,7 @@ void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
   draw_cells(frame, cells);
   draw_borders(frame, frame.tile_width());
   draw_tiles_on_chip(frame, cells);
+  draw_numbers(frame, cells);
   draw_current_tile(frame);
   draw_query_row(frame);
   draw_pointed_tiles(frame);

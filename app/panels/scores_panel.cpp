@@ -175,7 +175,10 @@ void ScoresPanel::zoom(ScoresFrame& frame) {
 void ScoresPanel::update_cells(const ScoresFrame& frame) {
   const Area part = frame.visible();
   if (cells_of_ == frame.snapshot.run && cells_part_ == part) return;
-  cells_ = ScoreCells(frame.run(), part);
+  const bool same_run = cells_of_ == frame.snapshot.run;
+  const ScoreCells before = std::exchange(cells_, ScoreCells(frame.run(), part));
+  const bool keeps = same_run && before.size == cells_.size;
+  cells_.scale = keeps ? before.scale : score_scale(frame.run(), cells_.size);
   cells_of_ = frame.snapshot.run;
   cells_part_ = part;
 }

@@ -121,14 +121,14 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   }
   const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
   const std::string range =
-      !settled ? "of the tile" : fmt::format("{:.3g} … {:.3g}", cells.range.low, cells.range.high);
-  const std::string name = cells.exact || !settled ? "S:" : "S, means:";
+      !settled ? "of the tile" : fmt::format("{:.3g} … {:.3g}", cells.scale.low, cells.scale.high);
+  const std::string name = cells.is_exact() || !settled ? "S:" : "S, means:";
   const bool one_line = font.measure(name + " " + range).x <= flow.room();
   std::vector<std::string> lines =
       one_line ? std::vector{name + " " + range} : std::vector{name, range};
   lines.emplace_back("P: 0 … 1");
   if (frame.snapshot.in_backward()) lines.emplace_back("dP, dS: of the tile");
-  if (!cells.exact && settled) lines.emplace_back("one cell = a mean");
+  if (!cells.is_exact() && settled) lines.emplace_back("one cell = a mean");
 
   // The ramp and its words stay together
   const float ramp = canvas.px(14.0f);

@@ -86,6 +86,36 @@ std::vector<Rect> HeadlessImGui::letters() const {
   return letters;
 }
 
+ImU32 HeadlessImGui::color_at(ImVec2 at) const {
+  const auto side = [](ImVec2 a, ImVec2 b, ImVec2 p) {
+    return (b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x);
+  };
+  ImU32 color = 0;
+  const ImVec2 white = ImGui::GetIO().Fonts->TexUvWhitePixel;
+  const ImDrawData* data = ImGui::GetDrawData();
+  for (int k = 0; k < data->CmdListsCount; ++k) {
+    const ImDrawList& list = *data->CmdLists[k];
+    for (const ImDrawCmd& command : list.CmdBuffer) {
+      const Rect clip{{command.ClipRect.x, command.ClipRect.y},
+                      {command.ClipRect.z, command.ClipRect.w}};
+      if (!clip.contains(at)) continue;
+      for (unsigned index = 0; index + 3 <= command.ElemCount; index += 3) {
+        const auto vertex = [&](unsigned corner) -> const ImDrawVert& {
+          const auto place = static_cast<int>(command.IdxOffset + index + corner);
+          return list.VtxBuffer[static_cast<int>(command.VtxOffset + list.IdxBuffer[place])];
+        };
+        const ImDrawVert &a = vertex(0), &b = vertex(1), &c = vertex(2);
+        const bool opaque = a.uv.x == white.x && a.uv.y == white.y && (a.col >> 24) == 255;
+        const float s = side(a.pos, b.pos, at), t = side(b.pos, c.pos, at);
+        const float u = side(c.pos, a.pos, at);
+        const bool inside = (s >= 0 && t >= 0 && u >= 0) || (s <= 0 && t <= 0 && u <= 0);
+        if (opaque && inside) color = a.col;
+      }
+    }
+  }
+  return color;
+}
+
 int HeadlessImGui::letters_outside(const Rect& rect) const {
   const std::vector<Rect> all = letters();
   return static_cast<int>(std::ranges::count_if(all, [&](const Rect& letter) {

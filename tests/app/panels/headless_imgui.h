@@ -28,6 +28,8 @@ class HeadlessImGui {
   int vertex_count() const;
   /// The rectangles of every letter of the last frame that lies inside its clip rectangle, in part.
   std::vector<app::Rect> letters() const;
+  /// The colour of the last opaque shape of the last frame at a place; 0 where there is none.
+  ImU32 color_at(ImVec2 at) const;
   /// Letters that lie outside `rect` by more than a pixel, or that cover another by half.
   int letters_outside(const app::Rect& rect) const;
   int letters_on_letters() const;

@@ -73,7 +73,7 @@ TEST(MemoryLayout, GivesTheSameSizeTheSameWidthInEveryRow) {
 TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
   for (const Index size : {1, 64, 100, 1024, 5000, 16384}) {
     for (const Index tile : {16, 64, 100}) {
-      const auto spans = cut_axis({0, size}, tile, 64);
+      const auto spans = cut_axis({0, size}, size, tile, cell_size({0, size}, tile));
       EXPECT_LE(spans.size(), 64U);
       Index at = 0;
       for (const CellSpan& span : spans) {
@@ -82,6 +82,20 @@ TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
         at = span.end;
       }
       EXPECT_EQ(at, size);
+    }
+  }
+}
+
+TEST(ScoreCells, StayWhereTheyAreWhenThePartMoves) {
+  const Index cell = cell_size({5, 205}, 128);
+  ASSERT_EQ(cell, 4);
+  const auto all = cut_axis({0, 512}, 512, 128, cell);
+  for (const Index begin : {5, 6, 130, 300}) {
+    const auto spans = cut_axis({begin, begin + 200}, 512, 128, cell);
+    EXPECT_LE(spans.front().begin, begin);
+    EXPECT_GE(spans.back().end, begin + 200);
+    for (const CellSpan& span : spans) {
+      EXPECT_EQ(all[static_cast<std::size_t>(span.begin / cell)].end, span.end);
     }
   }
 }

@@ -163,6 +163,35 @@ TEST_F(PointedTest, TheWheelZoomsTheScoresAboutTheMouse) {
   EXPECT_EQ(around_.view.now_pointed, tile);
 }
 
+TEST_F(PointedTest, AScoreKeepsItsColourWhenItIsZoomed) {
+  snapshot_ = run_->at(run_->info()->step_count - 1);
+  for (const ImVec2 share : {ImVec2{0.555f, 0.305f}, ImVec2{0.195f, 0.82f}}) {
+    point_at("scores", "scores.grid", share);
+    const ImU32 color = imgui_.color_at(at_);
+    turn_wheel("scores", 8.0f);
+    EXPECT_EQ(imgui_.color_at(at_), color);
+    turn_wheel("scores", -40.0f);
+    EXPECT_EQ(imgui_.color_at(at_), color);
+  }
+}
+
+TEST_F(PointedTest, ZoomedScoresShowTheValuesOfATileOfAnySize) {
+  test::SampleRequest request;
+  request.problem = {.N = 256, .N_kv = 256, .d = 16, .dtype = DType::fp16};
+  request.set_tiling({128, 128});
+  const auto run = test::sample_run(request);
+  for (const double fraction : {0.3, 1.0}) {
+    snapshot_ = test::sample_snapshot(*run, fraction);
+    point_at("scores", "scores.grid", {0.2f, 0.3f});
+    turn_wheel("scores", -40.0f);
+    around_.rects.clear();
+    draw(panel("scores"));
+    EXPECT_FALSE(around_.rects.find("scores.number"));
+    turn_wheel("scores", 30.0f);
+    EXPECT_TRUE(around_.rects.find("scores.number")) << fraction;
+  }
+}
+
 TEST_F(PointedTest, ZoomedScoresFollowThePlayhead) {
   point_at("scores", "scores.grid", {0.1f, 0.1f});
   turn_wheel("scores", 8.0f);
