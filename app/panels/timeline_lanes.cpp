@@ -78,7 +78,7 @@ void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {
     const Index begin = lanes_.front().begin - origin;
     const Index end = lanes_.back().end - origin;
     if (run.launches[launch].end - origin > kMostRegenerated) return;
-    const std::vector<TileOp> ops = regenerate(run, launch, 0, begin, end);
+    const std::vector<TileOp> ops = regenerate(run, {launch, 0, begin, end});
     for (Lane& lane : lanes_) {
       const auto from = ops.begin() + (lane.begin - lanes_.front().begin);
       lane.ops.assign(from, from + (lane.end - lane.begin));
@@ -88,7 +88,7 @@ void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {
   for (std::size_t k = 0; k < lanes_.size(); ++k) {
     Lane& lane = lanes_[k];
     const auto block = static_cast<Index>(first_ + k);
-    lane.ops = regenerate(run, launch, block, 0, lane.end - lane.begin);
+    lane.ops = regenerate(run, {launch, block, 0, lane.end - lane.begin});
   }
 }
 

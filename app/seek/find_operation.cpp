@@ -3,37 +3,11 @@
 #include <algorithm>
 #include <ranges>
 
-#include "sim/observers/progress_observer.h"
-#include "sim/snapshot/snapshot.h"
+#include "sim/snapshot/run_recorder.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Thrown to end a block's program early.
-struct SeenEnough {};
-
-/// Hands on the operations with the steps asked for.
-class OperationVisitor : public Observer {
- public:
-  OperationVisitor(const BlockSteps& block, const Span& steps,
-                   const std::function<bool(const Operation&)>& see)
-      : operation_{block.steps.begin, block.launch}, steps_(steps), see_(see) {}
-
-  void observe(std::span<const TileOp> ops) override {
-    for (const TileOp& op : ops) {
-      if (operation_.step >= steps_.end) throw SeenEnough{};
-      operation_.op = op;
-      if (operation_.step >= steps_.begin && !see_(operation_)) throw SeenEnough{};
-      ++operation_.step;
-    }
-  }
-
- private:
-  Operation operation_;
-  Span steps_;
-  const std::function<bool(const Operation&)>& see_;
-};
 
 /// The steps that may touch the thing: from the first to the last one that touches a tile of the
 /// scores, those of a line's launch, else all.
@@ -57,19 +31,14 @@ Span steps_of(const Thing& thing, const RunInfo& run) {
   return steps;
 }
 
-/// The blocks of the run with any of these steps, in order.
-std::vector<BlockSteps> blocks_with(const RunInfo& run, const Span& steps) {
-  std::vector<BlockSteps> blocks;
-  for (std::size_t launch = 0; launch < run.launches.size(); ++launch) {
-    if (!steps.meets({run.launches[launch].begin, run.launches[launch].end})) continue;
-    std::ranges::copy_if(blocks_of(run, launch), std::back_inserter(blocks),
-                         [&](const BlockSteps& block) { return steps.meets(block.steps); });
-  }
-  return blocks;
-}
+/// The steps of a thread block of a launch.
+struct BlockSteps {
+  std::size_t launch = 0;
+  Index block = 0;  ///< within the head
+  Span steps;
+};
 
-}  // namespace
-
+/// Every thread block of the launch, in order.
 std::vector<BlockSteps> blocks_of(const RunInfo& run, std::size_t launch) {
   const StepSpan& whole = run.launches[launch];
   if (run.pass.launches[launch].blocks_per_head == block_per_head) {
@@ -84,20 +53,18 @@ std::vector<BlockSteps> blocks_of(const RunInfo& run, std::size_t launch) {
   return blocks;
 }
 
-void for_each_operation(const RunInfo& run, const BlockSteps& block, const Span& steps,
-                        const std::atomic<bool>* cancel,
-                        const std::function<bool(const Operation&)>& see) {
-  OperationVisitor visitor(block, steps, see);
-  CancelObserver canceller(cancel);
-  Observer* const observers[] = {&canceller, &visitor};
-  Program program(observers);
-  program.begin_block({run.batch, run.head, block.block});
-  try {
-    run.pass.launches[block.launch].run(run.grids[block.launch], block.block, program);
-  } catch (const SeenEnough&) {
-    // The rest of the block was not asked for
+/// The blocks of the run with any of these steps, in order.
+std::vector<BlockSteps> blocks_with(const RunInfo& run, const Span& steps) {
+  std::vector<BlockSteps> blocks;
+  for (std::size_t launch = 0; launch < run.launches.size(); ++launch) {
+    if (!steps.meets({run.launches[launch].begin, run.launches[launch].end})) continue;
+    std::ranges::copy_if(blocks_of(run, launch), std::back_inserter(blocks),
+                         [&](const BlockSteps& block) { return steps.meets(block.steps); });
   }
+  return blocks;
 }
+
+}  // namespace
 
 std::optional<Index> find_operation(const RunInfo& run, const Thing& thing, Index from,
                                     SeekDirection direction, const std::atomic<bool>& cancel,
@@ -113,10 +80,13 @@ std::optional<Index> find_operation(const RunInfo& run, const Thing& thing, Inde
 
   std::optional<Index> found;
   for (const BlockSteps& block : blocks) {
-    for_each_operation(run, block, steps, &cancel, [&](const Operation& operation) {
-      if (touches(thing, run, operation)) found = operation.step;
+    const Index first = block.steps.begin;
+    const auto visit = [&](Index local, const TileOp& op) {
+      if (touches(thing, run, {first + local, block.launch, op})) found = first + local;
       return !(later && found);
-    });
+    };
+    regenerate(run, {block.launch, block.block, steps.begin - first, steps.end - first}, visit,
+               &cancel);
     if (found) return found;
     const Index searched = later ? block.steps.end - steps.begin : steps.end - block.steps.begin;
     if (progress) {

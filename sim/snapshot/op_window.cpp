@@ -2,39 +2,58 @@
 
 #include <algorithm>
 
+#include "sim/observers/progress_observer.h"
+
 namespace attnscope {
 
 namespace {
 
 constexpr Index kWindowOps = 1 << 16;  // operations kept around the playhead
 
-/// Keeps the operations [begin, end) of one thread block.
-class OpCollector : public Observer {
+/// Thrown to end a thread block's program early.
+struct SeenEnough {};
+
+/// Hands on the operations [begin, end) of one thread block.
+class OpVisitor : public Observer {
  public:
-  OpCollector(Index begin, Index end) : begin_(begin), end_(end) {}
+  OpVisitor(Index begin, Index end, const VisitOp& visit)
+      : begin_(begin), end_(end), visit_(visit) {}
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
-      if (step_ >= begin_ && step_ < end_) ops_.push_back(op);
-      ++step_;
+      if (local_ >= end_) throw SeenEnough{};
+      if (local_ >= begin_ && !visit_(local_, op)) throw SeenEnough{};
+      ++local_;
     }
   }
-  std::vector<TileOp> take() { return std::move(ops_); }
 
  private:
-  Index begin_, end_, step_ = 0;
-  std::vector<TileOp> ops_;
+  Index begin_, end_, local_ = 0;
+  const VisitOp& visit_;
 };
 
 }  // namespace
 
-std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
-                               Index end) {
-  OpCollector collector(begin, end);
-  Observer* const observers[] = {&collector};
+void regenerate(const RunInfo& run, const BlockOps& ops, const VisitOp& visit,
+                const std::atomic<bool>* cancel) {
+  OpVisitor visitor(ops.begin, ops.end, visit);
+  CancelObserver canceller(cancel);
+  Observer* const observers[] = {&canceller, &visitor};
   Program program(observers);
-  program.begin_block({run.batch, run.head, block});
-  run.pass.launches[launch].run(run.grids[launch], block, program);
-  return collector.take();
+  program.begin_block({run.batch, run.head, ops.block});
+  try {
+    run.pass.launches[ops.launch].run(run.grids[ops.launch], ops.block, program);
+  } catch (const SeenEnough&) {
+    // The rest of the block was not asked for
+  }
+}
+
+std::vector<TileOp> regenerate(const RunInfo& run, const BlockOps& ops) {
+  std::vector<TileOp> regenerated;
+  regenerate(run, ops, [&](Index /*local*/, const TileOp& op) {
+    regenerated.push_back(op);
+    return true;
+  });
+  return regenerated;
 }
 
 const BlockStart& OpWindow::block_of(Index step) const {
@@ -56,8 +75,8 @@ const TileOp& OpWindow::at(Index step) {
   const BlockStart& block = block_of(step);
   const Index local = step - block.first_step;
   const Index begin = std::max<Index>(0, local - kWindowOps / 2);
-  ops_ = regenerate(info_, static_cast<std::size_t>(block.launch), block.block, begin,
-                    begin + kWindowOps);
+  ops_ = regenerate(
+      info_, {static_cast<std::size_t>(block.launch), block.block, begin, begin + kWindowOps});
   begin_ = block.first_step + begin;
   return ops_[static_cast<std::size_t>(step - begin_)];
 }

@@ -172,8 +172,19 @@ std::vector<HbmTensorState> hbm_states(const RunInfo& info,
 // The operations of a run around the playhead (op_window.cpp).
 
 /// Operations [begin, end) of a thread block of a launch, counted from its first.
-std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
-                               Index end);
+struct BlockOps {
+  std::size_t launch = 0;
+  Index block = 0;  ///< within the head
+  Index begin = 0, end = 0;
+};
+/// Takes an operation and its number in the thread block; returns whether to go on.
+using VisitOp = std::function<bool(Index local, const TileOp& op)>;
+
+/// Visits the operations in order, from the schedule. Throws Cancelled once `cancel`, which may be
+/// null, is true.
+void regenerate(const RunInfo& run, const BlockOps& ops, const VisitOp& visit,
+                const std::atomic<bool>* cancel = nullptr);
+std::vector<TileOp> regenerate(const RunInfo& run, const BlockOps& ops);
 
 /// Regenerated from the schedule when the playhead leaves the window.
 class OpWindow {
