@@ -8,8 +8,7 @@ namespace attnscope::app {
 /// The valid choices on the screen become part of the history: a race once it has begun.
 void App::note_choices() {
   if (pending_ || opening_ || !shown_->snapshot || (view.race && !course_)) return;
-  history_.note({scene, view.choice, view.race, view.head, view.query_row, view.O_column, view.step,
-                 view.race_tick});
+  history_.note(scene, view);
 }
 
 /// Drops a choice that is rejected, or not shown yet; neither is part of the history.

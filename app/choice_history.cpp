@@ -12,9 +12,9 @@ bool same_scene(const Scene& a, const Scene& b) {
 
 }  // namespace
 
-bool Choices::same_choices(const Choices& other) const {
-  return same_scene(scene, other.scene) && run == other.run && race == other.race &&
-         head == other.head && query_row == other.query_row && O_column == other.O_column;
+bool Choices::are_those_of(const Scene& opened, const ViewState& view) const {
+  return same_scene(scene, opened) && run == view.choice && race == view.race &&
+         head == view.head && query_row == view.query_row && O_column == view.O_column;
 }
 
 std::string difference(const Choices& before, const Choices& now) {
@@ -34,14 +34,15 @@ std::string difference(const Choices& before, const Choices& now) {
   return fmt::format("column {} of O", now.O_column);
 }
 
-void ChoiceHistory::note(const Choices& choices) {
-  if (!all_.empty() && all_[present_].same_choices(choices)) {
-    all_[present_].step = choices.step;
-    all_[present_].race_tick = choices.race_tick;
+void ChoiceHistory::note(const Scene& opened, const ViewState& view) {
+  if (!all_.empty() && all_[present_].are_those_of(opened, view)) {
+    all_[present_].step = view.step;
+    all_[present_].race_tick = view.race_tick;
     return;
   }
   if (!all_.empty()) all_.resize(present_ + 1);
-  all_.push_back(choices);
+  all_.push_back({opened, view.choice, view.race, view.head, view.query_row, view.O_column,
+                  view.step, view.race_tick});
   if (all_.size() > kMostKept) all_.pop_front();
   present_ = all_.size() - 1;
 }

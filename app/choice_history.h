@@ -20,8 +20,8 @@ struct Choices {
   Index step = 0;  ///< the playhead's last place
   Index race_tick = 0;
 
-  /// Whether the user chose the same; the playhead may be elsewhere.
-  bool same_choices(const Choices& other) const;
+  /// Whether the scene and the view have the same ones; the playhead may be elsewhere.
+  bool are_those_of(const Scene& opened, const ViewState& view) const;
 };
 
 /// What differs in `now`, in a few words: "N = 128", "scene flash1-64".
@@ -32,9 +32,9 @@ class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
 
-  /// Appends the choices if they differ from the present ones, and forgets what was undone; else
-  /// only notes the playhead.
-  void note(const Choices& choices);
+  /// Notes the playhead and, where they differ from the present choices, those of the scene and the
+  /// view, which are then the last ones: what was undone is forgotten. Called every frame.
+  void note(const Scene& opened, const ViewState& view);
   /// The choices `by` places after the present ones, before them when negative; nullptr when there
   /// are none.
   const Choices* at(std::ptrdiff_t by) const;

@@ -200,9 +200,10 @@ TEST(ChoiceHistory, ForgetsTheOldestAndKeepsTheOrder) {
   ChoiceHistory history;
   const auto most = static_cast<Index>(ChoiceHistory::kMostKept);
   for (Index row = 0; row < most + 50; ++row) {
-    Choices choices;
-    choices.query_row = row;
-    history.note(choices);
+    ViewState view;
+    view.query_row = row;
+    history.note({}, view);
+    history.note({}, view);  // nothing has changed
   }
   Index undone = 0;
   for (; history.at(-1) != nullptr; ++undone) history.move(-1);
