@@ -135,7 +135,7 @@ class SramBox {
   void draw_operation() const;
   /// Marks the slots whose tiles belong to the thing under the mouse.
   void draw_pointed_slots(const Highlight& pointed) const;
-  void point_at() const;
+  void point_at(ViewState& view) const;
 
   /// Where arrows from below end: under the slot's label.
   std::optional<ImVec2> port(const Tile& tile) const;

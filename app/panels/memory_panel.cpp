@@ -146,7 +146,7 @@ void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& 
     sram.draw_pointed_slots(*pointed);
     hbm.draw_pointed_tiles(*pointed);
   }
-  sram.point_at();
+  sram.point_at(view);
   hbm.point_at(view);
 }
 

@@ -195,6 +195,7 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
 void SramBox::draw_slot(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const SlotState& slot = *placed.slot;
+  context_.named_rects.add(fmt::format("memory.slot.{}", to_string(slot.tensor)), placed.box);
   const Tile* used = last_used_here(slot);
   if (used != nullptr) {
     draw_last_used(context_, slot.tensor, placed.box);
@@ -293,7 +294,7 @@ void SramBox::draw_pointed_slots(const Highlight& pointed) const {
   }
 }
 
-void SramBox::point_at() const {
+void SramBox::point_at(ViewState& view) const {
   for (const Placed& placed : placed_) {
     if (!hovered(placed.cell)) continue;
     const SlotState& slot = *placed.slot;
@@ -320,6 +321,14 @@ void SramBox::point_at() const {
       }
     }
     lines += "\nstronger colour: larger |value|";
+    const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);
+    if (tile != nullptr) {
+      const Area area = area_of(snapshot_, *tile);
+      const bool of_scores = is_score(tile->tensor);
+      point_at_thing(snapshot_, view, context_,
+                     of_scores ? Thing(ScoreTile{area}) : ChipTile{tile->tensor, area});
+      lines += kClickHelp;
+    }
     tooltip(context_, lines);
   }
 }

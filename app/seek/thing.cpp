@@ -87,6 +87,11 @@ bool touches(const Thing& thing, const RunInfo& run, const Operation& operation)
       return !tile.on_chip() && tile.tensor == memory->tensor && meets(tile, memory->area);
     });
   }
+  if (const auto* chip = std::get_if<ChipTile>(&thing)) {
+    return any_operand(operation.op, [&](const Tile& tile) {
+      return tile.on_chip() && tile.tensor == chip->tensor && meets(tile, chip->area);
+    });
+  }
   if (const auto* line = std::get_if<CodeLine>(&thing)) {
     return line->launch == operation.launch && line->line == operation.op.line;
   }
@@ -97,6 +102,9 @@ std::string in_words(const Thing& thing) {
   if (std::holds_alternative<ScoreTile>(thing)) return "this tile of the scores";
   if (const auto* memory = std::get_if<MemoryTile>(&thing)) {
     return fmt::format("this tile of {}", tensor_name(memory->tensor));
+  }
+  if (const auto* chip = std::get_if<ChipTile>(&thing)) {
+    return fmt::format("this tile of {} on chip", tensor_name(chip->tensor));
   }
   return std::holds_alternative<CodeLine>(thing) ? "this line" : "this operation";
 }
@@ -136,6 +144,8 @@ Highlight highlight_of(const Thing& thing, const Snapshot& snapshot) {
     highlight.tensors.set();
   } else if (const auto* memory = std::get_if<MemoryTile>(&thing)) {
     add(memory->tensor, memory->area, problem, highlight);
+  } else if (const auto* chip = std::get_if<ChipTile>(&thing)) {
+    add(chip->tensor, chip->area, problem, highlight);
   } else if (const auto* line = std::get_if<CodeLine>(&thing)) {
     add_line(*line, snapshot, highlight);
   } else {
@@ -156,6 +166,9 @@ bool is_line_of(const Thing& thing, const CodeLine& line, const RunInfo& run) {
   }
   if (const auto* memory = std::get_if<MemoryTile>(&thing)) {
     return operands.in_memory[static_cast<std::size_t>(memory->tensor)];
+  }
+  if (const auto* chip = std::get_if<ChipTile>(&thing)) {
+    return operands.all[static_cast<std::size_t>(chip->tensor)];
   }
   if (const auto* pointed = std::get_if<CodeLine>(&thing)) {
     return pointed->launch == line.launch && pointed->line == line.line;

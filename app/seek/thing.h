@@ -47,6 +47,13 @@ struct MemoryTile {
   bool operator==(const MemoryTile&) const = default;
 };
 
+/// A tile of a tensor on chip, in whichever slot.
+struct ChipTile {
+  Tensor tensor = Tensor::Q;
+  Area area;
+  bool operator==(const ChipTile&) const = default;
+};
+
 /// A line of a launch's pseudo-code.
 struct CodeLine {
   std::size_t launch = 0;
@@ -62,13 +69,14 @@ struct Operation {
   bool operator==(const Operation& other) const { return step == other.step; }
 };
 
-using Thing = std::variant<ScoreTile, MemoryTile, CodeLine, Operation>;
+using Thing = std::variant<ScoreTile, MemoryTile, ChipTile, CodeLine, Operation>;
 
 /// Where a tile of a launch lies in its tensor.
 Area area_of(const RunInfo& run, std::size_t launch, const Tile& tile);
 
 /// Whether the operation belongs to the thing: it works on the tile of scores on chip or in memory,
-/// loads, stores or adds to the tile in global memory, stands behind the line, or is the operation.
+/// loads, stores or adds to the tile in global memory, reads or writes the tile on chip, implements
+/// the line, or is the operation.
 bool touches(const Thing& thing, const RunInfo& run, const Operation& operation);
 
 /// The thing in the words of a message: "this tile of K".

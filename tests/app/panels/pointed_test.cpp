@@ -97,6 +97,25 @@ TEST_F(PointedTest, ATileOfATensorInGlobalMemory) {
   EXPECT_NEAR(mark->width(), grid->width() / 4.0f, 1.0f);
 }
 
+TEST_F(PointedTest, ATileInASlotOfSram) {
+  snapshot_ = run_->at(snapshot_.run->tile_steps[6] + 1);  // S of tile (1, 2)
+  point_at("memory", "memory.slot.K", {0.5f, 0.6f});
+  const Thing tile = ChipTile{Tensor::K, {{32, 48}, {0, 16}}};
+  EXPECT_EQ(around_.view.now_pointed, tile);
+  EXPECT_EQ(click_there("memory").thing, tile);
+  EXPECT_EQ(click_there("memory", /*with_shift=*/true).direction, SeekDirection::earlier);
+  EXPECT_TRUE(mark_in("memory", "memory.pointed.K"));
+  EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
+
+  // Scores on chip are the tile of the grid; an empty slot has no tile
+  point_at("memory", "memory.slot.S", {0.5f, 0.5f});
+  EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{16, 32}, {32, 48}}}));
+  around_.view.now_pointed.reset();
+  snapshot_ = run_->at(-1);
+  point_at("memory", "memory.slot.K", {0.5f, 0.5f});
+  EXPECT_FALSE(around_.view.now_pointed);
+}
+
 TEST_F(PointedTest, ATileThatIsNeverStoredIsTheTileOfScores) {
   point_at("memory", "memory.tensor.S", {0.9f, 0.1f});
   EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{0, 16}, {48, 64}}}));

@@ -87,6 +87,14 @@ TEST_P(FindOperation, OfATileOfKInGlobalMemory) {
   });
 }
 
+TEST_P(FindOperation, OfATileOfKOnChip) {
+  expect_found(info_, all_, ChipTile{Tensor::K, {{32, 48}, {0, 16}}}, [](const Operation& each) {
+    return has_operand(each.op, [](const Tile& tile) {
+      return tile.tensor == Tensor::K && tile.on_chip() && tile.j == 2;
+    });
+  });
+}
+
 TEST_P(FindOperation, OfALineOfPseudoCode) {
   for (const std::size_t launch : {std::size_t{0}, info_.launches.size() - 1}) {
     const std::size_t line = all_[static_cast<std::size_t>(info_.launches[launch].end) - 1].op.line;
