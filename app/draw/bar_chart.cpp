@@ -20,9 +20,15 @@ struct Bars {
   float pitch = 0.0f;
   float names = 0.0f;  ///< left edge of the names
   bool axis_name = true;
+  ZoomedAxis visible = {};  ///< part of the axis
 
   float x(const BarChart& chart, double value) const {
-    return area.min.x + area.width() * chart.axis.position(value);
+    const double position = visible.position(static_cast<double>(chart.axis.position(value)));
+    return area.min.x + area.width() * static_cast<float>(position);
+  }
+  /// The same, at an end of the area where the value is not visible.
+  float visible_x(const BarChart& chart, double value) const {
+    return std::clamp(x(chart, value), area.min.x, area.max.x);
   }
 };
 
@@ -60,7 +66,7 @@ void draw_axis(const Canvas& canvas, const Rect& rect, const Bars& bars, const B
   const Theme& theme = canvas.theme;
   const Rect& area = bars.area;
   float free_x = rect.min.x;
-  for (const Tick& tick : chart.ticks) {
+  for (const Tick& tick : visible_ticks(chart.axis, chart.ticks, bars.visible, chart.tick_label)) {
     const float x = bars.x(chart, tick.value);
     canvas.list->AddLine({x, area.min.y}, {x, area.max.y}, theme.grid);
     const float half = font.measure(tick.label).x * 0.5f;
@@ -82,9 +88,9 @@ const BarSegment* draw_segments(const Canvas& canvas, const Bars& bars, const Ba
   const BarSegment* under_mouse = nullptr;
   double value = 0.0;
   for (const BarSegment& segment : bar.segments) {
-    const float left = bars.x(chart, value);
+    const float left = bars.visible_x(chart, value);
     value += segment.value;
-    const float right = bars.x(chart, value);
+    const float right = bars.visible_x(chart, value);
     const Rect rect{{left, row.min.y}, {right, row.max.y}};
     fill(canvas, rect, segment.color);
     if (segment.hatched && rect.width() > 1.0f) {
@@ -110,10 +116,14 @@ void fit_from_zero(Axis& axis, const std::vector<Bar>& bars) {
   if (!(axis.high > 0.0)) axis.high = 1.0;
 }
 
-const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart) {
+const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart,
+                                  ZoomedAxis& zoom) {
+  constexpr double kLeastVisible = 0.01;
   const FontRef& font = canvas.fonts.small;
-  const Bars bars = lay_out(canvas, rect, chart);
+  Bars bars = lay_out(canvas, rect, chart);
   if (bars.area.width() < canvas.px(40.0f) || bars.pitch < font.size * 0.9f) return nullptr;
+  zoom_by_wheel(bars.area, &zoom, nullptr, {kLeastVisible});
+  bars.visible = zoom;
   draw_axis(canvas, rect, bars, chart);
 
   const std::string* about = nullptr;
@@ -129,7 +139,7 @@ const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const 
     float end_x = bars.area.min.x;
     const BarSegment* segment = draw_segments(canvas, bars, chart, bar, row, end_x);
     if (row.contains(mouse)) about = segment != nullptr ? &segment->about : &bar.about;
-    if (bar.mark) {
+    if (bar.mark && bars.x(chart, *bar.mark) == bars.visible_x(chart, *bar.mark)) {
       const float x = bars.x(chart, *bar.mark);
       canvas.list->AddLine({x, row.min.y - canvas.px(1.0f)}, {x, row.max.y + canvas.px(1.0f)},
                            chart.mark_color, canvas.px(2.5f));

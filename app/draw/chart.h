@@ -111,7 +111,8 @@ struct ChartZoom {
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
                              ChartZoom& zoom);
 
-/// The ticks of the visible part of an axis, finer ones where few of its own are there.
+/// The axis's own ticks in its visible part; where fewer than three of them are visible, new ticks
+/// in finer steps.
 std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
                                 const ZoomedAxis& part, TickLabel label);
 
@@ -145,6 +146,7 @@ struct Bar {
 struct BarChart {
   Axis axis;  ///< linear, from 0
   std::vector<Tick> ticks;
+  TickLabel tick_label = nullptr;  ///< of the ticks of a zoomed axis
   std::vector<Bar> bars;
   std::vector<LegendEntry> legend;
   ImU32 mark_color = 0;
@@ -153,8 +155,10 @@ struct BarChart {
 /// From 0 to the largest sum or mark.
 void fit_from_zero(Axis& axis, const std::vector<Bar>& bars);
 
-/// Draws the bars; returns the tooltip of the segment or the bar under the mouse.
-const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart);
+/// Draws the bars; the wheel zooms and scrolls their axis, `zoom`. Returns the tooltip of the
+/// segment or the bar under the mouse.
+const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart,
+                                  ZoomedAxis& zoom);
 
 /// One line per segment, with a heading line.
 std::string bar_chart_csv(const BarChart& chart);

@@ -301,7 +301,7 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
     if (near != nullptr) tooltip(context, near->about);
   } else {
     const std::string* about =
-        draw::draw_bar_chart(context, plot, std::get<draw::BarChart>(shown.picture));
+        draw::draw_bar_chart(context, plot, std::get<draw::BarChart>(shown.picture), zoom_.x);
     if (about != nullptr) tooltip(context, *about);
   }
   draw_progress(context, plot, progress, jobs_);

@@ -149,6 +149,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   for (const FusionStep& step : steps) chart.bars.push_back(bar_of(step, figure2, colors));
   draw::fit_from_zero(chart.axis, chart.bars);
   chart.ticks = draw::ticks(chart.axis, 5, bytes_tick);
+  chart.tick_label = bytes_tick;
   shown.picture = std::move(chart);
   return shown;
 }

@@ -113,6 +113,41 @@ TEST(Chart, AnswersThePointUnderTheMouseAndDrawsNothingOfNaN) {
   EXPECT_EQ(imgui.letters_outside(rect), 0);
 }
 
+TEST(BarChart, IsZoomedByTheWheel) {
+  test::HeadlessImGui imgui(600, 200);
+  constexpr ImU32 kFirst = 0xFF0000FF, kSecond = 0xFF00FF00;
+  BarChart chart;
+  chart.bars = {{.name = "bar",
+                 .label = "10 B",
+                 .segments = {{.value = 5.0, .color = kFirst}, {.value = 5.0, .color = kSecond}}}};
+  fit_from_zero(chart.axis, chart.bars);
+  const TickLabel label = [](double value) { return fmt::format("{:g}", value); };
+  chart.ticks = ticks(chart.axis, 5, label);
+  chart.tick_label = label;
+  const Rect rect{{0, 0}, {600, 200}};
+  ZoomedAxis zoom;
+  const auto draw = [&] {
+    imgui.frame(rect, [&] {
+      const Canvas canvas{ImGui::GetWindowDrawList(), theme(ThemeName::dark), imgui.fonts(), 1.0f};
+      draw_bar_chart(canvas, rect, chart, zoom);
+    });
+  };
+  const ImVec2 left{100.0f, 84.0f};
+  imgui.set_mouse({450.0f, 84.0f});
+  draw();
+  draw();
+  EXPECT_EQ(imgui.color_at(left), kFirst);
+  ImGui::GetIO().MouseWheel = 6.0f;
+  draw();
+  EXPECT_NEAR(zoom.size(), std::pow(0.8, 6.0), 1e-9);
+  EXPECT_EQ(imgui.color_at(left), kSecond);
+  EXPECT_NE(imgui.color_at({10.0f, 84.0f}), kSecond);  // nothing reaches over the names
+  EXPECT_EQ(imgui.letters_outside(rect), 0);
+  ImGui::GetIO().MouseWheel = -20.0f;
+  draw();
+  EXPECT_EQ(imgui.color_at(left), kFirst);
+}
+
 TEST(ZoomedChart, HasFinerTicksWhereFewOfItsOwnAreVisible) {
   const Axis axis{.name = "bytes", .logarithmic = true, .low = 1.0, .high = 1e4};
   const TickLabel label = [](double value) { return fmt::format("{:g}", value); };
