@@ -132,6 +132,12 @@ struct PanelContext : draw::Canvas {
   /// How far the animation of the operation under the playhead has come, 0 to 1; 0 when paused.
   float op_fraction = 0.0f;
   bool presenter = false;
+  /// Adds a button to the order of Tab; returns whether Enter presses it. May be empty.
+  std::function<bool(std::string_view name, const Rect& rect)> visit = {};
+
+  bool pressed_by_key(std::string_view name, const Rect& button) const {
+    return visit && visit(name, button);
+  }
 };
 
 struct Panel {

@@ -21,15 +21,12 @@ constexpr double kPatienceSeconds = 0.1;
 template <typename T>
 std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std::vector<T>& tabs,
                            T chosen) {
-  std::optional<T> pressed;
-  for (std::size_t k = tabs.size(); k-- > 0;) {
-    const std::string_view word = tab_word(tabs[k]);
-    const TextButton button = draw_text_button(context, fmt::format("charts.tab.{}", word), word,
-                                               right, tabs[k] == chosen);
-    if (button.pressed) pressed = tabs[k];
-    right.x = button.left - 2.0f * context.scale;
-  }
-  return pressed;
+  std::vector<std::string_view> words;
+  for (const T each : tabs) words.push_back(tab_word(each));
+  const auto shown = std::ranges::find(tabs, chosen) - tabs.begin();
+  const auto [pressed, left] = draw_text_tabs(context, "charts", words, shown, right);
+  right.x = left;
+  return pressed ? std::optional(tabs[*pressed]) : std::nullopt;
 }
 
 /// The room below the heading: of the chart, and of the items beside it.
@@ -285,7 +282,8 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                              place.measurements,
                              place.named_rects,
                              place.op_fraction,
-                             place.presenter};
+                             place.presenter,
+                             place.visit};
   if (zoomed_ != view.chart) zoom_ = {};
   zoomed_ = view.chart;
   Progress progress;

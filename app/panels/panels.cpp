@@ -40,17 +40,30 @@ Rect draw_panel_header(const PanelContext& context, std::string_view title,
               {context.rect.max.x - padding, context.rect.max.y - 10.0f * scale}};
 }
 
+namespace {
+
+float padding_of_button(const PanelContext& context) {
+  return context.px(6.0f);
+}
+
+float width_of_button(const PanelContext& context, std::string_view label) {
+  return context.fonts.small.measure(label).x + 2.0f * padding_of_button(context);
+}
+
+}  // namespace
+
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit) {
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
-  const float padding = context.px(6.0f);
-  const ImVec2 size{font.measure(label).x + 2.0f * padding, font.size + context.px(6.0f)};
+  const float padding = padding_of_button(context);
+  const ImVec2 size{width_of_button(context, label), font.size + context.px(6.0f)};
   const Rect rect{{upper_right.x - size.x, upper_right.y - context.px(3.0f)},
                   {upper_right.x, upper_right.y - context.px(3.0f) + size.y}};
   ImGui::SetCursorScreenPos(rect.min);
   const std::string id = fmt::format("##{}", name);
-  const bool pressed = ImGui::InvisibleButton(id.c_str(), size);
+  const bool by_key = context.pressed_by_key(name, rect);
+  const bool pressed = ImGui::InvisibleButton(id.c_str(), size) || by_key;
   const bool over = ImGui::IsItemHovered();
   context.named_rects.add(name, rect);
   if (lit || over) {
@@ -60,6 +73,24 @@ TextButton draw_text_button(const PanelContext& context, std::string_view name,
   draw::text(context, font, {rect.min.x + padding, upper_right.y},
              lit || over ? theme.text : theme.text_faint, label);
   return {rect.min.x, pressed};
+}
+
+TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
+                        const std::vector<std::string_view>& labels, std::ptrdiff_t chosen,
+                        ImVec2 upper_right) {
+  const float gap = 3.0f * context.scale;
+  ImVec2 at = upper_right;
+  for (const std::string_view label : labels) at.x -= width_of_button(context, label) + gap;
+  TextTabs tabs{{}, at.x};
+  // From the left, as Tab goes through them
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    at.x += gap + width_of_button(context, labels[k]);
+    const bool lit = static_cast<std::ptrdiff_t>(k) == chosen;
+    const TextButton button =
+        draw_text_button(context, fmt::format("{}.tab.{}", panel, labels[k]), labels[k], at, lit);
+    if (button.pressed) tabs.pressed = k;
+  }
+  return tabs;
 }
 
 TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
@@ -77,7 +108,8 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
     const Rect rect{{x, y - context.px(4.0f)}, {x + width, y + font.size + context.px(5.0f)}};
     const std::string name = fmt::format("{}.tab.{}", panel, title);
     ImGui::SetCursorScreenPos(rect.min);
-    if (ImGui::InvisibleButton(name.c_str(), {rect.width(), rect.height()})) now = index;
+    const bool by_key = context.pressed_by_key(name, rect);
+    if (ImGui::InvisibleButton(name.c_str(), {rect.width(), rect.height()}) || by_key) now = index;
     const bool lit = index == chosen;
     const bool over = ImGui::IsItemHovered();
     context.named_rects.add(name, rect);
@@ -127,15 +159,9 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
   ImVec2 at{
       context.rect.max.x - padding + 6.0f * context.scale,
       context.rect.min.y + 10.0f * context.scale + (font.size - context.fonts.small.size) * 0.8f};
-  int now = chosen;
-  const std::vector<std::string_view> ordered(labels);
-  for (std::size_t k = ordered.size(); k-- > 0;) {
-    const std::string name = fmt::format("{}.tab.{}", panel, ordered[k]);
-    const TextButton button =
-        draw_text_button(context, name, ordered[k], at, static_cast<int>(k) == chosen);
-    if (button.pressed) now = static_cast<int>(k);
-    at.x = button.left - 3.0f * context.scale;
-  }
+  const auto [pressed, left] = draw_text_tabs(context, panel, labels, chosen, at);
+  const int now = pressed ? static_cast<int>(*pressed) : chosen;
+  at.x = left;
 
   // Title and subtitle in the room that the tabs leave
   const float room = at.x - context.rect.min.x - padding;

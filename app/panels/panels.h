@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "app/panel.h"
 #include "app/panels/ledger_rows.h"
@@ -88,5 +89,15 @@ struct TextButton {
 };
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit);
+
+/// Tabs side by side, the last one with its right edge at `right`. Returns the index of the one
+/// pressed, and where other things at their left may end. Named rectangles: "PANEL.tab.LABEL".
+struct TextTabs {
+  std::optional<std::size_t> pressed;
+  float left = 0.0f;
+};
+TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
+                        const std::vector<std::string_view>& labels, std::ptrdiff_t chosen,
+                        ImVec2 upper_right);
 
 }  // namespace attnscope::app

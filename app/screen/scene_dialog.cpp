@@ -12,6 +12,20 @@ namespace attnscope::app {
 namespace {
 constexpr const char* kPopup = "scene dialog";
 constexpr std::string_view kDefaultPath = "scene.json";
+
+bool draw_button(const Frame& frame, std::string_view name, const char* label) {
+  const bool clicked = ImGui::Button(label);
+  return ui::visit_item(frame, name) || clicked;
+}
+
+/// A scene of the list; scrolls to it when Tab comes to it.
+bool draw_entry(const Frame& frame, const std::string& scene) {
+  const std::string name = "dialog.scene." + scene;
+  const bool clicked = ImGui::Selectable(scene.c_str());
+  if (frame.focus.comes_to(name)) ImGui::SetScrollHereY();
+  return ui::visit_item(frame, name) || clicked;
+}
+
 }  // namespace
 
 void SceneDialog::begin(const Frame& frame, bool saving) {
@@ -34,12 +48,14 @@ void SceneDialog::draw_contents(const Frame& frame) {
   const FontScope font(frame.fonts.ui);
   ImGui::TextUnformatted(saving_ ? "Save this scene to" : "Open a scene: a path, or one of these");
   ImGui::SetNextItemWidth(frame.text_px(420.0f));
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  constexpr std::string_view kPath = "dialog.path";
+  if (ImGui::IsWindowAppearing()) frame.focus.start_at(kPath);
+  if (ImGui::IsWindowAppearing() || frame.focus.comes_to(kPath)) ImGui::SetKeyboardFocusHere();
   if (!error_.empty()) ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme.error_surface);
-  const bool entered =
+  bool confirmed =
       ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
   if (!error_.empty()) ImGui::PopStyleColor();
-  frame.rects.add_item("dialog.path");
+  ui::visit_item(frame, kPath);
   if (!error_.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
     ImGui::PushTextWrapPos(frame.text_px(420.0f));
@@ -48,11 +64,10 @@ void SceneDialog::draw_contents(const Frame& frame) {
     ImGui::PopStyleColor();
     frame.rects.add_item("dialog.error");
   }
-  const bool clicked = ImGui::Button(saving_ ? "Save" : "Open");
-  frame.rects.add_item("dialog.confirm");
+  confirmed |= draw_button(frame, "dialog.confirm", saving_ ? "Save" : "Open");
   ImGui::SameLine();
-  if (ImGui::Button("Cancel")) ImGui::CloseCurrentPopup();
-  if (entered || clicked) {
+  if (draw_button(frame, "dialog.cancel", "Cancel")) ImGui::CloseCurrentPopup();
+  if (confirmed) {
     ask(frame, saving_ ? Command(SaveScene{path_.data()}) : OpenScene{path_.data()});
   }
   if (!saving_) draw_lists(frame);
@@ -60,17 +75,18 @@ void SceneDialog::draw_contents(const Frame& frame) {
 
 void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::SameLine();
-  if (ImGui::Button("Refresh")) frame.app.commands.push(ListScenes{});
+  if (draw_button(frame, "dialog.refresh", "Refresh")) frame.app.commands.push(ListScenes{});
   ImGui::Separator();
-  ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false);
+  ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false,
+                    ImGuiWindowFlags_NoNav);
   ImGui::TextDisabled("shipped");
   for (const ShippedScene& scene : frame.app.listed.scenes) {
-    if (ImGui::Selectable(scene.name.c_str())) ask(frame, OpenScene{scene.name});
+    if (draw_entry(frame, scene.name)) ask(frame, OpenScene{scene.name});
   }
   const std::vector<std::string>& own = frame.app.listed.own_scenes;
   if (!own.empty()) ImGui::TextDisabled("files of the current folder");
   for (const std::string& name : own) {
-    if (ImGui::Selectable(name.c_str())) ask(frame, OpenScene{name});
+    if (draw_entry(frame, name)) ask(frame, OpenScene{name});
   }
   ImGui::EndChild();
 }
@@ -85,7 +101,7 @@ void SceneDialog::draw(const Frame& frame) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
-  if (ImGui::BeginPopup(kPopup)) {
+  if (ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoNav)) {
     ui::close_popup_on_escape();
     // Close on success; show a failure where the path was typed
     if (waiting_ && frame.app.scene_answer) {

@@ -98,6 +98,11 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
       name.c_str(), {rect.width(), rect.height()}, false,
       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   const bool by_operation = app.view.playing && !app.view.race;
+  const bool of_rival = &rects != &frame.rects;
+  const auto visit = [&frame, of_rival](std::string_view button, const Rect& place) {
+    const std::string owner = of_rival ? "rival." : "";
+    return frame.focus.visit(owner + std::string(button), place, frame.theme);
+  };
   const PanelContext context{
       {ImGui::GetWindowDrawList(), frame.theme, frame.fonts, frame.scales.layout},
       rect,
@@ -105,7 +110,8 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
       app.measurements,
       rects,
       by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
-      app.view.presenter};
+      app.view.presenter,
+      visit};
   rects.add("panel." + name, rect);
   panel.draw(snapshot, app.view, context);
   ImGui::EndChild();
@@ -183,6 +189,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
+  top_bar_.draw(frame, layout.top_bar);  // first in the order of Tab
   if (!race.empty()) {
     draw_race(frame, race);
   } else if (const auto snapshot = app.snapshot()) {
@@ -192,7 +199,6 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   }
   pointed_changes_ = app.view.pointed != app.view.now_pointed;
   app.view.pointed = std::exchange(app.view.now_pointed, std::nullopt);
-  top_bar_.draw(frame, layout.top_bar);
   draw_transport_bar(frame, layout.transport);
   draw_progress(frame, layout.transport);
   scene_dialog_.draw(frame);

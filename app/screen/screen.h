@@ -131,6 +131,7 @@ class Screen {
   bool busy() const;
   /// The rectangles of the widgets of the last frame.
   const NamedRects& rects() const { return rects_; }
+  const KeyboardFocus& focus() const { return focus_; }
   /// The opaque surfaces behind them: bars and cards.
   const std::vector<Surface>& surfaces() const { return surfaces_; }
 

@@ -1,4 +1,5 @@
-/// The widget of the bars that the keyboard acts on: Tab and Shift+Tab move it, Enter presses it.
+/// The widget that the keyboard acts on: Tab and Shift+Tab move it through the bars, the tabs and
+/// buttons of the panels, or an open popup; Enter presses it.
 #pragma once
 
 #include <string>
@@ -21,11 +22,15 @@ class KeyboardFocus {
   bool visit(std::string_view name, const Rect& rect, const Theme& theme);
   /// Whether the focus came to the widget in this frame: a text box begins to edit.
   bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
+  /// Its name; empty: none.
+  const std::string& focused() const { return focused_; }
+  /// The widget has the keyboard although nobody moved it there: Tab goes on from it.
+  void start_at(std::string_view name) { focused_ = name; }
   /// A list is open: the arrow keys and Enter belong to it.
   void note_list() { list_open_ = true; }
 
  private:
-  std::string focused_;             ///< its name; empty: none
+  std::string focused_;
   bool shown_ = false;              ///< by a ring; Enter presses it
   std::vector<std::string> order_;  ///< of the widgets of this frame so far
   bool moved_ = false;              ///< in this frame

@@ -79,6 +79,11 @@ bool draw_button(const Frame& frame, const Button& button) {
   return clicked;
 }
 
+bool visit_item(const Frame& frame, std::string_view name) {
+  frame.rects.add_item(name);
+  return frame.focus.visit(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()}, frame.theme);
+}
+
 void tooltip(const Frame& frame, std::string_view text) {
   if (!ImGui::IsItemHovered() || text.empty()) return;
   draw::tooltip(frame.fonts.ui, {frame.px(10.0f), frame.px(8.0f)}, frame.text_px(420.0f), text);

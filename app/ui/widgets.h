@@ -44,6 +44,10 @@ struct Button {
 /// Draws the button and returns whether it was clicked.
 bool draw_button(const Frame& frame, const Button& button);
 
+/// Names the rectangle of the last ImGui item and adds it to the order of Tab; returns whether
+/// Enter presses it.
+bool visit_item(const Frame& frame, std::string_view name);
+
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.
 void tooltip(const Frame& frame, std::string_view text);
 

@@ -32,5 +32,49 @@ TEST(KeyboardFocus, TabOutOfABoxBehindTheBarTakesItsTextAndKeepsThePopupOpen) {
   EXPECT_TRUE(session.rects().find("field.heads"));
 }
 
+TEST(KeyboardFocus, ReachesTheTabsOfThePanels) {
+  ScreenSession session;
+  session.key(Key::tab);
+  EXPECT_TRUE(session.focused("field.scene"));
+  for (int k = 0; k < 60 && !session.focused("timeline.tab.SMs"); ++k) session.key(Key::tab);
+  ASSERT_TRUE(session.focused("timeline.tab.SMs"));
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().view.timeline_tab, TimelineTab::sms);
+  session.key(Key::tab, /*with_shift=*/true);
+  EXPECT_TRUE(session.focused("timeline.tab.operations"));
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().view.timeline_tab, TimelineTab::operations);
+}
+
+TEST(KeyboardFocus, GoesAroundInARaceWithTheSamePanelsTwice) {
+  ScreenSession session;
+  session.app().commands.push(ChooseRace{Race{"standard"}});
+  session.settle();
+  session.key(Key::tab);
+  ASSERT_TRUE(session.focused("field.scene"));
+  session.key(Key::tab);
+  int stops = 1;
+  for (; stops < 100 && !session.focused("field.scene"); ++stops) session.key(Key::tab);
+  EXPECT_LT(stops, 100);
+}
+
+TEST(KeyboardFocus, GoesThroughTheDialogOfScenes) {
+  ScreenSession session;
+  session.app().view.scene_dialog = false;  // to open one
+  session.settle();
+  session.type("no such scene");
+  session.key(Key::tab);
+  EXPECT_TRUE(session.focused("dialog.confirm"));
+  session.key(Key::enter);
+  EXPECT_TRUE(session.rects().find("dialog.error"));
+  for (int k = 0; k < 60 && !session.focused("dialog.scene.flash1-64"); ++k) {
+    session.key(Key::tab);
+  }
+  ASSERT_TRUE(session.focused("dialog.scene.flash1-64"));
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().scene.name, "flash1-64");
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+}
+
 }  // namespace
 }  // namespace attnscope::app

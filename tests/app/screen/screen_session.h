@@ -29,6 +29,8 @@ class ScreenSession {
 
   app::App& app() { return app_; }
   const app::NamedRects& rects() const { return screen_.rects(); }
+  /// Whether Tab has come to the widget.
+  bool focused(std::string_view widget) const { return screen_.focus().focused() == widget; }
 
  private:
   HeadlessImGui imgui_{1600, 900};
