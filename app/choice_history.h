@@ -1,5 +1,5 @@
-/// Undo and redo: the user's choices one after another. The places of the playhead between two
-/// choices are not choices, but each choice keeps the last one.
+/// The user's choices in order, for undo and redo. Moving the playhead is not a choice; each entry
+/// keeps the playhead's last place.
 #pragma once
 
 #include <deque>

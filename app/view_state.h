@@ -127,8 +127,8 @@ struct ViewState {
   ChartChoice chart = ChartChoice::bytes;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 
-  // The thing under the mouse: a panel notes it while it is drawn, and every panel highlights in
-  // the next frame what belongs to it
+  // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
+  // highlight what belongs to it
   std::optional<Thing> pointed;      ///< in the last frame
   std::optional<Thing> now_pointed;  ///< in this one, so far
   /// The run that an operation or a line under the mouse belongs to; not kept alive.

@@ -1,4 +1,4 @@
-/// Pictures that the wheel of the mouse zooms and scrolls.
+/// Zooming and scrolling with the mouse wheel.
 #pragma once
 
 #include "app/ui/named_rects.h"
@@ -25,9 +25,9 @@ struct ZoomedAxis {
 
   /// Shows `factor` times as much as before, within the limits; what is at `position` stays there.
   void zoom(double factor, double position, const ZoomLimits& limits);
-  /// Moves on by this share of the visible part, as far as the axis goes.
+  /// Scrolls by this share of the visible part, up to the ends of the axis.
   void scroll(double share);
-  /// Scrolls until the shares are in the middle, if they are not visible.
+  /// Centers these shares unless they are visible.
   void show(double first, double last);
 };
 

@@ -63,7 +63,7 @@ bool hovered(const Rect& rect);
 
 // The thing under the mouse.
 
-/// Notes that the mouse is over the thing: in the next frame, every panel highlights what belongs
+/// Notes that the mouse is over the thing: in the next frame, other panels highlight what belongs
 /// to it. A click moves the playhead to its next operation, Shift-click to the previous one.
 void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                     const Thing& thing);

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 22> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 23> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -22,14 +22,15 @@ constexpr std::array<std::pair<const char*, const char*>, 22> kHelp{{
     {"Click", "to the next operation of a tile, a line, a cell"},
     {"Shift + click", "to the previous one"},
     {"Wheel", "zoom scores, timeline, charts"},
-    {"Shift or Ctrl + wheel", "scroll them sideways, up and down"},
+    {"Shift + wheel", "scroll them sideways"},
+    {"Ctrl + wheel", "scroll scores, lanes, line charts up and down"},
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "charts in large, and back"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},
     {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
-    {"Tab, Enter", "next field or button; press it"},
+    {"Tab, Enter", "next field, button or tab; press it"},
     {"Esc", "dismiss messages, cancel a computation"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene"},

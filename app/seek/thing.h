@@ -1,5 +1,6 @@
-/// The thing under the mouse: a tile, a line of pseudo-code or an operation. Every panel highlights
-/// what belongs to it, and a click moves the playhead to its next operation (find_operation.h).
+/// The thing under the mouse: a tile, a line of pseudo-code or an operation. Memory, scores,
+/// pseudo-code and timeline highlight what belongs to it; a click moves the playhead to its next
+/// operation (find_operation.h).
 #pragma once
 
 #include <optional>
