@@ -109,6 +109,10 @@ std::string step_clock_name(std::string_view steps) {
   return fmt::format("{}_sm_clock_hz", steps);
 }
 
+std::string cold_start_name(std::string_view steps) {
+  return fmt::format("{}_cold_start_s", steps);
+}
+
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   List list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};

@@ -135,7 +135,7 @@ class SteppingLaunch {
     const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
     LaunchTime time;
     of(time.parts, TimePart::steps) = cycles.stepping * sm_seconds;
-    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds;
+    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + costs_.cold_start_s;
     of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
     const double dram_s =
         setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);

@@ -55,11 +55,16 @@ double CalibrationRun::event_time_s(const std::function<void()>& enqueue, int he
   return stop_.seconds_since(start_);
 }
 
+BlockTime* CalibrationRun::block_times_dev(Index blocks) {
+  const std::size_t bytes = static_cast<std::size_t>(blocks) * sizeof(BlockTime);
+  if (times_.bytes() < bytes) times_ = DeviceBuffer(bytes);
+  return static_cast<BlockTime*>(times_.data_dev());
+}
+
 std::vector<BlockTime> CalibrationRun::time_blocks(
     Index blocks, const std::function<void(BlockTime* times_dev)>& enqueue) {
   const std::size_t bytes = static_cast<std::size_t>(blocks) * sizeof(BlockTime);
-  if (times_.bytes() < bytes) times_ = DeviceBuffer(bytes);
-  enqueue(static_cast<BlockTime*>(times_.data_dev()));
+  enqueue(block_times_dev(blocks));
   session_.stream().wait();
   std::vector<BlockTime> times(static_cast<std::size_t>(blocks));
   ATTNSCOPE_CUDA(cudaMemcpy(times.data(), times_.data_dev(), bytes, cudaMemcpyDeviceToHost));

@@ -49,8 +49,9 @@ class CalibrationRun {
   /// per head start before, so that the GPU does not wait for the host.
   double event_time_s(const std::function<void()>& enqueue, int head_starts = 1);
 
-  /// Launches by `enqueue`, which gets device memory for a BlockTime of each of the blocks, and
-  /// returns them.
+  /// Device memory for a BlockTime of each of the blocks, until the next call.
+  BlockTime* block_times_dev(Index blocks);
+  /// Launches by `enqueue`, which gets that memory, and returns the times.
   std::vector<BlockTime> time_blocks(Index blocks,
                                      const std::function<void(BlockTime* times_dev)>& enqueue);
 

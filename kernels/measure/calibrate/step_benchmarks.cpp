@@ -61,6 +61,12 @@ class StepLauncher {
   StepLauncher(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps)
       : run_(run), tensors_(tensors), steps_(steps), problem_(steps.run.problem) {}
 
+  /// Seconds that a launch of single steps takes, by events.
+  double launch_s(const BlockProgram& block, Index blocks) {
+    from_dram_ = false;
+    BlockTime* const times_dev = run_.block_times_dev(blocks);
+    return run_.event_time_s([&] { launch(block, blocks, {.count = 1}, times_dev); });
+  }
   /// Of the last one of so many launches.
   std::vector<BlockTime> times(const BlockProgram& block, Index blocks, const StepKind& kind,
                                int launches = 1, bool from_dram = false) {
@@ -251,12 +257,20 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   if (steps.block.instructions != kHopper) measure(most, StepCost::masked);
   if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
   if (steps.has_own_tiles()) measure(most, StepCost::from_dram);
+  const Index all = most * run.sm_count();
+  run.measure({cold_start_name(steps.name), "s",
+               "a launch of single steps after L2 was swept, less the same in L2"},
+              [&] {
+                run.session().conditioning().sweep_cache(run.session().stream());
+                const double cold_s = launcher.launch_s(steps.block, all);
+                return cold_s - launcher.launch_s(steps.block, all);
+              });
   constexpr int kRepeats = 3;
   run.measure(
       {step_clock_name(steps.name), "Hz",
        fmt::format("SM clock after {:.0f} ms of such steps, {} blocks on each SM",
                    kWarmSeconds * 1e3, most)},
-      [&] { return warm_clock_hz(launcher, steps.block, most * run.sm_count(), more); }, kRepeats);
+      [&] { return warm_clock_hz(launcher, steps.block, all, more); }, kRepeats);
 }
 
 }  // namespace
