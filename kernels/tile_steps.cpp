@@ -109,8 +109,8 @@ std::string step_clock_name(std::string_view steps) {
   return fmt::format("{}_sm_clock_hz", steps);
 }
 
-std::string cold_start_name(std::string_view steps) {
-  return fmt::format("{}_cold_start_s", steps);
+std::string first_step_name(std::string_view steps) {
+  return fmt::format("{}_first_step_s", steps);
 }
 
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {

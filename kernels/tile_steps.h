@@ -34,8 +34,9 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm,
                              StepCost cost = StepCost::plain);
 std::string step_clock_name(std::string_view steps);
-/// How much longer a launch takes whose code and tiles are in DRAM than one that finds them in L2.
-std::string cold_start_name(std::string_view steps);
+/// What a launch takes whose blocks do one step each, with all places on the SMs taken and nothing
+/// in L2.
+std::string first_step_name(std::string_view steps);
 
 /// The steps that a calibration of such a GPU times: those of flash1 and flash2 in every default
 /// tiling, and in some others.

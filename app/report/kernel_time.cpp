@@ -85,7 +85,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .rows_of_warp = run.tiling.Br / warps,
       .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
       .clock_hz = value_of(calibration, kernels::step_clock_name(steps)),
-      .cold_start_s = value_of(calibration, kernels::cold_start_name(steps))};
+      .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
 }
 
 /// Of flash1, what the papers' initialisation lines and the row statistics cost.

@@ -135,7 +135,7 @@ class SteppingLaunch {
     const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
     LaunchTime time;
     of(time.parts, TimePart::steps) = cycles.stepping * sm_seconds;
-    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + costs_.cold_start_s;
+    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + start_s();
     of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
     const double dram_s =
         setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);
@@ -147,6 +147,18 @@ class SteppingLaunch {
  private:
   double per_byte(double bytes_per_s) const {
     return setting_.rates.cycles_per_byte(bytes_per_s, active_sms_, clock_hz_);
+  }
+
+  /// What the start of a launch costs beyond its overhead, and the first waits and steps of its
+  /// blocks: code that comes from DRAM, SMs that change their configuration.
+  double start_s() const {
+    if (costs_.first_step_s == 0) return 0;
+    const BlockWork one_step{
+        .steps = 1, .column_loads = 1, .first_bytes = blocks_.front().first_bytes};
+    const BlockTask task = task_of(one_step);
+    const double cycles = task.wait_before_cycles + task.steps * costs_.cycles.back();
+    return std::max(0.0,
+                    costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
   }
 
   /// Steps that cost more count as more steps.

@@ -36,8 +36,8 @@ struct StepCosts {
   /// A block waits for Kj and Vj whenever it begins with a column tile.
   bool waits_for_column_tiles = false;
   double clock_hz = 0;  ///< while every SM takes such steps
-  /// Further seconds of a launch whose code is not in L2.
-  double cold_start_s = 0;
+  /// A launch whose blocks do one step each, with all places on the SMs taken and nothing in L2.
+  double first_step_s = 0;
 };
 
 /// A launch of a kernel that the model's schedule does not have, such as one that sets initial

@@ -258,12 +258,13 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
   if (steps.has_own_tiles()) measure(most, StepCost::from_dram);
   const Index all = most * run.sm_count();
-  run.measure({cold_start_name(steps.name), "s",
-               "a launch of single steps after L2 was swept, less the same in L2"},
+  run.measure({first_step_name(steps.name), "s",
+               fmt::format("a launch of blocks with one step each, {} on each SM, after a sweep of "
+                           "L2, by CUDA events as passes are timed",
+                           most)},
               [&] {
                 run.session().conditioning().sweep_cache(run.session().stream());
-                const double cold_s = launcher.launch_s(steps.block, all);
-                return cold_s - launcher.launch_s(steps.block, all);
+                return launcher.launch_s(steps.block, all);
               });
   constexpr int kRepeats = 3;
   run.measure(
