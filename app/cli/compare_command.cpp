@@ -59,7 +59,8 @@ ordered_json errors_json(const std::vector<PredictionErrors>& errors) {
     }
     object.update({{"level", to_string(each.level)},
                    {"quantity", each.quantity},
-                   {"transition", each.in_transition},
+                   {"transition", each.regime == PredictionErrors::Regime::transition},
+                   {"calibrated", each.regime != PredictionErrors::Regime::uncalibrated},
                    {"runs", each.runs},
                    {"median_percent", each.median_percent},
                    {"p90_percent", each.p90_percent},

@@ -90,18 +90,21 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
 }
 
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons) {
-  // Whether it is of all runs, algorithm, pass, level, quantity, transition
-  using Kind = std::tuple<bool, std::string, PassKind, Level, std::string, bool>;
+  using Regime = PredictionErrors::Regime;
+  // Whether it is of all runs, algorithm, pass, level, quantity, regime
+  using Kind = std::tuple<bool, std::string, PassKind, Level, std::string, Regime>;
   std::map<Kind, std::vector<double>> percents;
   for (const Comparison& comparison : comparisons) {
     const ResolvedRun& run = comparison.run.run;
     for (const ComparisonLine& line : comparison.lines) {
       const auto percent = error_percent(line);
       if (!percent) continue;
-      const bool in_transition = line.transition.has_value();
+      const Regime regime = !line.uncalibrated.empty() ? Regime::uncalibrated
+                            : line.transition          ? Regime::transition
+                                                       : Regime::steady;
       for (const Kind& kind :
-           {Kind(false, run.algorithm(), run.pass(), line.level, line.quantity, in_transition),
-            Kind(true, "", PassKind::both, line.level, line.quantity, in_transition)}) {
+           {Kind(false, run.algorithm(), run.pass(), line.level, line.quantity, regime),
+            Kind(true, "", PassKind::both, line.level, line.quantity, regime)}) {
         percents[kind].push_back(*percent);
       }
     }
@@ -109,30 +112,31 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
 
   std::vector<PredictionErrors> errors;
   for (auto& [kind, of_kind] : percents) {
-    const auto& [of_all, algorithm, pass, level, quantity, in_transition] = kind;
+    const auto& [of_all, algorithm, pass, level, quantity, regime] = kind;
     std::ranges::sort(of_kind);
     const auto at = [&of_kind = of_kind](double share) {
       return of_kind[static_cast<std::size_t>(share * static_cast<double>(of_kind.size() - 1))];
     };
-    errors.push_back({level, quantity, algorithm, pass, in_transition, of_kind.size(), at(0.5),
-                      at(0.9), at(1.0)});
+    errors.push_back(
+        {level, quantity, algorithm, pass, regime, of_kind.size(), at(0.5), at(0.9), at(1.0)});
   }
   return errors;
 }
 
 std::string errors_text(const std::vector<PredictionErrors>& errors) {
   if (errors.empty()) return "";
-  Lines lines = {{"algorithm", "pass", "level", "quantity", "L2", "runs", "median", "90 %", "max"}};
+  Lines lines = {
+      {"algorithm", "pass", "level", "quantity", "regime", "runs", "median", "90 %", "max"}};
   for (const PredictionErrors& each : errors) {
-    lines.push_back({each.algorithm.empty() ? "all" : each.algorithm,
-                     std::string(to_string(each.pass)), std::string(to_string(each.level)),
-                     each.quantity, each.in_transition ? "transition" : "steady",
-                     fmt::format("{}", each.runs), fmt::format("{:.2f} %", each.median_percent),
-                     fmt::format("{:.2f} %", each.p90_percent),
-                     fmt::format("{:.2f} %", each.max_percent)});
+    lines.push_back(
+        {each.algorithm.empty() ? "all" : each.algorithm, std::string(to_string(each.pass)),
+         std::string(to_string(each.level)), each.quantity, std::string(to_string(each.regime)),
+         fmt::format("{}", each.runs), fmt::format("{:.2f} %", each.median_percent),
+         fmt::format("{:.2f} %", each.p90_percent), fmt::format("{:.2f} %", each.max_percent)});
   }
-  return fmt::format("errors of the predictions, whole passes of at least {}\n{}",
-                     bytes_text(kLeastRatedBytes), table_text(lines, 5));
+  return fmt::format("errors of the predictions, whole passes of at least {} and {}\n{}",
+                     bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
+                     table_text(lines, 5));
 }
 
 }  // namespace attnscope

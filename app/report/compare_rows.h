@@ -23,7 +23,8 @@ struct PredictionErrors {
   std::string quantity;       ///< "read", "written"
   std::string algorithm;      ///< "" for all
   PassKind pass = PassKind::forward;
-  bool in_transition = false;
+  /// Where L2 decides (DramPrediction::in_transition()), or the steps are not calibrated.
+  enum class Regime : std::uint8_t { steady, transition, uncalibrated } regime = Regime::steady;
   std::size_t runs = 0;
   double median_percent = 0, p90_percent = 0, max_percent = 0;
 };
@@ -34,7 +35,11 @@ inline constexpr double kLeastRatedBytes = 10e6;
 /// Written bytes that are off by no more than this count as predicted: lines of earlier work.
 inline constexpr double kUnratedWriteBytes = 3e6;
 
-/// The errors by level, quantity, algorithm and pass; those in transition apart. Then those of all
+constexpr std::array<std::string_view, 3> enum_names(PredictionErrors::Regime) {
+  return {"steady", "transition", "uncalibrated"};
+}
+
+/// The errors by level, quantity, algorithm and pass; those of each regime apart. Then those of all
 /// algorithms and passes together.
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons);
 

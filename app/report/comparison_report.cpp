@@ -133,8 +133,7 @@ void write_errors(const std::vector<Comparison>& comparisons, std::string& text)
   for (const PredictionErrors& each : errors) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % | {:.2f} % |\n",
                         each.algorithm.empty() ? "all" : each.algorithm, to_string(each.pass),
-                        to_string(each.level), each.quantity,
-                        each.in_transition ? "transition" : "steady", each.runs,
+                        to_string(each.level), each.quantity, to_string(each.regime), each.runs,
                         each.median_percent, each.p90_percent, each.max_percent);
   }
   text += "\n";

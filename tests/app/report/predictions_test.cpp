@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/report/compare_rows.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
@@ -109,21 +111,38 @@ void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   for (const PredictionErrors& each : errors) {
     if (!each.algorithm.empty() || each.level != Level::dram) continue;
     const bool read = each.quantity == "read";
-    SCOPED_TRACE(fmt::format("{} {}", each.quantity, each.in_transition ? "transition" : "steady"));
+    const bool in_transition = each.regime == PredictionErrors::Regime::transition;
+    SCOPED_TRACE(fmt::format("{} {}", each.quantity, to_string(each.regime)));
     EXPECT_GE(each.runs, 30U);
-    EXPECT_LE(each.median_percent, each.in_transition ? 8.0 : read ? 1.0 : 3.0);
-    EXPECT_LE(each.p90_percent, each.in_transition ? 25.0 : read ? 4.0 : 3.0);
+    EXPECT_LE(each.median_percent, in_transition ? 8.0 : read ? 1.0 : 3.0);
+    EXPECT_LE(each.p90_percent, in_transition ? 25.0 : read ? 4.0 : 3.0);
     ++checked;
   }
   EXPECT_EQ(checked, 4);
 }
 
+/// Of times in seconds at the predicted clock, with calibrated steps.
+void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors) {
+  const auto all = std::ranges::find_if(errors, [](const PredictionErrors& each) {
+    return each.algorithm.empty() && each.level == Level::time &&
+           each.regime == PredictionErrors::Regime::steady;
+  });
+  ASSERT_NE(all, errors.end());
+  EXPECT_GE(all->runs, 100U);
+  EXPECT_LE(all->median_percent, 8.0);
+  EXPECT_LE(all->p90_percent, 15.0);
+}
+
 TEST(ShippedPredictions, OfTheLadderAreWithinTheLimits) {
-  expect_within_the_limits(errors_of("h200", 1));
+  const auto errors = errors_of("h200", 1);
+  expect_within_the_limits(errors);
+  expect_times_within_the_limits(errors);
 }
 
 TEST(ShippedPredictions, OfTheSweepsAreWithinTheLimits) {
-  expect_within_the_limits(errors_of("h200-sweeps", 3));
+  const auto errors = errors_of("h200-sweeps", 3);
+  expect_within_the_limits(errors);
+  expect_times_within_the_limits(errors);
 }
 
 }  // namespace
