@@ -45,6 +45,10 @@ ordered_json line_json(const ComparisonLine& line) {
     json["least"] = line.transition->first;
     json["most"] = line.transition->second;
   }
+  if (!line.uncalibrated.empty()) {
+    json["calibrated"] = false;
+    json["calibration_reason"] = line.uncalibrated;
+  }
   if (!line.in_place_of_gap.empty()) json["in_place_of_gap"] = line.in_place_of_gap;
   if (!line.reason.empty()) json["reason"] = line.reason;
   return json;

@@ -134,7 +134,7 @@ std::string errors_text(const std::vector<PredictionErrors>& errors) {
          fmt::format("{}", each.runs), fmt::format("{:.2f} %", each.median_percent),
          fmt::format("{:.2f} %", each.p90_percent), fmt::format("{:.2f} %", each.max_percent)});
   }
-  return fmt::format("errors of the predictions, whole passes of at least {} and {}\n{}",
+  return fmt::format("errors of the predictions, whole passes of at least {} or {}\n{}",
                      bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
                      table_text(lines, 5));
 }

@@ -80,9 +80,11 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "those that a later launch reads and L2 holds whole (the last lines may still be in L2 at "
       "the "
       "end).\n"
-      "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
+      "- `time`: predicted from the calibration of the GPU: what its thread blocks' steps, its "
+      "memory and its launches were measured to take. A GPU without a calibration has none. Beside "
+      "it, under `bound`, is the lower bound: launch by launch, the longest of the times that "
       "matrix products on tensor cores, other operations on CUDA cores, exponentials on special "
-      "function units and the bytes of `bound` take at the datasheet's peak rates.\n\n"
+      "function units and the compulsory bytes take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
       "recording is shown alone. Times below 20 us (40 us where fewer than half of the SMs are "
@@ -94,27 +96,31 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
 void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
   text +=
       "## All runs\n\n"
-      "| run | requested read | requested written | dram read | time, recorded | times the "
+      "| run | requested read | requested written | dram read | time | time, recorded | times the "
       "lower bound |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: |\n";
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {
-      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run),
+      text += fmt::format("| {} | unavailable: {} | | | | | |\n", run_title(comparison.run),
                           one_line(comparison.unavailable));
       continue;
     }
-    const ComparisonLine* time = comparison.find(Level::time, "time");
+    const std::string recorded_s = seconds_text(comparison.run.measurement->time.median_s);
     if (!comparison.stands_alone.empty()) {
-      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run),
-                          one_line(comparison.stands_alone), seconds_text(*time->recorded));
+      text += fmt::format("| {} | no gap: {} | | | | {} | |\n", run_title(comparison.run),
+                          one_line(comparison.stands_alone), recorded_s);
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
-                        gap_cell(comparison, Level::requested, "read"),
-                        gap_cell(comparison, Level::requested, "written"),
-                        gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
-                        time->gap_percent ? fmt::format("{:.4g}", *time->recorded / *time->modelled)
-                                          : gap_text(*time));
+    const ComparisonLine* predicted = comparison.find(Level::time, "time");
+    const ComparisonLine* bound = comparison.find(Level::bound, "time");
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
+                    gap_cell(comparison, Level::requested, "read"),
+                    gap_cell(comparison, Level::requested, "written"),
+                    gap_cell(comparison, Level::dram, "read"),
+                    predicted == nullptr ? "not predicted" : gap_text(*predicted), recorded_s,
+                    bound->gap_percent ? fmt::format("{:.4g}", *bound->recorded / *bound->modelled)
+                                       : gap_text(*bound));
   }
   text += "\n";
 }
@@ -125,11 +131,13 @@ void write_errors(const std::vector<Comparison>& comparisons, std::string& text)
   if (errors.empty()) return;
   text += fmt::format(
       "## Errors of the predictions\n\n"
-      "Of the recorded bytes, in whole passes of at least {}; written bytes that are off by less "
-      "than {} count as predicted.\n\n"
-      "| algorithm | pass | level | quantity | L2 | runs | median | 90 % | max |\n"
+      "Of the recorded bytes and times, in whole passes of at least {} or {}; written bytes that "
+      "are "
+      "off by less than {} count as predicted.\n\n"
+      "| algorithm | pass | level | quantity | regime | runs | median | 90 % | max |\n"
       "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
-      bytes_text(kLeastRatedBytes), bytes_text(kUnratedWriteBytes));
+      bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
+      bytes_text(kUnratedWriteBytes));
   for (const PredictionErrors& each : errors) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % | {:.2f} % |\n",
                         each.algorithm.empty() ? "all" : each.algorithm, to_string(each.pass),

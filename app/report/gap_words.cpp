@@ -73,7 +73,8 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
   const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
   const double latency_s =
       2 * busy_sms < gpu.sm_count ? kFewSmsLatencySeconds : kLaunchLatencySeconds;
-  if (line.level == Level::time && *line.recorded < latency_s) {
+  if (line.quantity == "time") {
+    if (*line.recorded >= latency_s) return std::nullopt;
     return GapWords{"launch latency",
                     fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
   }

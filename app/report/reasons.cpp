@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/report/report_text.h"
+#include "app/report/time_words.h"
 #include "reference/message_text.h"
 
 namespace attnscope {
@@ -248,39 +249,6 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-/// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
-/// that wait for other units, the bytes that did reach DRAM.
-std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
-                        const GpuDescription& gpu, const RecordingRow& run) {
-  const Measurement& measured = *run.measurement;
-  std::string reason =
-      fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
-                  words_of(model.bound_by), 100.0 * *line.modelled / *line.recorded);
-  if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
-    reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
-                          gpu.sm_count);
-  }
-
-  // Effects that the bound leaves out, each from the data
-  const auto read_bytes = measured.counter(counter::kDramReadBytes);
-  const auto written_bytes = measured.counter(counter::kDramWriteBytes);
-  if (read_bytes && written_bytes) {
-    const double dram_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
-    if (dram_s > 1.05 * *line.modelled) {
-      reason +=
-          fmt::format("; the bytes through {} alone take {}", dram_name(gpu), seconds_text(dram_s));
-    }
-  }
-  const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();
-  if (model.bound_by != GpuUnit::special_function_units && exp_s > 0.1 * *line.modelled) {
-    reason += fmt::format("; the exponentials alone take {}", seconds_text(exp_s));
-  }
-  if (const auto busy = measured.counter(counter::kTensorActivePercent)) {
-    reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
-  }
-  return reason;
-}
-
 /// What a prediction that is off leaves open.
 std::string prediction_reason(const ComparisonLine& line, const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
@@ -320,10 +288,11 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
     case Level::dram:
       return prediction_reason(line, gpu);
     case Level::bound:
+      if (line.quantity == "time") return time_bound_reason(line, model, gpu, run);
       return line.quantity == "read" ? dram_read_reason(line, model, gpu)
                                      : dram_write_reason(line, model, gpu);
     case Level::time:
-      return time_reason(line, model, gpu, run);
+      return predicted_time_reason(line, model, gpu, run);
   }
   return "";
 }

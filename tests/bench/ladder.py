@@ -57,8 +57,9 @@ def lower_bounds(cli, recording):
     """The program's lower bound of every row's time, in the order of the rows."""
     text = subprocess.run([cli, "compare", "--recording", recording, "--json", "-"],
                           capture_output=True, text=True, check=True).stdout
-    return [next((line.get("modelled") for line in run.get("lines", []) if line["level"] == "time"),
-                 None) for run in json.loads(text)["runs"]]
+    return [next((line.get("modelled") for line in run.get("lines", [])
+                  if (line["level"], line["quantity"]) == ("bound", "time")), None)
+            for run in json.loads(text)["runs"]]
 
 
 def read_rows(cli, path):

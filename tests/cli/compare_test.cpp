@@ -60,6 +60,23 @@ TEST_F(CompareCommand, ShowsEveryRunWithItsProvenance) {
   }
 }
 
+TEST_F(CompareCommand, ATimeWithoutCalibratedStepsSaysWhy) {
+  const auto of_time = [this](const std::string& algorithm) {
+    const json document = compared("--algorithm " + algorithm);
+    for (const json& line : document["runs"][0]["lines"]) {
+      if (line["level"] == "time") return line;
+    }
+    return json();
+  };
+  const json estimated = of_time("flash2");  // at tiles that no calibration has
+  EXPECT_EQ(estimated["calibrated"], false);
+  EXPECT_THAT(estimated["calibration_reason"].get<std::string>(), HasSubstr("lacks the steps"));
+  const json of_library = of_time("standard");
+  EXPECT_TRUE(of_library.contains("modelled"));
+  EXPECT_FALSE(of_library.contains("calibrated"));
+  EXPECT_FALSE(of_library.contains("calibration_reason"));
+}
+
 TEST_F(CompareCommand, OptionsFilterRows) {
   EXPECT_EQ(compared("--algorithm flash2")["runs"].size(), 1u);
   EXPECT_EQ(compared("--algorithm standard")["runs"].size(), 2u);

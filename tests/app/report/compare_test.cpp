@@ -205,7 +205,7 @@ TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
 
 TEST_F(Compare, TimeIsComparedWithItsLowerBound) {
   const Comparison comparison = compared(agreeing_run("flash2", gpu_, PassKind::forward, 256));
-  const ComparisonLine* line = comparison.find(Level::time, "time");
+  const ComparisonLine* line = comparison.find(Level::bound, "time");
   EXPECT_NEAR(*line->gap_percent, 100.0, 1e-9);
   EXPECT_THAT(line->reason,
               HasSubstr("a lower bound, set by the tensor cores: 50 % of the recorded time"));
@@ -218,7 +218,7 @@ TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
   for (const RecordingRow& row : shipped.value().rows) {
     if (row.run.asked.kernel != "split_kv" || !row.measurement) continue;
     ++decoded;  // eight heads: eight blocks combine what 120 computed
-    EXPECT_THAT(compared(row).find(Level::time, "time")->reason,
+    EXPECT_THAT(compared(row).find(Level::bound, "time")->reason,
                 HasSubstr("only 120 thread blocks for 132 SMs"));
   }
   EXPECT_EQ(decoded, 2);
@@ -230,7 +230,7 @@ TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughDram) {
   row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
   counter_of(row, counter::kDramReadBytes) = 1e9;
   const Comparison comparison = compared(row);
-  const ComparisonLine* line = comparison.find(Level::time, "time");
+  const ComparisonLine* line = comparison.find(Level::bound, "time");
   EXPECT_THAT(line->reason, HasSubstr("only 2 thread blocks for 132 SMs"));
   EXPECT_THAT(line->reason, HasSubstr("bytes through HBM alone take 208"));
   GpuDescription graphics = gpu_;
@@ -254,7 +254,7 @@ TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("fit one tile"));
   EXPECT_THAT(comparison.find(Level::bound, "read")->reason, HasSubstr("kernel code, constants"));
-  EXPECT_THAT(comparison.find(Level::time, "time")->reason, HasSubstr("latency"));
+  EXPECT_THAT(comparison.find(Level::bound, "time")->reason, HasSubstr("latency"));
 }
 
 TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {

@@ -36,7 +36,7 @@ TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
        {std::pair{6e-6, true}, std::pair{21e-6, true}, std::pair{41e-6, false}}) {
     row.measurement->time = {time_s, time_s, time_s, 20};
     const Comparison comparison = compare(model_of(row, gpu), gpu, row, h200_device());
-    const ComparisonLine* line = comparison.find(Level::time, "time");
+    const ComparisonLine* line = comparison.find(Level::bound, "time");
     EXPECT_EQ(!line->gap_percent, latency);
     EXPECT_EQ(line->reason == "launch latency; 16 of 132 SMs", latency) << line->reason;
     EXPECT_EQ(line->in_place_of_gap == "launch latency", latency);
@@ -47,7 +47,7 @@ TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
   busy.run.problem.batch = busy.run.asked.problem.batch = 16;
   busy.measurement->time = {21e-6, 21e-6, 21e-6, 20};
   const Comparison full = compare(model_of(busy, gpu), gpu, busy, h200_device());
-  EXPECT_TRUE(full.find(Level::time, "time")->gap_percent);
+  EXPECT_TRUE(full.find(Level::bound, "time")->gap_percent);
 
   row.measurement->time.median_s = 6e-6;
   const std::string report =

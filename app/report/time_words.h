@@ -1,0 +1,48 @@
+/// A predicted time in words: what it rests on, what it consists of, and why a recorded time
+/// differs from it or from its lower bound.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/report/compare.h"
+
+namespace attnscope {
+
+/// What a predicted time rests on.
+enum class TimeBasis : std::uint8_t {
+  calibrated,   ///< steps and rates that were measured on this GPU
+  what_if,      ///< the same, for a description with other values than the GPU's
+  estimated,    ///< measured rates; the kernel's steps were not measured
+  bounds_only,  ///< no prediction
+};
+constexpr std::array<std::string_view, 4> enum_names(TimeBasis) {
+  return {"calibrated", "what if", "estimated", "bounds only"};
+}
+TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
+
+/// Why the prediction does not rest on calibrated steps, or why there is none, in one clause; empty
+/// where it does.
+std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
+
+/// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with other values
+/// than the GPU's".
+std::string time_basis_text(const SimulationReport& report, const GpuDescription& gpu);
+
+/// "steps", "L2".
+std::string_view part_words(TimePart part);
+
+/// "steps 71 %, waiting 12 %, idle 17 %": the parts of at least half a percent.
+std::string parts_text(const TimePrediction& prediction);
+
+/// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
+/// that wait for other units, the bytes that did reach DRAM.
+std::string time_bound_reason(const ComparisonLine& line, const SimulationReport& model,
+                              const GpuDescription& gpu, const RecordingRow& run);
+
+/// What a predicted time consists of, and why the recorded one may differ: steps that are not
+/// calibrated, another clock, other DRAM bytes. `model.time` is the prediction.
+std::string predicted_time_reason(const ComparisonLine& line, const SimulationReport& model,
+                                  const GpuDescription& gpu, const RecordingRow& run);
+
+}  // namespace attnscope
