@@ -11,6 +11,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
+#include "app/cli/time_json.h"
 #include "app/report/compare.h"
 #include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"

@@ -11,6 +11,7 @@
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "app/report/kernel_dram.h"
+#include "app/report/kernel_time.h"
 #include "kernels/resolve.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
@@ -82,6 +83,7 @@ Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
   }
   ATTNSCOPE_TRY(auto report, simulate(run, gpu));
   predict_kernel_dram(report, gpu, {}, {.most_transfers = kQuickTransfers});
+  predict_kernel_time(report, gpu);
   ATTNSCOPE_TRY(const auto warps, count_warps(run, gpu));
   SimulationAnswer result{.report = std::move(report), .gpu = gpu, .warps = warps};
   if (!with_numbers) return result;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/time_json.h"
 #include "app/report/report_text.h"
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
@@ -172,13 +173,6 @@ bool has_nan(const NumericResult& numbers, PassKind pass) {
   });
 }
 
-ordered_json time_bound_json(const SimulationReport& report) {
-  return {{"bound_s", report.bound_s},
-          {"bound_kind", "modelled"},
-          {"bound_basis", "lower bound at the datasheet's peak rates"},
-          {"bound_by", to_string(report.bound_by)}};
-}
-
 ordered_json run_identity(const ResolvedRun& run) {
   const RunSpec& asked = run.asked;
   ordered_json identity = {{"problem", problem_to_json(run.problem)},
@@ -225,7 +219,7 @@ ordered_json simulation_json(const SimulationAnswer& answer) {
                        {"exponentials", report.exponentials}};
   document["memory"] = memory_json(report);
   if (answer.warps) document["warps"] = warps_json(*answer.warps);
-  document["time"] = time_bound_json(report);
+  document["time"] = time_json(report, answer.gpu);
   if (numbers) document["accuracy"] = accuracy_json(*numbers, run.asked);
   return document;
 }
@@ -329,8 +323,7 @@ Lines quantities(const SimulationAnswer& answer) {
     lines.push_back({"query heads in a tile", fmt::format("{}", run.query_heads_per_tile)});
   }
   lines.push_back({"peak memory", bytes_text(report.peak_hbm_bytes)});
-  lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
-  lines.push_back({"bound by", std::string(to_string(report.bound_by))});
+  for (const auto& line : time_lines(report, answer.gpu)) lines.push_back(line);
   if (!answer.numbers) return lines;
   for (const TensorError& each : tensor_errors(*answer.numbers, run.pass())) {
     lines.push_back({fmt::format("max abs error of {}", each.tensor),

@@ -34,9 +34,6 @@ nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
 /// a recording.
 nlohmann::ordered_json run_identity(const ResolvedRun& run);
 
-/// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
-nlohmann::ordered_json time_bound_json(const SimulationReport& report);
-
 /// The results as tables. Every number in them is modelled.
 std::string simulation_text(const SimulationAnswer& answer);
 

@@ -20,7 +20,8 @@ std::vector<std::string> keys(const ordered_json& object) {
 using Keys = std::vector<std::string>;
 
 TEST(SimulateDocument, DocumentHasExactlyTheKeysOfTheContract) {
-  const ordered_json document = simulated("--algorithm flash2 --seq-len 100 --check");
+  const ordered_json document =
+      simulated("--algorithm flash2 --seq-len 100 --block-rows 128 --block-cols 128 --check");
   EXPECT_EQ(keys(document),
             (Keys{"schema", "kind", "problem", "algorithm", "pass", "tiling", "gpu", "inputs",
                   "traffic", "flops", "memory", "warps", "time", "accuracy"}));
@@ -42,10 +43,38 @@ TEST(SimulateDocument, DocumentHasExactlyTheKeysOfTheContract) {
   EXPECT_EQ(keys(document["flops"]), (Keys{"matmul", "non_matmul", "exponentials"}));
   EXPECT_EQ(keys(document["memory"]),
             (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));
-  EXPECT_EQ(keys(document["time"]), (Keys{"bound_s", "bound_kind", "bound_basis", "bound_by"}));
+  EXPECT_EQ(keys(document["time"]),
+            (Keys{"bound_s", "bound_kind", "bound_basis", "bound_by", "predicted_s", "clock_hz",
+                  "parts", "launches", "calibrated"}));
+  EXPECT_EQ(keys(document["time"]["parts"]),
+            (Keys{"overhead", "steps", "waiting", "idle", "l2", "dram"}));
+  EXPECT_EQ(keys(document["time"]["launches"][0]), (Keys{"name", "predicted_s", "parts"}));
   EXPECT_EQ(keys(document["accuracy"]),
             (Keys{"max_abs_error", "rel_fro_error", "tensors", "by_tensor", "rounded_to_storage"}));
   EXPECT_EQ(keys(document["inputs"]), (Keys{"kind", "seed"}));
+}
+
+TEST(SimulateDocument, ThePartsOfAPredictedTimeAddUp) {
+  const std::string words = "--algorithm standard --heads 16 --seq-len 2048 ";
+  const ordered_json time = simulated(words)["time"];
+  double parts_s = 0, launches_s = 0;
+  for (const auto& [name, seconds] : time["parts"].items()) parts_s += seconds.get<double>();
+  for (const ordered_json& launch : time["launches"])
+    launches_s += launch["predicted_s"].get<double>();
+  const double predicted_s = time["predicted_s"];
+  EXPECT_NEAR(parts_s, predicted_s, 1e-9 * predicted_s);
+  EXPECT_NEAR(launches_s, predicted_s, 1e-9 * predicted_s);
+  EXPECT_GT(predicted_s, time["bound_s"].get<double>());
+  EXPECT_EQ(time["calibrated"], true);
+  EXPECT_FALSE(time.contains("what_if"));
+  EXPECT_EQ(simulated(words + "--l2-bytes 1000000")["time"]["what_if"], true);
+}
+
+TEST(SimulateDocument, AGpuWithoutACalibrationHasNoPredictedTime) {
+  const ordered_json time = simulated("--algorithm flash2 --gpu a100-80gb")["time"];
+  EXPECT_FALSE(time.contains("predicted_s"));
+  EXPECT_EQ(time["calibrated"], false);
+  EXPECT_EQ(time["calibration_reason"], "the GPU is not calibrated");
 }
 
 TEST(SimulateDocument, AccuracyNamesItsTensorsAndHasTheErrorOfEach) {
