@@ -32,7 +32,6 @@ Result<MachineRates> machine_rates(const Calibration& calibration) {
       {"l2_read_bytes_per_s", &MachineRates::l2_read_bytes_per_s},
       {"l2_write_bytes_per_s", &MachineRates::l2_write_bytes_per_s},
       {"l2_read_one_sm_bytes_per_cycle", &MachineRates::l2_read_one_sm_bytes_per_cycle},
-      {"l2_latency_cycles", &MachineRates::l2_latency_cycles},
       {"dram_latency_cycles", &MachineRates::dram_latency_cycles},
       {"block_launch_256_threads_cycles", &MachineRates::block_launch_cycles},
       {"launch_overhead_s", &MachineRates::launch_overhead_s},

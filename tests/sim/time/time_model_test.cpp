@@ -24,7 +24,6 @@ MachineRates rates() {
           .l2_read_bytes_per_s = 2000 * kHz,
           .l2_write_bytes_per_s = 1000 * kHz,
           .l2_read_one_sm_bytes_per_cycle = 100,
-          .l2_latency_cycles = 300,
           .dram_latency_cycles = 700,
           .block_launch_cycles = 100,
           .launch_overhead_s = 3e-6,
