@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/panels/ledger_rows.h"
+#include "app/report/kernel_time.h"
 
 namespace attnscope::app {
 
@@ -31,6 +32,10 @@ std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
   return whole;
 }
 
+PredictedTime predicted_time(const SimulationReport& report, const GpuDescription& gpu) {
+  return {report.time, time_basis(report, gpu), time_basis_text(report, gpu)};
+}
+
 }  // namespace
 
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
@@ -52,15 +57,21 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
   if (basis.seen && basis.seen->row.measurement) {
     Result<Comparison> comparison =
         model_and_compare(basis.seen->row, basis.seen->provenance.on, run.gpu, limits);
-    if (comparison) basis.comparison = std::move(comparison).value();
+    if (comparison) {
+      basis.comparison = std::move(comparison).value();
+      basis.compared_time = predicted_time(basis.comparison->model, run.gpu);
+    }
   }
   if (basis.comparison && basis.comparison->model.run.tiling == run.tiling() &&
       basis.comparison->stands_alone.empty()) {
     basis.dram = basis.comparison->model.dram;
+    basis.time = basis.compared_time;
     return basis;
   }
   SimulationReport shown = run.totals;
   predict_kernel_dram(shown, run.gpu, {}, limits);
+  predict_kernel_time(shown, run.gpu, {}, cancel);
+  basis.time = predicted_time(shown, run.gpu);
   basis.dram = std::move(shown.dram);
   return basis;
 }

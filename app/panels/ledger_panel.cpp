@@ -19,43 +19,11 @@ namespace {
 /// Work that takes longer than this is reported.
 constexpr double kPatienceSeconds = 0.1;
 
-std::string number_text(const LedgerRow& row, double value, bool unit) {
-  return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
-}
-
 /// A number with as many digits as fit in `room`: a unit prefix replaces digits, none is cut off.
 std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
   std::string exact = number_text(row, value, false);
   if (row.unit == "s" || font.measure(exact).x <= room) return exact;
   return draw::format_si(value, "B");
-}
-
-/// The full description of a row, for its tooltip.
-std::string in_words(const LedgerRow& row, bool so_far) {
-  const bool partial = so_far && row.modelled && *row.modelled != row.whole;
-  std::string lines = row.label + ":";
-  if (row.modelled) {
-    lines += fmt::format(" {} modelled{}", number_text(row, *row.modelled, true),
-                         partial ? " so far" : "");
-  }
-  if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
-  if (row.formula) {
-    const char* kind = row.is_compulsory ? "compulsory" : "closed form";
-    lines += fmt::format("\n{}: {} = {}", kind, row.formula_text, draw::format_bytes(*row.formula));
-  } else if (!row.formula_text.empty()) {
-    lines += fmt::format("\n{}", row.formula_text);
-  }
-  if (row.seen.value) {
-    lines += fmt::format("\n{} {}", number_text(row, *row.seen.value, true), row.seen.about);
-  } else if (!row.seen.about.empty()) {
-    lines += fmt::format("\n{}", row.seen.about);
-  }
-  if (row.gap_percent) {
-    lines += fmt::format("\ngap {}: {}", draw::format_percent(*row.gap_percent), row.gap_reason);
-  } else if (!row.gap_reason.empty()) {
-    lines += "\n" + row.gap_reason;
-  }
-  return lines;
 }
 
 /// The text in place of a gap: in full, then in fewer and fewer words.
@@ -161,16 +129,18 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
   const std::string modelled =
       row.modelled
           ? number_that_fits(row, *row.modelled, mono, label_room - small.measure(row.label).x)
-          : "";
+          : row.in_place_of_modelled;
+  const FontRef& modelled_font = row.modelled ? mono : small;
   draw::fitted_text(context, small, {x, middle - small.size * 0.5f},
                     row.tensor ? theme.text_dim : theme.text, row.label,
-                    label_room - mono.measure(modelled).x);
+                    label_room - modelled_font.measure(modelled).x);
   const auto put = [&](const FontRef& font, ImU32 color, std::string_view text, float left,
                        float right) {
     draw::fitted_text(context, font, {right, middle - font.size * 0.5f}, color, text, right - left,
                       draw::Align::right);
   };
-  put(mono, theme.text, modelled, columns.label, columns.modelled);
+  put(modelled_font, row.modelled ? theme.text : theme.text_faint, modelled, columns.label,
+      columns.modelled);
   const auto put_number = [&](double value, ImU32 color, float left, float right) {
     put(mono, color, number_that_fits(row, value, mono, right - left), left, right);
   };
@@ -375,14 +345,20 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
   // Heading, tensors, totals and the footer share the height; many tensors are placed side by side
   Table table{context, ledger, rest, so_far_};
-  table.layout = lay_out_ledger(
-      {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},
-      rest.height() - context.px(10.0f), context.fonts.small.size);
+  const std::size_t time_bar = ledger.time.prediction ? 2 : 0;
+  table.layout = lay_out_ledger({ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(),
+                                 !ledger.apart.empty(), time_bar},
+                                rest.height() - context.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
   draw_headings(table, y);
   y += table.layout.pitch;
   draw_tensors(table, y);
   draw_totals(table, y);
+  if (const auto lines = static_cast<float>(table.layout.time_bar); lines > 0) {
+    draw_time_bar(context, ledger.time,
+                  {{rest.min.x, y}, {rest.max.x, y + lines * table.layout.pitch}},
+                  table.layout.pitch);
+  }
   const float bottom = rest.max.y - table.layout.pitch + table.context.px(4.0f);
   draw_footer(table, {{rest.min.x, bottom}, {rest.max.x, bottom + table.layout.pitch}});
 }

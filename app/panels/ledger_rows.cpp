@@ -76,111 +76,6 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
   }
 }
 
-/// A total that the model and a GPU both have.
-struct Total {
-  const char* label;
-  const char* quantity;
-  Level level;
-  bool write;
-  std::string_view counter_name;  ///< empty for the time
-};
-
-constexpr Total kTotals[] = {
-    {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes},
-    {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
-    {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
-    {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
-    {"time, lower bound", "time", Level::time, false, ""}};
-
-/// Sets the modelled number of the whole pass; of DRAM, only where there is a prediction.
-void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
-                  const std::optional<DramPrediction>& dram, const Bytes& requested) {
-  switch (total.level) {
-    case Level::time:
-      row.modelled = totals.bound_s;
-      break;
-    case Level::dram:
-      if (dram) row.modelled = bytes_of(dram->total, total.write);
-      break;
-    default:
-      row.modelled = bytes_of(requested, total.write);
-  }
-  row.whole = row.modelled.value_or(0.0);
-}
-
-/// What the DRAM rows say about their prediction, beside the compulsory bytes.
-void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
-                    const std::optional<DramPrediction>& dram) {
-  row.formula = bytes_of(model.compulsory, total.write);
-  row.is_compulsory = true;
-  row.formula_text = total.write
-                         ? "each result once, unless it stays in L2 for a later launch; the last "
-                           "lines may still be in L2 at the end"
-                         : "the operands of each launch once, except those that an earlier launch "
-                           "left in L2 whole";
-  if (!dram) {
-    row.formula_text += "\nnot predicted: too many tiles to follow through L2 while you wait";
-  } else if (dram->in_transition()) {
-    row.formula_text +=
-        fmt::format("\nin transition: what blocks read again is about as large as L2; {} to {}",
-                    draw::format_bytes(bytes_of(dram->least, total.write)),
-                    draw::format_bytes(bytes_of(dram->most, total.write)));
-  }
-}
-
-/// Adds the GPU's number to the row.
-void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
-  const ComparisonLine* line =
-      basis.comparison ? basis.comparison->find(total.level, total.quantity) : nullptr;
-  if (line == nullptr || !line->recorded) {
-    row.seen.about =
-        "unavailable: " + (line != nullptr ? line->unavailable : basis.seen->why_unavailable());
-    return;
-  }
-  row.seen.value = line->recorded;
-  row.seen.about = basis.seen->provenance.describe();
-  if (!total.counter_name.empty())
-    row.seen.about += fmt::format("\ncounter {}", total.counter_name);
-  row.gap_percent = line->gap_percent;
-  row.in_place_of_gap = line->in_place_of_gap;
-  row.gap_reason = line->reason;
-}
-
-std::string_view about_total(const Total& total) {
-  if (total.level != Level::time) return "";
-  return "lower bound of the whole pass: launch by launch, the longest of the times that tensor "
-         "cores, CUDA cores, special function units (exponentials) and DRAM need at the "
-         "datasheet's peak rates; the SMs tab gives each SM its share of these rates, so its bound "
-         "is longer where SMs stay idle";
-}
-
-/// The GPU's numbers for the whole pass of all heads: beside the model at the kernel's tiles, or
-/// alone.
-std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
-  std::vector<LedgerRow> rows;
-  for (const Total& total : kTotals) {
-    const ComparisonLine* line = basis.comparison->find(total.level, total.quantity);
-    if (line == nullptr) continue;
-    LedgerRow row;
-    row.label = total.level == Level::time && !line->modelled ? "time" : total.label;
-    row.unit = line->unit;
-    row.modelled = line->modelled;
-    row.whole = line->modelled.value_or(0.0);
-    if (line->modelled) row.formula_text = about_total(total);
-    if (line->modelled && total.level == Level::dram) {
-      add_compulsory(row, total, basis.comparison->model, basis.comparison->model.dram);
-    }
-    add_seen(row, total, basis);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-/// Whether the run may not be compared with the model at all.
-bool stands_alone(const LedgerBasis& basis) {
-  return basis.comparison && !basis.comparison->stands_alone.empty();
-}
-
 /// Whether the run is compared with the model at the kernel's tiles, which are not the screen's.
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
   if (!basis.comparison || stands_alone(basis)) return false;
@@ -199,38 +94,6 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
   return about;
 }
 
-/// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
-/// of the same scope, and not here when they have separate rows. `other_tiles`: these rows have a
-/// separate model.
-std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
-                                  bool other_tiles) {
-  const RunInfo& run = *snapshot.run;
-  const bool part_of_heads = so_far && run.problem().batch * run.problem().heads > 1;
-  const Bytes requested = part_of_heads ? sum(run.head_bytes) : run.totals.requested;
-  std::vector<LedgerRow> rows;
-  for (const Total& total : kTotals) {
-    const bool is_requested = total.level == Level::requested;
-    if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads only
-    LedgerRow row;
-    row.label = total.label;
-    if (total.level == Level::dram && so_far) row.label += ", whole";
-    row.unit = total.level == Level::time ? "s" : "bytes";
-    set_modelled(row, total, run.totals, basis.dram, requested);
-    if (is_requested && so_far) row.modelled = bytes_of(sum(snapshot.bytes_so_far), total.write);
-    row.formula_text = about_total(total);
-    if (total.level == Level::dram) add_compulsory(row, total, run.totals, basis.dram);
-    if (!basis.seen) {
-      row.seen.about = basis.why_not_seen;
-    } else if (part_of_heads) {
-      row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
-    } else if (!other_tiles && !stands_alone(basis)) {
-      add_seen(row, total, basis);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 /// The run beside the model at the kernel's tiles.
 void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledger) {
   const SimulationReport& model = basis.comparison->model;
@@ -241,6 +104,7 @@ void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledge
   ledger.apart_about = about_kernel_rows(run, model);
   ledger.apart_of = "at the kernel's tiles";
   ledger.apart = apart_rows(basis);
+  ledger.time = basis.compared_time;
 }
 
 /// Shows only the run, under the name of its GPU.
@@ -327,6 +191,39 @@ std::string short_gpu_name(std::string_view name) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
+std::string number_text(const LedgerRow& row, double value, bool unit) {
+  return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
+}
+
+std::string in_words(const LedgerRow& row, bool so_far) {
+  const bool partial = so_far && row.modelled && *row.modelled != row.whole;
+  std::string lines = row.label + ":";
+  if (row.modelled) {
+    lines += fmt::format(" {} modelled{}", number_text(row, *row.modelled, true),
+                         partial ? " so far" : "");
+  } else if (!row.in_place_of_modelled.empty()) {
+    lines += " " + row.in_place_of_modelled;
+  }
+  if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
+  if (row.formula) {
+    const char* kind = row.is_compulsory ? "compulsory" : "closed form";
+    lines += fmt::format("\n{}: {} = {}", kind, row.formula_text, draw::format_bytes(*row.formula));
+  } else if (!row.formula_text.empty()) {
+    lines += fmt::format("\n{}", row.formula_text);
+  }
+  if (row.seen.value) {
+    lines += fmt::format("\n{} {}", number_text(row, *row.seen.value, true), row.seen.about);
+  } else if (!row.seen.about.empty()) {
+    lines += fmt::format("\n{}", row.seen.about);
+  }
+  if (row.gap_percent) {
+    lines += fmt::format("\ngap {}: {}", draw::format_percent(*row.gap_percent), row.gap_reason);
+  } else if (!row.gap_reason.empty()) {
+    lines += "\n" + row.gap_reason;
+  }
+  return lines;
+}
+
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis) {
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
@@ -348,6 +245,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   }
   ledger.totals = total_rows(snapshot, so_far, basis, other_tiles);
   ledger.stands_alone = stands_alone(basis);
+  if (whole) ledger.time = basis.time;
   if (other_tiles) {
     set_tiles_apart(run, basis, ledger);
   } else if (ledger.stands_alone && whole) {

@@ -8,6 +8,7 @@
 
 #include "app/measurements.h"
 #include "app/report/compare.h"
+#include "app/report/time_words.h"
 #include "app/view_state.h"
 #include "reference/run_spec.h"
 #include "sim/schedule/algorithm.h"
@@ -47,14 +48,27 @@ struct LedgerRow {
   std::optional<Tensor> tensor;    ///< its colour marks the row; none for totals
   std::string unit = "bytes";      ///< or "s"
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
-  double whole = 0.0;              ///< the same over the whole pass
-  std::optional<double> formula;   ///< closed form of the whole pass; of DRAM, the compulsory bytes
+  std::string in_place_of_modelled = {};  ///< "bounds only", where a time is not predicted
+  double whole = 0.0;                     ///< the same over the whole pass
+  std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< the formula gives compulsory bytes
   SeenNumber seen;             ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
   std::string gap_reason;
+};
+
+/// The row's value with its unit, which bytes may go without.
+std::string number_text(const LedgerRow& row, double value, bool unit);
+/// The full description of a row, for its tooltip.
+std::string in_words(const LedgerRow& row, bool so_far);
+
+/// A predicted time, and what it rests on.
+struct PredictedTime {
+  std::optional<TimePrediction> prediction;
+  TimeBasis basis = TimeBasis::bounds_only;
+  std::string about;  ///< the basis, in a sentence
 };
 
 /// The data of a ledger besides the snapshot; the same for every step of a run.
@@ -67,22 +81,25 @@ struct LedgerBasis {
   std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
   /// Of the run on the screen; nothing where it takes too long.
   std::optional<DramPrediction> dram;
+  PredictedTime time;
+  PredictedTime compared_time;  ///< of the comparison's model
 };
 /// The run to show beside the model, a traced one if there is no other; nothing if there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
-/// Predicts DRAM bytes, at the kernel's tiles as well if there is a run: call it in the background.
-/// `cancel` ends it early, with a basis that is not complete.
+/// Predicts DRAM bytes and the time, at the kernel's tiles as well if there is a run: call it in
+/// the background. `cancel` ends it early, with a basis that is not complete.
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen,
                               const std::atomic<bool>* cancel = nullptr);
 
 struct Ledger {
   std::vector<LedgerRow> tensors;
-  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, time
+  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, times
   /// If the run is not the one on the screen, its rows are separate, under a line with the reason:
   /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
   std::vector<LedgerRow> apart;
   std::vector<std::string> apart_titles;  ///< longest wording first; each says what the rows are of
   std::string apart_about;                ///< hover on the title
+  PredictedTime time;                     ///< of the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
   bool stands_alone = false;              ///< the rows above have no gap, and neither have these
   std::string seen_heading;               ///< "recorded H200", "measured H200", "recorded"
@@ -92,6 +109,17 @@ struct Ledger {
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
   std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };
+
+/// Whether the run may not be compared with the model at all.
+bool stands_alone(const LedgerBasis& basis);
+/// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
+/// of the same scope, and not here when they have separate rows. `other_tiles`: these rows have a
+/// separate model.
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
+                                  bool other_tiles);
+/// The GPU's numbers for the whole pass of all heads: beside the model at the kernel's tiles, or
+/// alone.
+std::vector<LedgerRow> apart_rows(const LedgerBasis& basis);
 
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
 
@@ -108,6 +136,7 @@ struct LedgerLines {
   std::size_t tensors = 0;        ///< rows of tensors
   std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
   bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
+  std::size_t time_bar = 0;       ///< what limits the time, below the totals: a bar and its legend
 };
 
 struct LedgerLayout {
@@ -116,10 +145,13 @@ struct LedgerLayout {
   std::size_t tensor_lines = 0;  ///< lines that the tensors take
   std::size_t shown = 0;         ///< tensor rows drawn
   std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
+  std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
 };
 
-/// One column of tensors, else two, else two with the last rows behind "and n more". `room` is the
-/// height in pixels for headings, tensors, totals and the footer; `size` is the font's.
+/// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
+/// gives up the line of its legend before tensors are hidden, and itself before totals touch.
+/// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
+/// font's.
 LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
 
 }  // namespace attnscope::app

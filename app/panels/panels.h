@@ -40,6 +40,12 @@ using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<
                                                   const std::atomic<bool>* cancel)>;
 Panel make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 
+/// What limits a predicted time, in the ledger: the bar of its parts, to scale, with a legend below
+/// it, or beside it where the rectangle has no second line of this pitch. Draws nothing without a
+/// prediction. Named rectangles: "ledger.time.PART".
+void draw_time_bar(const PanelContext& context, const PredictedTime& time, const Rect& rect,
+                   float pitch);
+
 /// What each thread block of the shown head does, operation by operation: an order, not time. Or
 /// the SM and time of each block, modelled above recorded.
 Panel make_timeline_panel();

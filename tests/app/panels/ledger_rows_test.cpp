@@ -224,6 +224,81 @@ TEST(Ledger, OfATinyRunNamesLaunchLatencyAndBytesInsteadOfARatio) {
             "the output stays in L2, as predicted");
 }
 
+TEST(Ledger, SetsThePredictedTimeBesideTheRecordedOneAndItsLowerBound) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0, 2304.0));
+  measurements.recorded[0].row.measurement->time.median_s = 1e-3;
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  const Ledger ledger = ledger_of(snapshot, LedgerScope::whole_pass, measurements);
+  ASSERT_TRUE(ledger.time.prediction);
+  const double predicted_s = ledger.time.prediction->seconds;
+  const LedgerRow& time = row_named(ledger.totals, "time, predicted");
+  EXPECT_EQ(time.unit, "s");
+  EXPECT_EQ(time.modelled, predicted_s);
+  EXPECT_EQ(time.seen.value, 1e-3);
+  EXPECT_NEAR(time.gap_percent.value_or(0.0), 100.0 * (1e-3 / predicted_s - 1.0), 1e-6);
+  EXPECT_EQ(time.formula_text, ledger.time.about);
+  const LedgerRow& bound = row_named(ledger.totals, "time, lower bound");
+  EXPECT_EQ(bound.modelled, run->info()->totals.bound_s);
+  EXPECT_EQ(bound.seen.value, 1e-3);
+  EXPECT_LT(*bound.modelled, predicted_s);
+  EXPECT_NE(in_words(time, false).find(ledger.time.about), std::string::npos);
+}
+
+TEST(Ledger, SaysWhatAPredictedTimeRestsOn) {
+  SampleRequest request;
+  request.problem.N = request.problem.N_kv = 256;
+  request.problem.d = 64;
+  request.problem.dtype = DType::bf16;
+  request.set_tiling({128, 128});
+  const auto run = test::sample_run(request);
+  const auto on = [&](const GpuDescription& gpu) {
+    Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+    auto info = std::make_shared<RunInfo>(*snapshot.run);
+    info->gpu = gpu;
+    snapshot.run = info;
+    return ledger_of(snapshot, LedgerScope::whole_pass, {});
+  };
+  const GpuDescription h200 = load_gpu("h200").value();
+  EXPECT_EQ(on(h200).time.basis, TimeBasis::calibrated);
+  EXPECT_EQ(on(with_capacities(h200, {.l2_bytes = 1'000'000}, "given")).time.basis,
+            TimeBasis::what_if);
+  GpuDescription altered = h200;
+  altered.is_altered = true;
+  EXPECT_EQ(on(altered).time.basis, TimeBasis::what_if);
+
+  const Ledger bounds_only = on(load_gpu("a100-80gb").value());
+  EXPECT_FALSE(bounds_only.time.prediction);
+  const LedgerRow& time = row_named(bounds_only.totals, "time, predicted");
+  EXPECT_FALSE(time.modelled);
+  EXPECT_EQ(time.in_place_of_modelled, "bounds only");
+  EXPECT_NE(in_words(time, false).find("no prediction: the GPU is not calibrated"),
+            std::string::npos);
+  EXPECT_TRUE(row_named(bounds_only.totals, "time, lower bound").modelled);
+}
+
+TEST(Ledger, TheTimesBarGivesUpALineBeforeTensorsAreHidden) {
+  constexpr float kSize = 10.0f;
+  const auto at = [](float room) { return lay_out_ledger({8, 6, false, 2}, room, kSize); };
+  EXPECT_EQ(at(400.0f).time_bar, 2U);
+  EXPECT_FALSE(at(400.0f).two_columns);
+  EXPECT_EQ(at(136.0f).time_bar, 2U);
+  EXPECT_TRUE(at(136.0f).two_columns);
+  EXPECT_EQ(at(128.0f).time_bar, 1U);
+  EXPECT_EQ(at(128.0f).hidden, 0U);
+  EXPECT_EQ(at(105.0f).time_bar, 1U);
+  EXPECT_GT(at(105.0f).hidden, 0U);
+  EXPECT_EQ(at(80.0f).time_bar, 0U);
+  for (float room = 60.0f; room < 400.0f; room += 1.0f) {
+    const LedgerLayout layout = at(room);
+    const std::size_t lines =
+        layout.tensor_lines + 8 + layout.time_bar + (layout.two_columns ? 1 : 0);
+    EXPECT_LE(layout.pitch * static_cast<float>(lines), room * 1.0001f) << room;
+  }
+}
+
 TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {
   SampleRequest request;
   request.problem.heads = request.problem.kv_heads = 3;

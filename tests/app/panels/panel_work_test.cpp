@@ -1,7 +1,9 @@
 /// Panels whose work is done in the background: what they show meanwhile, and giving it up.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -69,6 +71,74 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   draw_panel(imgui, panel, after, rect, scales, false, around);
   EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
   EXPECT_EQ(on_this_thread, 0);
+}
+
+/// The ledger, drawn at every screen's size that has it, on this GPU; then `check`.
+void draw_ledgers(const char* algorithm, const GpuDescription& gpu,
+                  const std::function<void(const HeadlessImGui&, const Surroundings&)>& check) {
+  test::SampleRequest request;
+  request.algorithm = algorithm;
+  request.pass = PassKind::backward;
+  const auto run = test::sample_run(request);
+  Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  auto info = std::make_shared<RunInfo>(*snapshot.run);
+  info->gpu = gpu;
+  snapshot.run = info;
+  for (const test::ScreenSize& screen : test::kScreens) {
+    SCOPED_TRACE(screen.name);
+    const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
+    const Layout layout =
+        layout_screen(screen.width, screen.height, scales, kEverySlot, screen.presenter);
+    const auto place = layout.panels.find(Slot::ledger);
+    if (place == layout.panels.end()) continue;
+    HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
+    Surroundings around;
+    around.view.ledger_scope = LedgerScope::whole_pass;
+    const auto panel = make_ledger_panel();
+    draw_panel(imgui, panel, snapshot, place->second, scales, screen.presenter, around);
+    EXPECT_EQ(imgui.letters_outside(place->second), 0);
+    EXPECT_LE(imgui.letters_on_letters(), 0);
+    check(imgui, around);
+  }
+}
+
+TEST(LedgerPanel, DrawsThePartsOfThePredictedTimeToScale) {
+  int drawn = 0;
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    SCOPED_TRACE(algorithm);
+    test::SampleRequest request;
+    request.algorithm = algorithm;
+    request.pass = PassKind::backward;
+    const auto run = test::sample_run(request);
+    const TimePrediction time = make_ledger_basis(*run->info(), {}).time.prediction.value();
+    const PartSeconds parts = time.parts();
+    draw_ledgers(algorithm, load_gpu("h200").value(), [&](const auto&, const Surroundings& around) {
+      float bar = 0.0f;
+      std::optional<float> end;
+      for (std::size_t n = 0; n < kTimeParts; ++n) {
+        const auto name = fmt::format("ledger.time.{}", to_string(static_cast<TimePart>(n)));
+        const auto rect = around.rects.find(name);
+        EXPECT_EQ(rect.has_value(), parts[n] > 0) << name;
+        if (!rect) continue;
+        EXPECT_NEAR(rect->min.x, end.value_or(rect->min.x), 0.01f) << name;
+        end = rect->max.x;
+        bar += rect->width();
+      }
+      const auto overhead = around.rects.find("ledger.time.overhead");
+      ASSERT_TRUE(overhead);
+      EXPECT_NEAR(overhead->width() / bar, parts[0] / time.seconds, 1e-3);
+      ++drawn;
+    });
+  }
+  EXPECT_EQ(drawn, 9);
+}
+
+TEST(LedgerPanel, DrawsNoBarForAGpuWithoutACalibration) {
+  draw_ledgers("flash2", load_gpu("a100-80gb").value(),
+               [](const HeadlessImGui& imgui, const Surroundings& around) {
+                 EXPECT_GT(imgui.letters().size(), 100U);
+                 EXPECT_FALSE(around.rects.find("ledger.time.overhead"));
+               });
 }
 
 TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
