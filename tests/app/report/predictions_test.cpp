@@ -95,14 +95,14 @@ TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {
   EXPECT_GT(read_bytes(2), 1.2 * read_bytes(1));
 }
 
-/// The errors of `every`th row of the recording.
-std::vector<PredictionErrors> errors_of(std::string_view recording_name, std::size_t every) {
+/// Every `every`th row of the recording beside its predictions.
+std::vector<Comparison> comparisons_of(std::string_view recording_name, std::size_t every) {
   const Recording recording =
       read_recording(find_asset("recordings", recording_name).value()).value();
   std::vector<const RecordingRow*> rows;
   for (std::size_t n = 0; n < recording.rows.size(); n += every) rows.push_back(&recording.rows[n]);
   const GpuDescription gpu = load_gpu(find_gpu_of(recording.device).value()).value();
-  return prediction_errors(compare_rows(rows, {recording.device, recording.protocol.cache}, gpu));
+  return compare_rows(rows, {recording.device, recording.protocol.cache}, gpu);
 }
 
 /// Of all algorithms and passes together, as assets/guide/model.md states them.
@@ -133,14 +133,52 @@ void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors)
   EXPECT_LE(all->p90_percent, 15.0);
 }
 
+/// The problem, of which block-sparse runs compute a part.
+AttentionProblem problem_without_mask(const ResolvedRun& run) {
+  AttentionProblem problem = run.problem;
+  problem.block_mask = nullptr;
+  return problem;
+}
+
+/// Of recorded runs of one problem whose times differ by more than 5 %, the predictions tell which
+/// is the faster one.
+void expect_the_faster_run_is_known(const std::vector<Comparison>& comparisons) {
+  struct Timed {
+    const ResolvedRun& run;
+    double predicted_s, recorded_s;
+  };
+  std::vector<Timed> runs;
+  for (const Comparison& each : comparisons) {
+    const ComparisonLine* const time = each.find(Level::time, "time");
+    if (time == nullptr || !time->modelled || *time->recorded < kLaunchLatencySeconds) continue;
+    runs.push_back({each.run.run, *time->modelled, *time->recorded});
+  }
+  int pairs = 0, known = 0;
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    for (std::size_t k = 0; k < n; ++k) {
+      const auto& [a, b] = std::pair(runs[n], runs[k]);
+      const bool of_one_problem = a.run.pass() == b.run.pass() &&
+                                  problem_without_mask(a.run) == problem_without_mask(b.run);
+      const double ratio = a.recorded_s / b.recorded_s;
+      if (!of_one_problem || (ratio > 1 / 1.05 && ratio < 1.05)) continue;
+      ++pairs;
+      if ((a.predicted_s < b.predicted_s) == (ratio < 1)) ++known;
+    }
+  }
+  EXPECT_GT(pairs, 90);
+  EXPECT_GE(known, 0.95 * pairs) << "of " << pairs;
+}
+
 TEST(ShippedPredictions, OfTheLadderAreWithinTheLimits) {
-  const auto errors = errors_of("h200", 1);
+  const auto comparisons = comparisons_of("h200", 1);
+  const auto errors = prediction_errors(comparisons);
   expect_within_the_limits(errors);
   expect_times_within_the_limits(errors);
+  expect_the_faster_run_is_known(comparisons);
 }
 
 TEST(ShippedPredictions, OfTheSweepsAreWithinTheLimits) {
-  const auto errors = errors_of("h200-sweeps", 3);
+  const auto errors = prediction_errors(comparisons_of("h200-sweeps", 3));
   expect_within_the_limits(errors);
   expect_times_within_the_limits(errors);
 }
