@@ -8,17 +8,22 @@
 #include "app/report/kernel_dram.h"
 #include "kernels/resolve.h"
 #include "kernels/tile_steps.h"
+#include "sim/device/assets.h"
 
 namespace attnscope {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 /// The calibration that is shipped for a GPU, read once; null where there is none.
 std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
+  const auto assets = find_assets_dir();
+  if (!assets) return nullptr;
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const Calibration>> calibrations;
+  static std::map<fs::path, std::shared_ptr<const Calibration>> calibrations;
   const std::lock_guard lock(mutex);
-  const auto [found, is_new] = calibrations.try_emplace(gpu_name);
+  const auto [found, is_new] = calibrations.try_emplace(assets.value() / gpu_name);
   if (is_new) {
     auto loaded = load_calibration(gpu_name);
     if (loaded && loaded.value()) {

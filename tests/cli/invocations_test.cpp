@@ -183,6 +183,23 @@ std::string first_difference(const std::string& expected, const std::string& act
   }
 }
 
+/// The shipped assets without the calibrations of GPUs: their numbers change whenever one is
+/// measured anew, and with them every predicted time.
+void link_assets(const fs::path& folder) {
+  const fs::path shipped = find_assets_dir().value();
+  fs::create_directories(folder / "gpus");
+  for (const auto& entry : fs::directory_iterator(shipped)) {
+    const fs::path name = entry.path().filename();
+    if (name != "gpus") fs::create_symlink(entry.path(), folder / name);
+  }
+  for (const auto& entry : fs::directory_iterator(shipped / "gpus")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".calibration.") == name.npos) {
+      fs::create_symlink(entry.path(), folder / "gpus" / name);
+    }
+  }
+}
+
 /// Runs in a folder of its own, as on a machine without a GPU.
 class Invocations : public testing::TestWithParam<std::string> {
  protected:
@@ -191,14 +208,17 @@ class Invocations : public testing::TestWithParam<std::string> {
     started_in_ = fs::current_path();
     fs::current_path(scratch_.path());
     ASSERT_NO_FATAL_FAILURE(write_inputs());
+    link_assets(assets_.path());
+    ::setenv("ATTNSCOPE_ASSETS", assets_.path().c_str(), 1);
   }
   void TearDown() override {
+    ::unsetenv("ATTNSCOPE_ASSETS");
     fs::current_path(started_in_);
     for (const auto& [name, value] : without_gpu()) ::unsetenv(name.c_str());
   }
 
  private:
-  ScratchFolder scratch_;
+  ScratchFolder scratch_, assets_;
   fs::path started_in_;
 };
 
