@@ -21,22 +21,14 @@ class Sm {
 
   /// When the first of its blocks ends a phase, if none is added before.
   double next_event(std::span<const double> cycles_of_step) const {
-    const double step_cycles = of_step(cycles_of_step);
-    double least = std::numeric_limits<double>::infinity();
-    for (const BlockTask& task : tasks_) {
-      const double left = task.wait_before_cycles > 0 ? task.wait_before_cycles
-                          : task.steps > 0            ? task.steps * step_cycles
-                                                      : task.wait_after_cycles;
-      least = std::min(least, left);
-    }
-    return now_ + least;
+    return now_ + until_event(of_step(cycles_of_step));
   }
 
   /// Moves on to the time of next_event(), and removes the blocks that have ended; returns how
   /// many.
   std::size_t move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles) {
-    const double passed = to - now_, step_cycles = of_step(cycles_of_step);
-    (stepping() > 0 ? cycles.stepping : cycles.waiting) += passed;
+    const double step_cycles = of_step(cycles_of_step), passed = until_event(step_cycles);
+    (stepping() > 0 ? cycles.stepping : cycles.waiting) += to - now_;
     now_ = to;
     for (BlockTask& task : tasks_) {
       if (task.wait_before_cycles > 0) {
@@ -62,10 +54,20 @@ class Sm {
     const std::size_t blocks = stepping();
     return blocks == 0 ? 1 : cycles_of_step[blocks - 1];
   }
-  /// So little, of cycles or steps, is left by rounding alone; less would not move the clock on.
+  double until_event(double step_cycles) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const BlockTask& task : tasks_) {
+      const double left = task.wait_before_cycles > 0 ? task.wait_before_cycles
+                          : task.steps > 0            ? task.steps * step_cycles
+                                                      : task.wait_after_cycles;
+      least = std::min(least, left);
+    }
+    return least;
+  }
+  /// What rounding leaves counts as used up, so that each event ends a phase.
   static void use_up(double& left, double used) {
-    constexpr double kRounding = 1e-3;
-    left = left - used > kRounding ? left - used : 0;
+    constexpr double kRounding = 1e-9;
+    left = left - used > kRounding * left ? left - used : 0;
   }
 
   std::vector<BlockTask> tasks_;
@@ -82,6 +84,20 @@ BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step)
 
 ScheduleCycles BlockSchedule::run(std::span<const BlockTask> blocks_of_head, Index heads,
                                   const std::atomic<bool>* cancel) const {
+  constexpr Index kMostBlocks = Index{1} << 19U;
+  const auto per_head = static_cast<Index>(blocks_of_head.size());
+  const Index run_heads =
+      std::min(heads, std::max(Index{1}, kMostBlocks / std::max(Index{1}, per_head)));
+  ScheduleCycles cycles = run_all(blocks_of_head, run_heads, cancel);
+  const double times = static_cast<double>(heads) / static_cast<double>(run_heads);
+  for (double* const part : {&cycles.end, &cycles.stepping, &cycles.waiting, &cycles.idle}) {
+    *part *= times;
+  }
+  return cycles;
+}
+
+ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head, Index heads,
+                                      const std::atomic<bool>* cancel) const {
   const std::size_t per_head = blocks_of_head.size();
   const std::size_t count = per_head * static_cast<std::size_t>(heads);
   std::size_t next = 0;

@@ -33,11 +33,15 @@ class BlockSchedule {
   /// an SM holds blocks.
   BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
 
-  /// Runs the blocks of each of `heads` heads, which are alike. Throws Cancelled.
+  /// Runs the blocks of each of `heads` heads, which are alike; of very many, the first ones stand
+  /// for the rest. Throws Cancelled.
   ScheduleCycles run(std::span<const BlockTask> blocks_of_head, Index heads,
                      const std::atomic<bool>* cancel = nullptr) const;
 
  private:
+  ScheduleCycles run_all(std::span<const BlockTask> blocks_of_head, Index heads,
+                         const std::atomic<bool>* cancel) const;
+
   Index sm_count_;
   std::vector<double> cycles_of_step_;
 };

@@ -104,7 +104,7 @@ def predict(cli, gpus):
 
 def measure(cli, recording):
     for problem in PROBLEMS:
-        run([cli, "measure", *options(problem), "--checked-rows", "16", "--time-budget", "0.5",
+        run([cli, "measure", *options(problem), "--checked-rows", "16", "--time-budget", "1",
              "--resume", "--out", recording])
 
 

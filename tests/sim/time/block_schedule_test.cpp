@@ -65,6 +65,14 @@ TEST(BlockSchedule, LongRunsEndInSpiteOfRounding) {
   EXPECT_GT(cycles.stepping, 0.9 * busy(cycles));
 }
 
+TEST(BlockSchedule, TheFirstHeadsStandForVeryMany) {
+  const BlockSchedule schedule(2, {10.0});
+  const std::vector<BlockTask> blocks = {{.steps = 1}, {.steps = 3}};
+  const ScheduleCycles cycles = schedule.run(blocks, Index{1} << 40U);
+  EXPECT_NEAR(cycles.end, 20.0 * static_cast<double>(Index{1} << 40U), 1e-3 * cycles.end);
+  EXPECT_NEAR(busy(cycles), 2 * cycles.end, 1e-9 * busy(cycles));
+}
+
 TEST(BlockSchedule, BlocksWithoutWorkTakeNoTime) {
   const BlockSchedule schedule(2, {1.0});
   const std::vector<BlockTask> blocks(7);
