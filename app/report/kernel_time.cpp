@@ -73,6 +73,10 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
   ATTNSCOPE_TRY(const auto steps, kernels::steps_name(run, target));
   std::vector<double> cycles = measured_cycles(calibration, steps);
   if (cycles.empty()) return unavailable("the calibration lacks the steps {}", steps);
+  if (cycles.front() == 0 || value_of(calibration, kernels::step_clock_name(steps)) == 0 ||
+      value_of(calibration, kernels::first_step_name(steps)) == 0) {
+    return unavailable("the calibration has the steps {} in part only", steps);
+  }
   using kernels::StepCost;
   const auto most = static_cast<Index>(cycles.size());
   const double plain = cycles.back();

@@ -17,6 +17,12 @@ struct BlockWork {
   Index last_bytes = 0;     ///< written since its last step began
 };
 
+/// The blocks of a launch in the order in which they start, of `heads` identical heads.
+struct LaunchWork {
+  std::vector<BlockWork> blocks;
+  Index heads = 1;
+};
+
 /// Records every block of a head, launch by launch.
 class BlockWorkRecorder : public Observer {
  public:

@@ -14,6 +14,13 @@ double MachineRates::dram_seconds(double read_bytes, double written_bytes) const
   return copied / dram_copy_bytes_per_s + rest_s;
 }
 
+double MachineRates::matrix_flops_per_s(bool on_tensor_cores) const {
+  constexpr double kFlopsOfMultiplyAdd = 2;
+  return sm_count * (on_tensor_cores
+                         ? matrix_flops_per_cycle * matrix_clock_hz
+                         : kFlopsOfMultiplyAdd * multiply_adds_per_cycle * boost_clock_hz);
+}
+
 double MachineRates::cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const {
   return 1.0 / std::min(l2_read_one_sm_bytes_per_cycle, bytes_per_s / sms / clock_hz);
 }

@@ -30,6 +30,8 @@ struct MachineRates {
 
   /// Seconds in which DRAM reads and writes these bytes together: copies are slower than either.
   double dram_seconds(double read_bytes, double written_bytes) const;
+  /// Matrix products of all SMs at their full rate.
+  double matrix_flops_per_s(bool on_tensor_cores) const;
   /// Cycles of one SM, at `clock_hz`, for a byte of traffic that `sms` SMs share.
   double cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const;
 };

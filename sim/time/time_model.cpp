@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
@@ -60,14 +61,12 @@ LaunchTime streaming_time(const LaunchSetting& setting) {
   return time;
 }
 
-/// A product of a library, tile by tile on every SM.
-LaunchTime product_time(const LaunchSetting& setting, double flops) {
+/// A product of a library, tile by tile on every SM: `compute_s` at the full rate of its units.
+LaunchTime product_time(const LaunchSetting& setting, double compute_s) {
   const LaunchBytes& bytes = setting.bytes;
   const MachineRates& rates = setting.rates;
   LaunchTime time = streaming_time(
       {rates, setting.gpu, {bytes.requested_read, 0, bytes.dram_read, 0}, setting.cancel});
-  const double compute_s =
-      flops / (rates.sm_count * rates.matrix_flops_per_cycle * rates.matrix_clock_hz);
   const double loads_s = std::max(of(time.parts, TimePart::l2), of(time.parts, TimePart::dram));
   if (compute_s > loads_s) {
     of(time.parts, TimePart::l2) = of(time.parts, TimePart::dram) = 0;
@@ -91,7 +90,8 @@ StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Inde
       static_cast<double>(work.exponentials) / count / rates.exponentials_per_cycle;
   const double others =
       static_cast<double>(work.cuda_core()) / count / rates.multiply_adds_per_cycle;
-  StepCosts costs{.clock_hz = on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz};
+  StepCosts costs{.clock_hz = on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz,
+                  .are_calibrated = false};
   const double alone = matrix + exponentials + others + rates.barrier_cycles;
   for (Index k = 1; k <= residency; ++k) {
     const double busiest = static_cast<double>(k) * std::max(matrix, exponentials + others);
@@ -103,44 +103,46 @@ StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Inde
 /// A launch whose blocks take steps.
 class SteppingLaunch {
  public:
-  SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, Index heads,
-                 const std::vector<BlockWork>& blocks)
-      : setting_(setting), costs_(costs), heads_(heads), blocks_(blocks) {
+  SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, const LaunchWork& work)
+      : setting_(setting), costs_(costs), heads_(work.heads), blocks_(work.blocks) {
     if (costs.rescaled_cycles > 0) {
-      const auto most = std::ranges::max_element(blocks, {}, &BlockWork::steps);
+      const auto most = std::ranges::max_element(blocks_, {}, &BlockWork::steps);
       moves_ = expected_moves(most->steps, costs.rows_of_warp);
     }
     const MachineRates& rates = setting_.rates;
-    const double blocks_in_all = static_cast<double>(blocks.size()) * static_cast<double>(heads);
+    const double blocks_in_all = static_cast<double>(blocks_.size()) * static_cast<double>(heads_);
     active_sms_ = std::min(rates.sm_count, blocks_in_all);
     // Power falls with the SMs at work, and the clock rises
     const double share = active_sms_ / rates.sm_count;
     clock_hz_ = rates.boost_clock_hz + share * (costs.clock_hz - rates.boost_clock_hz);
     const double miss = setting_.bytes.miss_share();
-    read_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s) +
-                            (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
+    dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
+    read_cycles_per_byte_ =
+        dram_cycles_per_byte_ + (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
     write_cycles_per_byte_ = per_byte(rates.l2_write_bytes_per_s);
   }
 
   double clock_hz() const { return clock_hz_; }
 
-  LaunchTime time(BlockOrder order) const {
+  LaunchTime time() const {
     std::vector<BlockTask> tasks;
     tasks.reserve(blocks_.size());
-    for (const Index n : order.sequence(static_cast<Index>(blocks_.size()))) {
-      tasks.push_back(task_of(blocks_[static_cast<std::size_t>(n)]));
-    }
+    for (const BlockWork& work : blocks_) tasks.push_back(task_of(work));
+    const std::vector<double> of_step = cycles_of_step();
     const ScheduleCycles cycles =
-        BlockSchedule(setting_.gpu.sm_count, cycles_of_step()).run(tasks, heads_, setting_.cancel);
+        BlockSchedule(setting_.gpu.sm_count, of_step).run(tasks, heads_, setting_.cancel);
     const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
     LaunchTime time;
-    of(time.parts, TimePart::steps) = cycles.stepping * sm_seconds;
+    const double memory_share = 1.0 - costs_.cycles.back() / of_step.back();
+    of(time.parts, TimePart::steps) = (1 - memory_share) * cycles.stepping * sm_seconds;
+    of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) =
+        memory_share * cycles.stepping * sm_seconds;
     of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + start_s();
     of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
     const double dram_s =
         setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);
     const double further_s = dram_s - cycles.end / clock_hz_;
-    if (further_s > 0) of(time.parts, TimePart::dram) = further_s;
+    if (further_s > 0) of(time.parts, TimePart::dram) += further_s;
     return time;
   }
 
@@ -181,7 +183,8 @@ class SteppingLaunch {
                                  : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
   }
 
-  /// The calibrated ones, with tiles from DRAM in part, and not below what L2 and DRAM allow.
+  /// With tiles from DRAM in part, and not below what memory allows. What L2 allows is in
+  /// calibrated cycles.
   std::vector<double> cycles_of_step() const {
     double steps = 0, read_bytes = 0, written_bytes = 0;
     for (const BlockWork& work : blocks_) {
@@ -189,14 +192,14 @@ class SteppingLaunch {
       read_bytes += static_cast<double>(work.read_bytes - work.first_bytes);
       written_bytes += static_cast<double>(work.written_bytes - work.last_bytes);
     }
-    const double bytes_cycles =
-        steps == 0
-            ? 0
-            : (read_bytes * read_cycles_per_byte_ + written_bytes * write_cycles_per_byte_) / steps;
+    const double bytes_cycles = costs_.are_calibrated ? read_bytes * dram_cycles_per_byte_
+                                                      : read_bytes * read_cycles_per_byte_ +
+                                                            written_bytes * write_cycles_per_byte_;
     std::vector<double> cycles = costs_.cycles;
     for (std::size_t k = 0; k < cycles.size(); ++k) {
       cycles[k] += setting_.bytes.miss_share() * costs_.from_dram_cycles;
-      cycles[k] = std::max(cycles[k], static_cast<double>(k + 1) * bytes_cycles);
+      cycles[k] =
+          std::max(cycles[k], static_cast<double>(k + 1) * bytes_cycles / std::max(1.0, steps));
     }
     return cycles;
   }
@@ -207,12 +210,13 @@ class SteppingLaunch {
   const std::vector<BlockWork>& blocks_;
   std::vector<double> moves_;
   double active_sms_ = 0, clock_hz_ = 0;
-  double read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;
+  double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;
 };
 
-/// The blocks of the first head, launch by launch; of those that run once for each KV head, too.
+/// The blocks of one head of a batch entry, launch by launch; of those that run once for each KV
+/// head, too.
 std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
-                                                 const GpuDescription& gpu,
+                                                 const GpuDescription& gpu, Index batch,
                                                  const std::atomic<bool>* cancel) {
   const ResolvedRun& run = report.run;
   const PassRun pass_run{run.problem, run.tiling, schedule_options(run, gpu), {}};
@@ -220,8 +224,36 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
   BlockWorkRecorder recorder;
   CancelObserver canceller(cancel);
   Observer* const observers[] = {&recorder, &canceller};
-  run_head(pass, pass_run, 0, run.problem.heads_per_kv_head() - 1, observers);
+  run_head(pass, pass_run, batch, run.problem.heads_per_kv_head() - 1, observers);
   return recorder.launches();
+}
+
+/// Every launch's blocks, those of a head in `order`. Heads differ only by the batch entry's key
+/// length.
+std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDescription& gpu,
+                                     BlockOrder order, const std::atomic<bool>* cancel) {
+  const AttentionProblem& problem = report.run.problem;
+  const bool by_length = problem.has_key_lengths();
+  const Index entries = by_length ? problem.batch : 1;
+  const Index repeats = by_length ? problem.heads : 1;
+  std::map<Index, std::vector<std::vector<BlockWork>>> of_length;
+  std::vector<LaunchWork> work(report.launches.size());
+  for (LaunchWork& launch : work) launch.heads = by_length ? 1 : problem.batch * problem.heads;
+  for (Index batch = 0; batch < entries; ++batch) {
+    const Index length = by_length ? problem.key_lengths[static_cast<std::size_t>(batch)] : 0;
+    auto& launches = of_length[length];
+    if (launches.empty()) launches = work_of_head(report, gpu, batch, cancel);
+    for (std::size_t n = 0; n < work.size(); ++n) {
+      const std::vector<BlockWork>& blocks = launches[n];
+      const auto sequence = order.sequence(static_cast<Index>(blocks.size()));
+      for (Index head = 0; head < repeats; ++head) {
+        for (const Index block : sequence) {
+          work[n].blocks.push_back(blocks[static_cast<std::size_t>(block)]);
+        }
+      }
+    }
+  }
+  return work;
 }
 
 /// Adds up the launches of a pass.
@@ -290,31 +322,31 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
                                     const MachineRates& rates, const KernelCosts& costs,
                                     const std::atomic<bool>* cancel) {
   if (!report.dram) return unavailable("the DRAM bytes of the pass are not predicted");
-  const AttentionProblem& problem = report.run.problem;
-  const Index heads = problem.batch * problem.heads;
-  const bool on_tensor_cores = problem.dtype != DType::fp32;
+  const bool on_tensor_cores = report.run.problem.dtype != DType::fp32;
   TimePrediction prediction;
   PassTimes times(rates, prediction);
   for (const FurtherLaunch& launch : costs.further) {
     times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);
   }
   try {
-    const auto work = work_of_head(report, gpu, cancel);
+    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs.order, cancel);
     for (std::size_t n = 0; n < report.launches.size(); ++n) {
       const LaunchReport& launch = report.launches[n];
       const LaunchSetting setting{rates, gpu, bytes_of(launch, report.dram->launches[n]), cancel};
-      const Index steps = costs.has_library_products ? 0 : steps_in(work[n]);
+      const Index steps = costs.has_library_products ? 0 : steps_in(work[n].blocks);
       if (steps > 0) {
         if (!costs.steps) prediction.uncalibrated = costs.uncalibrated;
-        const StepCosts of_steps = costs.steps
-                                       ? *costs.steps
-                                       : steps_of_primitives(rates, launch.flops, steps * heads,
-                                                             costs.residency[n], on_tensor_cores);
-        const SteppingLaunch stepping(setting, of_steps, heads, work[n]);
-        times.add(launch.name, stepping.time(costs.order), stepping.clock_hz());
-      } else if (launch.flops.matmul > 0) {
-        times.add(launch.name, product_time(setting, static_cast<double>(launch.flops.matmul)),
-                  rates.matrix_clock_hz);
+        const StepCosts of_steps =
+            costs.steps ? *costs.steps
+                        : steps_of_primitives(rates, launch.flops, steps * work[n].heads,
+                                              costs.residency[n], on_tensor_cores);
+        const SteppingLaunch stepping(setting, of_steps, work[n]);
+        times.add(launch.name, stepping.time(), stepping.clock_hz());
+      } else if (costs.has_library_products && launch.flops.matmul > 0) {
+        const double flops_per_s = rates.matrix_flops_per_s(on_tensor_cores);
+        times.add(launch.name,
+                  product_time(setting, static_cast<double>(launch.flops.matmul) / flops_per_s),
+                  on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz);
       } else {
         times.add(launch.name, streaming_time(setting), rates.boost_clock_hz);
       }

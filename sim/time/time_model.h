@@ -35,7 +35,8 @@ struct StepCosts {
   Index rows_of_warp = 0;
   /// A block waits for Kj and Vj whenever it begins with a column tile.
   bool waits_for_column_tiles = false;
-  double clock_hz = 0;  ///< while every SM takes such steps
+  double clock_hz = 0;         ///< while every SM takes such steps
+  bool are_calibrated = true;  ///< else they follow from the rates of the units
   /// A launch whose blocks do one step each, with all places on the SMs taken and nothing in L2.
   double first_step_s = 0;
 };

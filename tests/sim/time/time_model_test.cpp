@@ -115,13 +115,46 @@ TEST_F(TimeModel, MaskedAndRescaledStepsCostMore) {
   EXPECT_LT(predicted(report, rescaled).seconds, 1.13 * plain_s);
 }
 
-TEST_F(TimeModel, StepsAreNoFasterThanTheirBytes) {
+TEST_F(TimeModel, EstimatedStepsAreNoFasterThanTheirBytes) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 8192, 32);
   // Every step reads 32 KiB; 132 SMs share at most 2,000 bytes a cycle
-  const TimePrediction prediction = predicted(report, {.cycles = {1}, .clock_hz = 1e9});
+  StepCosts costs{.cycles = {1}, .clock_hz = 1e9, .are_calibrated = false};
+  const TimePrediction estimated = predicted(report, costs);
   const double steps = 64.0 * 64 * 32, bytes = steps * 32 * 1024;
-  EXPECT_GT(prediction.seconds, bytes / 2000e9);
-  EXPECT_LT(prediction.seconds, 1.2 * bytes / 1000e9);
+  EXPECT_GT(estimated.seconds, bytes / 2000e9);
+  EXPECT_LT(estimated.seconds, 1.2 * bytes / 1000e9);
+  EXPECT_GT(part(estimated.launches[0], TimePart::l2), 0.9 * estimated.seconds);
+  // Calibrated cycles have what L2 takes; only what misses it may cost more
+  costs.are_calibrated = true;
+  EXPECT_LT(predicted(report, costs).seconds, 0.2 * estimated.seconds);
+}
+
+TEST_F(TimeModel, ProductsOfALibraryAreNoFasterThanTheirUnits) {
+  for (const DType dtype : {DType::bf16, DType::fp32}) {
+    RunSpec spec{.algorithm = "standard"};
+    spec.problem = {.heads = 32, .kv_heads = 32, .N = 4096, .N_kv = 4096, .d = 128, .dtype = dtype};
+    SimulationReport report = resolve_and_simulate(spec, gpu_).value();
+    report.dram = predict_dram(report.run, gpu_, {model_residency(report.run, gpu_), {}}).value();
+    const double s =
+        predict_time(report, gpu_, rates(), {.has_library_products = true}).value().seconds;
+    const double flops_per_cycle = dtype == DType::fp32 ? 2 * 128 : 4096;
+    EXPECT_GT(s, static_cast<double>(report.matmul_flops) / (132 * flops_per_cycle * 1e9));
+  }
+}
+
+TEST_F(TimeModel, EveryBatchEntryCountsWithItsOwnKeys) {
+  const auto seconds = [&](std::vector<Index> key_lengths) {
+    RunSpec spec{.algorithm = "flash2"};
+    spec.problem = {.batch = 2, .heads = 16, .kv_heads = 16, .N = 4096, .N_kv = 4096};
+    spec.problem.key_lengths = std::move(key_lengths);
+    spec.set_tiling({128, 128});
+    SimulationReport report = resolve_and_simulate(spec, gpu_).value();
+    report.dram = predict_dram(report.run, gpu_, {model_residency(report.run, gpu_), {}}).value();
+    return predicted(report, {.cycles = {5000, 8000}, .clock_hz = 1e9}).seconds;
+  };
+  const double both = seconds({4096, 4096});
+  EXPECT_NEAR(seconds({4096, 0}), 0.5 * both, 0.1 * both);
+  EXPECT_NEAR(seconds({0, 4096}), 0.5 * both, 0.1 * both);
 }
 
 TEST_F(TimeModel, TilesFromDramCostMoreWhereL2Misses) {
