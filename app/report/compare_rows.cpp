@@ -61,6 +61,16 @@ std::optional<double> error_percent(const ComparisonLine& line) {
   return 100.0 * difference / *line.recorded;
 }
 
+/// The same of the pass's SM cycles, predicted at the predicted clock and recorded at the recorded
+/// one; nothing where the clock was not recorded.
+std::optional<double> cycles_error_percent(const Comparison& comparison) {
+  const TimeStatistics& recorded = comparison.run.measurement->time;
+  if (!recorded.sm_clock_hz) return std::nullopt;
+  const TimePrediction& predicted = *comparison.model.time;
+  const double cycles = recorded.median_s * *recorded.sm_clock_hz;
+  return 100.0 * std::abs(predicted.seconds * predicted.clock_hz - cycles) / cycles;
+}
+
 }  // namespace
 
 std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
@@ -102,11 +112,16 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
       const Regime regime = !line.uncalibrated.empty() ? Regime::uncalibrated
                             : line.transition          ? Regime::transition
                                                        : Regime::steady;
-      for (const Kind& kind :
-           {Kind(false, run.algorithm(), run.pass(), line.level, line.quantity, regime),
-            Kind(true, "", PassKind::both, line.level, line.quantity, regime)}) {
-        percents[kind].push_back(*percent);
-      }
+      const auto add = [&](const std::string& quantity, double value) {
+        for (const Kind& kind :
+             {Kind(false, run.algorithm(), run.pass(), line.level, quantity, regime),
+              Kind(true, "", PassKind::both, line.level, quantity, regime)}) {
+          percents[kind].push_back(value);
+        }
+      };
+      add(line.quantity, *percent);
+      if (line.level != Level::time) continue;
+      if (const auto cycles = cycles_error_percent(comparison)) add("cycles", *cycles);
     }
   }
 

@@ -109,8 +109,12 @@ def measure(cli, recording):
 
 
 def is_of(row, problem):
-    algorithm, pass_name, dtype, d, N, heads, _, _ = problem
+    algorithm, pass_name, dtype, d, N, heads, tile, further = problem
     sizes = row["problem"]
+    if tile and (row["tiling"]["Br"], row["tiling"]["Bc"]) != tile:
+        return False
+    if (sizes["mask"] == "causal") != ("--mask causal" in further):
+        return False
     return (row["algorithm"], row["pass"], sizes["dtype"], sizes["head_dim"], sizes["seq_len"],
             sizes["heads"]) == (algorithm, pass_name, dtype, d, N, heads)
 
