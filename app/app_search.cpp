@@ -55,6 +55,9 @@ void App::run_search() {
   }
   const std::optional<Index>* found = search_.latest();
   if (search_.busy()) return;
+  // The search before this one may have ended just now
+  const bool is_this_one = search_.latest_key() && *search_.latest_key() == searching_->number;
+  if (!search_.error() && !is_this_one) return;
   const SeekThing done = std::exchange(searching_, std::nullopt)->seek;
   if (search_.error()) return show_notice(words(*search_.error(), Reader::screen));
   if (*found) return go_to(*done.run, **found);

@@ -72,6 +72,9 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   if (score_features(problem).any()) {
     return unavailable("no calibration times steps with score features");
   }
+  if (run.asked.variant.d_once || run.asked.variant.skip_first_reads) {
+    return unavailable("no calibration times the steps of a variant without a kernel");
+  }
   if (!run.asked.switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
     return unavailable("no calibration times steps with switches");
   }

@@ -132,7 +132,7 @@ CommandSpec calibrate_command() {
        .options = {{"out", "FILE", "write the calibration (JSON)", false,
                     writes_file("the calibration of a GPU")},
                    {"repeats", "COUNT",
-                    "timed repeats of each measurement, five times as many of launches "
+                    "timed repeats of each measurement; launches are repeated five times as often "
                     "[11]"}}},
       answer_calibrate);
 }

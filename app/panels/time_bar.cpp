@@ -35,17 +35,17 @@ std::vector<BarPart> bar_parts(const TimePrediction& time) {
 std::string_view meaning(TimePart part) {
   switch (part) {
     case TimePart::overhead:
-      return "the launches of the pass themselves, before the SMs work";
+      return "launching the kernels, before any SM starts work";
     case TimePart::steps:
-      return "SMs compute on tiles; loads and products of a step overlap as they were measured to";
+      return "SMs work on tiles; loads and matrix products overlap as in the calibration";
     case TimePart::waiting:
-      return "SMs whose thread blocks only wait, for their first tiles or their last stores";
+      return "all thread blocks of an SM wait for their first tiles or last stores";
     case TimePart::idle:
       return "SMs without a thread block: at the end of a launch, or where there are few blocks";
     case TimePart::l2:
-      return "L2 moves bytes, more slowly than the SMs take their steps";
+      return "the bandwidth of L2 is the limit";
     case TimePart::dram:
-      return "DRAM moves bytes, more slowly than the SMs take their steps";
+      return "the bandwidth of DRAM is the limit";
   }
   return "";
 }

@@ -66,6 +66,12 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
+/// The SM clock of the description over that of the one that is shipped for the GPU.
+double clock_ratio(const GpuDescription& gpu) {
+  const auto shipped = load_gpu(gpu.name);
+  return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
+}
+
 Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
                              const Calibration& calibration, Index recorded_residency) {
   if (auto error = kernels::supports(run)) return *error;
@@ -93,8 +99,25 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .from_dram_cycles = further(StepCost::from_dram),
       .rows_of_warp = run.tiling.Br / warps,
       .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
-      .clock_hz = value_of(calibration, kernels::step_clock_name(steps)),
+      .clock_hz = clock_ratio(gpu) * value_of(calibration, kernels::step_clock_name(steps)),
       .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
+}
+
+/// The rates, scaled where a description differs from the one that is shipped for the GPU: a what
+/// if. The cycles of steps stay as they were measured.
+MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
+  const auto shipped = load_gpu(gpu.name);
+  if (!shipped) return rates;
+  const double dram = gpu.dram_bytes_per_s / shipped.value().dram_bytes_per_s;
+  const double clock = clock_ratio(gpu);
+  rates.dram_read_bytes_per_s *= dram;
+  rates.dram_write_bytes_per_s *= dram;
+  rates.dram_copy_bytes_per_s *= dram;
+  rates.boost_clock_hz *= clock;
+  rates.matrix_clock_hz *= clock;
+  rates.exponentials_per_cycle *= gpu.exp_per_clock_per_sm / shipped.value().exp_per_clock_per_sm;
+  rates.sm_count = static_cast<double>(gpu.sm_count);
+  return rates;
 }
 
 /// Of flash1, what the papers' initialisation lines and the row statistics cost.
@@ -154,7 +177,7 @@ void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
   if (calibration == nullptr) return;
   const auto rates = machine_rates(*calibration);
   if (!rates) return;
-  auto prediction = predict_time(report, gpu, rates.value(),
+  auto prediction = predict_time(report, gpu, scaled(rates.value(), gpu),
                                  kernel_costs(report, gpu, *calibration, launches), cancel);
   if (prediction) report.time = std::move(prediction).value();
 }

@@ -61,7 +61,7 @@ std::string time_basis_text(const SimulationReport& report, const GpuDescription
     case TimeBasis::calibrated:
       return fmt::format("calibrated: steps and rates measured on {}", gpu.display_name);
     case TimeBasis::what_if:
-      return fmt::format("what if: the calibration of {}, with other values than the GPU's",
+      return fmt::format("what if: the calibration of {}, with changed device values",
                          gpu.display_name);
     case TimeBasis::estimated:
       return "estimated from the rates of the units: " + report.time->uncalibrated;

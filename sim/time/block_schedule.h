@@ -33,8 +33,8 @@ class BlockSchedule {
   /// an SM holds blocks.
   BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
 
-  /// Runs the blocks of each of `heads` heads, which are alike; of very many, the first ones stand
-  /// for the rest. Throws Cancelled.
+  /// Runs the blocks of each of `heads` identical heads; of very many, the first ones stand for
+  /// the rest. Throws Cancelled.
   ScheduleCycles run(std::span<const BlockTask> blocks_of_head, Index heads,
                      const std::atomic<bool>* cancel = nullptr) const;
 

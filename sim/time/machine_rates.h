@@ -1,4 +1,4 @@
-/// What the time model knows of a GPU: rates and latencies that a calibration measured.
+/// The rates and latencies that the time model uses, as a calibration measured them.
 #pragma once
 
 #include "sim/device/calibration.h"

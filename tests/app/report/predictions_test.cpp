@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/report/compare_rows.h"
 #include "sim/device/assets.h"
@@ -186,6 +187,25 @@ TEST(ShippedPredictions, OfAnH100AreWithinTheLimits) {
   const auto comparisons = comparisons_of("h100", 1);
   expect_times_within_the_limits(prediction_errors(comparisons));
   expect_the_faster_run_is_known(comparisons);
+}
+
+/// Row statistics and the pieces of dQ of 16 rows begin within a sector where N is no multiple.
+TEST(ShippedPredictions, OfRaggedTilesHaveTheRequestedBytes) {
+  constexpr Index kWholePieces = 16;
+  constexpr double kMostOfSplitSectorsPercent = 3;
+  int whole = 0, split = 0;
+  for (const Comparison& each : comparisons_of("h200-blind", 1)) {
+    const bool is_whole = each.run.run.problem.N % kWholePieces == 0;
+    for (const ComparisonLine& line : each.lines) {
+      if (line.level != Level::requested || !line.launch.empty()) continue;
+      EXPECT_LE(std::abs(line.gap_percent.value()),
+                is_whole ? kAgreementPercent : kMostOfSplitSectorsPercent)
+          << each.run.run.problem.N << " " << line.quantity;
+      ++(is_whole ? whole : split);
+    }
+  }
+  EXPECT_GE(whole, 10);
+  EXPECT_GE(split, 30);
 }
 
 TEST(ShippedPredictions, OfTheSweepsAreWithinTheLimits) {

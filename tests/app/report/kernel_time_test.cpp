@@ -1,0 +1,89 @@
+/// The predicted time of a kernel's run: which steps it rests on, and how it answers to a GPU whose
+/// numbers a user changed.
+#include "app/report/kernel_time.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/report/kernel_dram.h"
+#include "kernels/resolve.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+class KernelTime : public testing::Test {
+ protected:
+  static SimulationReport predicted(RunSpec spec, const GpuDescription& gpu) {
+    const auto tiling =
+        kernels::own_tiling(spec.algorithm, spec.pass, spec.problem, gpu.shared_bytes_per_block);
+    if (!spec.tiling()) spec.set_tiling(tiling.value());
+    SimulationReport report = resolve_and_simulate(spec, gpu).value();
+    predict_kernel_dram(report, gpu);
+    predict_kernel_time(report, gpu);
+    return report;
+  }
+  static RunSpec spec_of(const std::string& algorithm, Index heads = 64) {
+    RunSpec spec{.algorithm = algorithm};
+    spec.problem = {.heads = heads, .kv_heads = heads, .N = 4096, .N_kv = 4096};
+    return spec;
+  }
+  static double seconds(const RunSpec& spec, const GpuDescription& gpu) {
+    return predicted(spec, gpu).time.value().seconds;
+  }
+
+  const GpuDescription gpu_ = load_gpu("h200").value();
+};
+
+TEST_F(KernelTime, RestsOnTheStepsOfTheKernelsTiles) {
+  for (const char* name : {"h200", "h100-sxm"}) {
+    const GpuDescription gpu = load_gpu(name).value();
+    for (const char* algorithm : {"flash1", "flash2", "standard"}) {
+      for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+        RunSpec spec = spec_of(algorithm);
+        spec.pass = pass;
+        const SimulationReport report = predicted(spec, gpu);
+        ASSERT_TRUE(report.time) << name << " " << algorithm;
+        EXPECT_EQ(report.time->uncalibrated, "") << name << " " << algorithm;
+        EXPECT_GT(report.time->seconds, report.bound_s) << name << " " << algorithm;
+      }
+    }
+  }
+}
+
+TEST_F(KernelTime, SaysWhyStepsAreOnlyEstimated) {
+  RunSpec windowed = spec_of("flash2");
+  windowed.problem.mask = Mask::window(256, 0);
+  EXPECT_THAT(predicted(windowed, gpu_).time->uncalibrated, HasSubstr("score features"));
+  RunSpec padded = spec_of("flash2");
+  padded.problem.d = 80;
+  EXPECT_THAT(predicted(padded, gpu_).time->uncalibrated, HasSubstr("d = 80 is padded to 96"));
+  RunSpec other_tiles = spec_of("flash2");
+  other_tiles.set_tiling({48, 48});
+  EXPECT_THAT(predicted(other_tiles, gpu_).time->uncalibrated,
+              HasSubstr("flash2_forward_bf16_d64_48x48"));
+}
+
+TEST_F(KernelTime, IsMissingWithoutACalibration) {
+  EXPECT_FALSE(predicted(spec_of("flash2"), load_gpu("a100-40gb").value()).time);
+}
+
+TEST_F(KernelTime, AnswersToChangedNumbersOfTheGpu) {
+  GpuDescription slow_dram = gpu_;
+  slow_dram.dram_bytes_per_s /= 4;
+  EXPECT_GT(seconds(spec_of("standard"), slow_dram), 2 * seconds(spec_of("standard"), gpu_));
+  EXPECT_LT(seconds(spec_of("flash2"), slow_dram), 1.1 * seconds(spec_of("flash2"), gpu_));
+
+  GpuDescription half = gpu_;
+  half.sm_count /= 2;
+  const RunSpec many = spec_of("flash2", 512);
+  EXPECT_NEAR(seconds(many, half) / seconds(many, gpu_), 2.0, 0.1);
+
+  GpuDescription slow_clock = gpu_;
+  slow_clock.boost_clock_hz /= 2;
+  EXPECT_NEAR(seconds(many, slow_clock) / seconds(many, gpu_), 2.0, 0.05);
+}
+
+}  // namespace
+}  // namespace attnscope
