@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace attnscope {
 
@@ -18,6 +19,9 @@ class Fnv1a {
   void add(std::uint64_t number) {
     add(static_cast<std::uint32_t>(number));
     add(static_cast<std::uint32_t>(number >> 32U));
+  }
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * kPrime;
   }
   std::uint64_t value() const { return hash_; }
 

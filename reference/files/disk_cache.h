@@ -1,0 +1,44 @@
+/// What takes long to compute, on the disk and shared by all programs of a user.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attnscope {
+
+/// $XDG_CACHE_HOME/attnscope/NAME, else ~/.cache/attnscope/NAME; empty where neither is set to an
+/// absolute path.
+std::filesystem::path user_cache_folder(std::string_view name);
+
+/// A folder of entries, one file each, which several threads and processes may use at once. An
+/// entry that is damaged or of another key or kind counts as missing. What cannot be read or
+/// written only costs time: nothing here fails.
+class DiskCache {
+ public:
+  /// What the entries are.
+  struct Kind {
+    std::string_view format;  ///< first line of every entry: the kind, and a number of its layout
+    std::string_view suffix;  ///< of the files
+  };
+
+  /// An empty path: nothing is found, nothing kept. Once entries take more than `most_bytes`, those
+  /// that were not used for the longest time are removed. Small entries are not counted every time:
+  /// all together may take a few percent more.
+  DiskCache(std::filesystem::path folder, Kind kind, std::uintmax_t most_bytes);
+
+  std::optional<std::string> find(std::string_view key) const;
+  void keep(std::string_view key, std::string_view value) const;
+
+ private:
+  std::filesystem::path file_of(std::string_view key) const;
+  void remove_oldest() const;
+
+  std::filesystem::path folder_;
+  Kind kind_;
+  std::uintmax_t most_bytes_;
+};
+
+}  // namespace attnscope
