@@ -19,6 +19,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include "reference/run_spec.h"
@@ -31,6 +32,11 @@ namespace attnscope {
 /// The interval of a prediction is that of L2 caches this many times smaller and larger.
 inline constexpr double kL2Margin = 1.25;
 
+/// Raise it with every change of predictions, by this model or the schedules that it follows: what
+/// a user's disk keeps of another version is predicted again. tests/sim/dram/dram_model_test.cpp
+/// notices most changes.
+inline constexpr std::uint32_t kDramModelVersion = 1;
+
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
@@ -39,6 +45,7 @@ struct DramPrediction {
 
   /// Whether the size of L2 decides: the reads of the interval differ by more than 4 %.
   bool in_transition() const;
+  bool operator==(const DramPrediction&) const = default;
 };
 
 /// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "reference/fnv1a.h"
 #include "tests/support/model_request.h"
 
 namespace attnscope {
@@ -76,6 +77,32 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, EveryPass,
                                          std::pair("block_sparse2", PassKind::forward),
                                          std::pair("split_kv", PassKind::forward)),
                          name_of);
+
+/// The bytes of small runs through a small L2, as a hash: most changes of the model change it.
+TEST(DramModel, ThatPredictsOtherBytesHasAnotherVersion) {
+  Fnv1a hash;
+  const auto add = [&](const Bytes& bytes) {
+    for (const Index count : {bytes.read_bytes, bytes.write_bytes, bytes.atomic_bytes}) {
+      hash.add(static_cast<std::uint64_t>(count));
+    }
+  };
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      if (pass == PassKind::backward && !algorithm.has_backward) continue;
+      test::ModelRequest request = request_of(std::string(algorithm.name), pass, 32);
+      request.problem.mask = Mask::causal();
+      if (algorithm.takes_block_mask) request.block_mask = BlockPattern{};
+      request.gpu_description.l2_bytes = 2'000'000;
+      request.gpu_description.sm_count = 8;
+      const DramPrediction prediction = predict(request, 2);
+      for (const Bytes& launch : prediction.launches) add(launch);
+      for (const Bytes& total : {prediction.least, prediction.most}) add(total);
+    }
+  }
+  EXPECT_EQ(hash_text(hash.value()), "d96f4a89d8d26adc")
+      << "predictions have changed: raise kDramModelVersion, then correct this hash";
+  EXPECT_EQ(kDramModelVersion, 1U) << "correct the version with the hash";
+}
 
 TEST(DramModel, MovesWhatABlockRequestsWhereL2HoldsNothing) {
   test::ModelRequest request = request_of("flash2", PassKind::forward);
