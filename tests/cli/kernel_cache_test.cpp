@@ -19,6 +19,18 @@ using ::testing::HasSubstr;
 
 constexpr const char* kCompile = "compile --algorithm standard --seq-len 128 --head-dim 16";
 
+/// The cache folder of every program that the test runs.
+class InheritedCache {
+ public:
+  explicit InheritedCache(const fs::path& folder) : before_(std::getenv("XDG_CACHE_HOME")) {
+    ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  }
+  ~InheritedCache() { ::setenv("XDG_CACHE_HOME", before_.c_str(), 1); }
+
+ private:
+  const std::string before_;  // set by tests/support/own_cache.cpp
+};
+
 class KernelCacheOnDisk : public ::testing::Test {
  protected:
   fs::path folder() const { return scratch_.path() / "attnscope" / "kernels"; }
@@ -83,7 +95,7 @@ TEST_F(KernelCacheOnDisk, HasAWholeEntryOrNoneAtEveryFault) {
   ASSERT_EQ(origin(), "compiled now");
   const auto whole_bytes = fs::file_size(entries().front());
   const std::string name = entries().front().filename().string();
-  ::setenv("XDG_CACHE_HOME", scratch_.path().c_str(), 1);
+  const InheritedCache cache(scratch_.path());
   const auto remove_all = [&] { fs::remove_all(scratch_.path() / "attnscope"); };
   with_every_fault(kCompile, scratch_, remove_all, [&](const Fault& fault) {
     if (fault.outcome.status == 0) {
@@ -102,14 +114,12 @@ TEST_F(KernelCacheOnDisk, HasAWholeEntryOrNoneAtEveryFault) {
       EXPECT_EQ(fs::file_size(file), whole_bytes);
     }
   });
-  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_F(KernelCacheOnDisk, WrittenCodeIsOldOrNewAtEveryFault) {
   ASSERT_EQ(origin(), "compiled now");
-  ::setenv("XDG_CACHE_HOME", scratch_.path().c_str(), 1);
+  const InheritedCache cache(scratch_.path());
   expect_old_or_new(std::string(kCompile) + " --ptx k.ptx --cubin k.cubin", {"k.ptx", "k.cubin"});
-  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
