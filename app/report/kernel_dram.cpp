@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/report/dram_cache.h"
 #include "reference/algorithm.h"
 
 namespace attnscope {
@@ -41,11 +42,16 @@ std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDes
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches,
                          const PredictionLimits& limits) {
-  auto prediction = predict_dram(
-      report.run, gpu, {kernel_residency(report, gpu, launches), kernel_block_order(report.run)},
-      limits.most_transfers, limits.cancel);
-  report.dram.reset();
-  if (prediction) report.dram = std::move(prediction).value();
+  const BlockPlacement placement{kernel_residency(report, gpu, launches),
+                                 kernel_block_order(report.run)};
+  const DramCache cache;
+  const std::string key = prediction_key(report.run, gpu, placement, limits.most_transfers);
+  report.dram = cache.find(key, report.launches.size());
+  if (report.dram) return;
+  auto prediction = predict_dram(report.run, gpu, placement, limits.most_transfers, limits.cancel);
+  if (!prediction) return;
+  cache.keep(key, prediction.value());
+  report.dram = std::move(prediction).value();
 }
 
 }  // namespace attnscope

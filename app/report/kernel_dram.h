@@ -25,7 +25,7 @@ std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDes
                                     const std::vector<LaunchCounters>& launches);
 
 /// Sets report.dram to predict_dram() of the report's run, as its kernel starts thread blocks; not
-/// where that exceeds the limits.
+/// where that exceeds the limits. A prediction that the user's disk keeps is read from there.
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const PredictionLimits& limits = {});

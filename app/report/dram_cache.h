@@ -1,0 +1,34 @@
+/// Predictions of DRAM bytes on the disk, shared by all programs of a user.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reference/files/disk_cache.h"
+#include "sim/dram/dram_model.h"
+
+namespace attnscope {
+
+/// Everything that predict_dram() depends on: the run, the GPU's numbers that it reads, where and
+/// in which order blocks start, and the version and constants of the model. With `most_transfers`,
+/// so that a command predicts the same runs, whatever ran before.
+std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
+                           const BlockPlacement& placement, double most_transfers);
+
+/// A DiskCache of predictions.
+class DramCache {
+ public:
+  /// About 5000 predictions; each takes a block of the file system, mostly 4 KiB.
+  static constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
+
+  explicit DramCache(std::filesystem::path folder = user_cache_folder("predictions"));
+
+  /// The prediction of a pass with so many launches.
+  std::optional<DramPrediction> find(const std::string& key, std::size_t launches) const;
+  void keep(const std::string& key, const DramPrediction& prediction) const;
+
+ private:
+  DiskCache disk_;
+};
+
+}  // namespace attnscope
