@@ -92,7 +92,7 @@ TEST_F(PredictedTime, RestsOnWhatItSays) {
   const SimulationReport what_if = predicted_model(smaller);
   EXPECT_EQ(time_basis(what_if, smaller), TimeBasis::what_if);
   EXPECT_EQ(time_basis_text(what_if, smaller),
-            "what if: the calibration of NVIDIA H200 SXM 141 GB, with other values than the GPU's");
+            "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed device values");
   EXPECT_GT(what_if.time->seconds, predicted_model(gpu_).time->seconds);
 }
 
