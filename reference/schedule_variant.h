@@ -28,6 +28,25 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
 /// Largest number of buffers of K_j and V_j: a tensor has two slots on chip.
 inline constexpr Index kMaxStages = 2;
 
+/// The tile of a matrix product's result, in elements; 0: what the tiling says, or all of d.
+struct ProductTile {
+  Index rows = 0;
+  Index cols = 0;
+  bool operator==(const ProductTile&) const = default;
+};
+
+/// The tiles of standard attention's products, by the matrix that each makes. A library chooses
+/// them, one by one.
+struct ProductTiles {
+  ProductTile S;   ///< queries by keys
+  ProductTile O;   ///< queries by d
+  ProductTile dV;  ///< keys by d
+  ProductTile dP;  ///< queries by keys
+  ProductTile dQ;  ///< queries by d
+  ProductTile dK;  ///< keys by d
+  bool operator==(const ProductTiles&) const = default;
+};
+
 /// The choices that an algorithm leaves open besides its tiles. The defaults are the paper's.
 struct ScheduleVariant {
   Carry carry = Carry::problem;  ///< precision of O in HBM between passes: flash1, block_sparse
@@ -35,8 +54,7 @@ struct ScheduleVariant {
   /// standard: the backward pass keeps only Q, K and V and repeats the forward pass (activation
   /// checkpointing).
   bool checkpoint = false;
-  /// standard: rows of O that a thread block of P V makes, reading V once; 0: Br.
-  Index output_rows = 0;
+  ProductTiles product_tiles;  ///< standard
   /// flash1: what line 2 initialises starts on chip; the first visit of a row tile reads nothing
   /// of O, m, l and dQ.
   bool skip_first_reads = false;

@@ -80,7 +80,8 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
   if (!basis.comparison || stands_alone(basis)) return false;
   const SimulationReport& model = basis.comparison->model;
-  return model.run.tiling != run.tiling() || model.run.asked.variant.output_rows > 0;
+  return model.run.tiling != run.tiling() ||
+         model.run.asked.variant.product_tiles != ProductTiles{};
 }
 
 std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model) {
@@ -88,8 +89,8 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
       "the kernel ran with tiles of {} × {}; the screen steps through tiles of {} × {}\nmodelled "
       "here: the whole pass at the kernel's tiles",
       model.run.tiling.Br, model.run.tiling.Bc, run.tiling().Br, run.tiling().Bc);
-  if (const Index rows = model.run.asked.variant.output_rows; rows > 0) {
-    about += fmt::format("\nP V reads V once for every {} rows of O: derived from its bytes", rows);
+  if (const ProductTile O = model.run.asked.variant.product_tiles.O; O.rows > 0) {
+    about += fmt::format("\nP V makes tiles of {} × {}", O.rows, O.cols);
   }
   return about;
 }

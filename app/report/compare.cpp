@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/report/kernel_time.h"
+#include "app/report/product_tiles.h"
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 #include "sim/resolve.h"
@@ -254,13 +255,13 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 namespace {
 
 Result<ResolvedRun> resolve_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
-                                       Index output_rows) {
+                                       const ProductTiles& product_tiles) {
   RunSpec spec = run.asked;
   spec.problem = run.problem;
   if (run.tiling.Br > 0) spec.set_tiling(run.tiling);
   const Algorithm* algorithm = find_algorithm(run.algorithm());
   spec.separate_heads = algorithm != nullptr && algorithm->splits_keys;
-  spec.variant.output_rows = output_rows;
+  spec.variant.product_tiles = product_tiles;
   spec.allow_overflow = true;
   return resolve(spec, gpu);
 }
@@ -268,8 +269,8 @@ Result<ResolvedRun> resolve_kernel_run(const ResolvedRun& run, const GpuDescript
 }  // namespace
 
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
-                                          Index output_rows) {
-  ATTNSCOPE_TRY(const auto resolved, resolve_kernel_run(run, gpu, output_rows));
+                                          const ProductTiles& product_tiles) {
+  ATTNSCOPE_TRY(const auto resolved, resolve_kernel_run(run, gpu, product_tiles));
   return simulate(resolved, gpu);
 }
 
@@ -278,7 +279,7 @@ Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDe
   const bool lost_its_mask = run.run.asked.block_mask && !run.run.problem.block_mask;
   if (lost_its_mask) return *run.error;
   ATTNSCOPE_TRY(const auto resolved,
-                resolve_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0)));
+                resolve_kernel_run(run.run, gpu, recorded_product_tiles(run).tiles));
   if (work_left != nullptr) {
     const Index work = counting_work(resolved);
     if (work > *work_left) {

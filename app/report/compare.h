@@ -122,15 +122,16 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
 /// The model of a kernel's run, in its tiles, which are known to fit, without sharing tiles among
-/// grouped heads. `output_rows` as in ScheduleVariant.
+/// grouped heads. `product_tiles` as in ScheduleVariant.
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
-                                          Index output_rows = 0);
+                                          const ProductTiles& product_tiles = {});
 
 /// Limit of the sum of counting_work() over all rows of one comparison, which is then modelled in a
 /// second or less. The shipped sweeps reach a third of it.
 inline constexpr Index kMostComparedWork = Index{1} << 19;
 
-/// The model of a recorded run, without its DRAM prediction. `work_left` is the rest of
+/// The model of a recorded run, without its DRAM prediction; with the tiles of standard's products
+/// that its kernels made (app/report/product_tiles.h). `work_left` is the rest of
 /// kMostComparedWork, from which the run's counting_work() is subtracted; an error if the run needs
 /// more. Without the limit, a few rows could take minutes.
 Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,
@@ -152,11 +153,6 @@ std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 
 // Why a recorded number differs from the modelled one: sentences derived from the data
 // (reasons.cpp).
-
-/// The rows of O for which standard's output product read V once, derived from its bytes: a library
-/// chooses that tile separately from the tile of the scores. Nothing when the bytes match no whole
-/// number of reads within 1 %, or when fewer than 16 rows share a read, which cannot be a tile.
-std::optional<Index> fitted_output_rows(const RecordingRow& run);
 
 /// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio
 /// (gap_words.cpp).

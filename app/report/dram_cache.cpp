@@ -61,10 +61,15 @@ class Packer {
     add_all(batch, heads, kv_heads, N, N_kv, d, dtype, mask, score);
     add_all(key_lengths, cu_seqlens_q, cu_seqlens_k, block_mask);
   }
+  void add(const ProductTile& tile) {
+    const auto& [rows, cols] = tile;
+    add_all(rows, cols);
+  }
   void add(const ScheduleVariant& variant) {
-    const auto& [carry, fusion, checkpoint, output_rows, skip_first_reads, d_once, skip_unused_kv,
+    const auto& [carry, fusion, checkpoint, product_tiles, skip_first_reads, d_once, skip_unused_kv,
                  stages, visit_hidden] = variant;
-    add_all(carry, fusion, checkpoint, output_rows, skip_first_reads);
+    const auto& [S, O, dV, dP, dQ, dK] = product_tiles;
+    add_all(carry, fusion, checkpoint, skip_first_reads, S, O, dV, dP, dQ, dK);
     add_all(d_once, skip_unused_kv, stages, visit_hidden);
   }
   void add(const BlockPlacement& placement) {

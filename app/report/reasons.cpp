@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/report/product_tiles.h"
 #include "app/report/report_text.h"
 #include "app/report/time_words.h"
 #include "reference/message_text.h"
@@ -16,86 +17,35 @@ namespace {
 /// DRAM counters see the whole device and the edges of the range: less exact than the SM port.
 constexpr double kDramAgreementPercent = 5.0;
 
-/// The recorded bytes of a counter in a launch of the run.
-std::optional<double> launch_counter(const RecordingRow& run, std::string_view launch,
-                                     std::string_view counter_name) {
-  if (!run.measurement) return std::nullopt;
-  for (const LaunchCounters& recorded : run.measurement->launches) {
-    if (recorded.name != launch) continue;
-    const auto found = recorded.counters.find(counter_name);
-    if (found != recorded.counters.end()) return found->second;
+/// Whether the launch is one of standard's matrix products; "", the whole pass, has some.
+bool has_product(std::string_view launch) {
+  ProductTiles any;
+  return launch.empty() || product_tile_of(any, launch) != nullptr;
+}
+
+/// What is known of the tiles of one of standard's products or, with "", of all: "; tiles of
+/// 256 x 64, from the name of cuBLAS's kernel".
+std::string product_tiles_text(const RecordingRow& run, std::string_view launch) {
+  RecordedProductTiles recorded = recorded_product_tiles(run);
+  if (recorded.from == ProductTilesFrom::nothing) return "; cuBLAS's choice of tiles is unknown";
+  const bool named = recorded.from == ProductTilesFrom::kernel_names;
+  const ProductTile* const tile = product_tile_of(recorded.tiles, launch);
+  if (tile == nullptr) {
+    return named ? "; modelled with the tiles in the names of cuBLAS's kernels"
+                 : "; modelled with the tiles that cuBLAS is expected to choose (the recording "
+                   "names no kernels)";
   }
-  return std::nullopt;
-}
-
-/// How often the launch "output" read V, when P was read once; nothing without its bytes, or when
-/// they are fewer than those of P.
-std::optional<double> output_V_reads(const RecordingRow& run) {
-  const auto output_read = launch_counter(run, "output", counter::kRequestedReadBytes);
-  if (!output_read) return std::nullopt;
-  const AttentionProblem& problem = run.run.problem;
-  const double heads = static_cast<double>(problem.batch * problem.heads);
-  const double e = static_cast<double>(size_bytes(problem.dtype));
-  const double P_bytes = heads * static_cast<double>(problem.N * problem.N_kv) * e;
-  const double V_bytes = heads * static_cast<double>(problem.N_kv * problem.d) * e;
-  if (*output_read <= P_bytes) return std::nullopt;
-  return (*output_read - P_bytes) / V_bytes;
-}
-
-/// ", as for tiles of 128 x 256", or nothing when no usual tile fits within 2 %.
-std::string tile_with(double inverse_sum) {
-  constexpr std::array kPowers{64.0, 128.0, 256.0, 512.0, 32.0};
-  constexpr std::array kOthers{96.0, 192.0, 384.0};
-  const auto search = [&](const auto& rows, const auto& columns) -> std::string {
-    for (double a : rows) {
-      for (double b : columns) {
-        if (std::abs(inverse_sum / (1.0 / a + 1.0 / b) - 1.0) > 0.02) continue;
-        return fmt::format(", as for tiles of {:g} x {:g}", std::min(a, b), std::max(a, b));
-      }
-    }
-    return "";
-  };
-
-  // A library's tiles are powers of two more often than not
-  for (std::string found :
-       {search(kPowers, kPowers), search(kPowers, kOthers), search(kOthers, kOthers)}) {
-    if (!found.empty()) return found;
+  if (*tile == ProductTile{}) return "; the name of cuBLAS's kernel gives no tile";
+  if (named) {
+    return fmt::format("; tiles of {} x {}, from the name of cuBLAS's kernel", tile->rows,
+                       tile->cols);
   }
-  return "";
+  return fmt::format("; expected tiles of {} x {} (the recording names no kernels)", tile->rows,
+                     tile->cols);
 }
 
-/// The tile that follows from the bytes of Q K^T, B H N N_kv d e (1/BM + 1/BN); empty without them.
-std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
-  const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
-  if (!scores_read) return "";
-  const AttentionProblem& problem = model.run.problem;
-  const double recorded =
-      *scores_read / (static_cast<double>(problem.batch * problem.heads) *
-                      static_cast<double>(problem.N) * static_cast<double>(problem.N_kv) *
-                      static_cast<double>(problem.d * size_bytes(problem.dtype)));
-  const Tiling& tiling = model.run.tiling;
-  const double assumed =
-      1.0 / static_cast<double>(tiling.Br) + 1.0 / static_cast<double>(tiling.Bc);
-  return fmt::format("; the bytes of Q K^T fit 1/BM + 1/BN = {:.5f}{} (modelled: {} x {}, {:.5f})",
-                     recorded, tile_with(recorded), tiling.Br, tiling.Bc, assumed);
-}
-
-/// The tile that follows from the bytes of P V: P is read once, V once for every row tile of O;
-/// empty without them.
-std::string output_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
-  if (!launch_counter(run, "output", counter::kRequestedReadBytes)) return "";
-  const auto V_reads = output_V_reads(run);
-  if (!V_reads) return "; P V read less than the whole of P";
-  const std::string text =
-      fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O", *V_reads,
-                  static_cast<double>(model.run.problem.N) / *V_reads);
-  const bool fitted = model.run.asked.variant.output_rows > 0;
-  if (fitted) return text + " (the model takes this from its bytes)";
-  return text + fmt::format(" (modelled: {})", model.run.tiling.Br);
-}
-
-/// Why standard's products read more than each operand once, or differ from the model: for both
-/// products of the whole pass, else for the product of the launch.
+/// Why standard's products read more than each operand once, or differ from the model: for all
+/// products of the pass, else for the product of the launch.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
   const bool one_tile =
@@ -105,24 +55,20 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
         "the operands fit one tile, so no panel is read twice: {} are the library's own reads",
         bytes_text(*line.recorded - *line.modelled));
   }
-  std::string reason = what;
-  if (line.launch != "output") reason += scores_tile_sentence(model, run);
-  if (line.launch != "scores") reason += output_tile_sentence(model, run);
-  return reason;
+  return what + product_tiles_text(run, line.launch);
 }
 
 std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
                              const RecordingRow& run) {
   const double gap = *line.gap_percent;
   const bool product =
-      model.run.algorithm() == "standard" && line.quantity == "read" && line.launch != "softmax";
+      model.run.algorithm() == "standard" && line.quantity == "read" && has_product(line.launch);
   if (std::abs(gap) <= kAgreementPercent) {
-    const bool fitted =
-        product && model.run.asked.variant.output_rows > 0 && line.launch != "scores";
-    return fitted ? "agrees" + output_tile_sentence(model, run) : "agrees";
+    return product ? "agrees" + product_tiles_text(run, line.launch) : "agrees";
   }
   if (product) {
-    return product_reason(line, model, run, "cuBLAS did not read its panels as modelled");
+    return product_reason(line, model, run,
+                          "cuBLAS also reads the parts of tiles beyond the edges of the matrices");
   }
   if (line.quantity == kAddedQuantity) {
     return "sectors that the L2 slices reduced are counted: adds that fill them in part, or that "
@@ -298,18 +244,6 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
 }
 
 }  // namespace
-
-std::optional<Index> fitted_output_rows(const RecordingRow& run) {
-  constexpr double kWholeWithin = 0.01;
-  constexpr Index kLeastRows = 16;
-  const auto reads = output_V_reads(run);
-  if (!reads) return std::nullopt;
-  const double whole = std::round(*reads);
-  if (!(whole >= 1.0 && whole <= static_cast<double>(run.run.problem.N))) return std::nullopt;
-  if (!(std::abs(*reads / whole - 1.0) <= kWholeWithin)) return std::nullopt;
-  const Index rows = ceil_div(run.run.problem.N, static_cast<Index>(whole));
-  return rows >= kLeastRows ? std::optional(rows) : std::nullopt;
-}
 
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run) {

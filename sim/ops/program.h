@@ -138,6 +138,7 @@ class Program {
     to.tensor = tile.tensor;
     to.slot = tile.slot;
     to.last_use = tile.last_use;
+    to.part = tile.part;
     to.i = tile.i;
     to.j = tile.j;
   }

@@ -70,16 +70,18 @@ TileRange TileRange::within(const TileRange& bounds) const {
 }
 
 TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
-                   const ScheduleOptions& options)
+                   const ScheduleOptions& options, Index d_cols)
     : problem_(problem),
       tiling_(tiling),
       options_(options),
+      d_cols_(d_cols > 0 ? std::min(d_cols, problem.d) : problem.d),
       Tr_(static_cast<std::int32_t>(ceil_div(problem.N, tiling.Br))),
       Tc_(static_cast<std::int32_t>(ceil_div(problem.N_kv, tiling.Bc))),
       last_rows_(problem.N - (Tr_ - 1) * tiling.Br),
       last_cols_(problem.N_kv - (Tc_ - 1) * tiling.Bc) {
   ATTNSCOPE_CHECK(tiling.Br, >=, 1);
   ATTNSCOPE_CHECK(tiling.Bc, >=, 1);
+  ATTNSCOPE_CHECK(d_parts(), <=, kMostParts);
   if (problem_.block_mask != nullptr) {
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Br, ==, tiling.Br);
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Bc, ==, tiling.Bc);
@@ -156,20 +158,21 @@ bool TileGrid::edge(std::int32_t i, std::int32_t j) const {
 }
 
 Shape TileGrid::shape(const Tile& tile) const {
-  return by_layout(tile.tensor, rows_of(tile.i), cols_of(tile.j), problem_.d);
+  const Index d_cols = std::min(d_cols_, problem_.d - tile.part * d_cols_);
+  return by_layout(tile.tensor, rows_of(tile.i), cols_of(tile.j), d_cols);
 }
 
 Shape TileGrid::slot_shape(const Tile& tile) const {
   const Index cols = tile.j == kAllColumns ? problem_.N_kv : tiling_.Bc;
-  return by_layout(tile.tensor, tiling_.Br, cols, problem_.d);
+  return by_layout(tile.tensor, tiling_.Br, cols, d_cols_);
 }
 
 Shape TileGrid::origin(const Tile& tile) const {
   switch (layout_of(tile.tensor)) {
     case TensorLayout::key_by_d:
-      return {col_begin(tile.j), 0};
+      return {col_begin(tile.j), tile.part * d_cols_};
     case TensorLayout::group_key_by_d:
-      return {tile.i * problem_.N_kv + col_begin(tile.j), 0};
+      return {tile.i * problem_.N_kv + col_begin(tile.j), tile.part * d_cols_};
     case TensorLayout::query_by_key:
       return {row_begin(tile.i), col_begin(tile.j)};
     case TensorLayout::query_by_split_d:
@@ -177,6 +180,7 @@ Shape TileGrid::origin(const Tile& tile) const {
     case TensorLayout::query_by_split:
       return {row_begin(tile.i), tile.j};
     case TensorLayout::query_by_d:
+      return {row_begin(tile.i), tile.part * d_cols_};
     case TensorLayout::query_by_one:
       return {row_begin(tile.i), 0};
   }

@@ -86,7 +86,10 @@ struct Shape {
 
 class TileGrid {
  public:
-  TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options);
+  /// `d_cols`: the columns of a tile of Q, K, V, O or their gradients; 0: all d. Otherwise their
+  /// tiles are cut into d_parts(), which Tile::part names.
+  TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options,
+           Index d_cols = 0);
 
   const AttentionProblem& problem() const { return problem_; }
   /// The batch entry whose key length hides keys; 0 at first.
@@ -95,6 +98,7 @@ class TileGrid {
   const ScheduleOptions& options() const { return options_; }
   std::int32_t Tr() const { return Tr_; }
   std::int32_t Tc() const { return Tc_; }
+  Index d_parts() const { return ceil_div(problem_.d, d_cols_); }
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
@@ -147,8 +151,8 @@ class TileGrid {
     return j + 1 < Tc_ ? tiling_.Bc : last_cols_;
   }
 
-  /// Valid extent of a tile: [rows, d] for Q, O; [cols, d] for K, V; [rows, cols] for S, P;
-  /// [rows, 1] for row statistics.
+  /// Valid extent of a tile: [rows, d] for Q, O and [cols, d] for K, V, or a part of d; [rows,
+  /// cols] for S, P; [rows, 1] for row statistics.
   Shape shape(const Tile& tile) const;
   /// Extent of a slot that can hold any tile of the tensor: Br and Bc.
   Shape slot_shape(const Tile& tile) const;
@@ -156,13 +160,13 @@ class TileGrid {
   Shape origin(const Tile& tile) const;
 
   // Tiles on chip, in the first slot of their tensor
-  Tile Q(std::int32_t i) const { return {Tensor::Q, 1, false, i, 0}; }
-  Tile K(std::int32_t j) const { return {Tensor::K, 1, false, 0, j}; }
-  Tile V(std::int32_t j) const { return {Tensor::V, 1, false, 0, j}; }
-  Tile O(std::int32_t i) const { return {Tensor::O, 1, false, i, 0}; }
-  Tile S(std::int32_t i, std::int32_t j) const { return {Tensor::S, 1, false, i, j}; }
-  Tile P(std::int32_t i, std::int32_t j) const { return {Tensor::P, 1, false, i, j}; }
-  Tile row_tile(Tensor tensor, std::int32_t i) const { return {tensor, 1, false, i, 0}; }
+  Tile Q(std::int32_t i) const { return {Tensor::Q, 1, false, 0, i, 0}; }
+  Tile K(std::int32_t j) const { return {Tensor::K, 1, false, 0, 0, j}; }
+  Tile V(std::int32_t j) const { return {Tensor::V, 1, false, 0, 0, j}; }
+  Tile O(std::int32_t i) const { return {Tensor::O, 1, false, 0, i, 0}; }
+  Tile S(std::int32_t i, std::int32_t j) const { return {Tensor::S, 1, false, 0, i, j}; }
+  Tile P(std::int32_t i, std::int32_t j) const { return {Tensor::P, 1, false, 0, i, j}; }
+  Tile row_tile(Tensor tensor, std::int32_t i) const { return {tensor, 1, false, 0, i, 0}; }
   Tile m(std::int32_t i) const { return row_tile(Tensor::m, i); }
   Tile l(std::int32_t i) const { return row_tile(Tensor::l, i); }
   Tile alpha(std::int32_t i) const { return row_tile(Tensor::alpha, i); }
@@ -170,13 +174,13 @@ class TileGrid {
   Tile dO(std::int32_t i) const { return row_tile(Tensor::dO, i); }
   Tile dQ(std::int32_t i) const { return row_tile(Tensor::dQ, i); }
   Tile D(std::int32_t i) const { return row_tile(Tensor::D, i); }
-  Tile dK(std::int32_t j) const { return {Tensor::dK, 1, false, 0, j}; }
-  Tile dV(std::int32_t j) const { return {Tensor::dV, 1, false, 0, j}; }
-  Tile dP(std::int32_t i, std::int32_t j) const { return {Tensor::dP, 1, false, i, j}; }
-  Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, i, j}; }
-  Tile P_drop(std::int32_t i, std::int32_t j) const { return {Tensor::P_drop, 1, false, i, j}; }
-  Tile Z(std::int32_t i, std::int32_t j) const { return {Tensor::Z, 1, false, i, j}; }
-  Tile T(std::int32_t i, std::int32_t j) const { return {Tensor::T, 1, false, i, j}; }
+  Tile dK(std::int32_t j) const { return {Tensor::dK, 1, false, 0, 0, j}; }
+  Tile dV(std::int32_t j) const { return {Tensor::dV, 1, false, 0, 0, j}; }
+  Tile dP(std::int32_t i, std::int32_t j) const { return {Tensor::dP, 1, false, 0, i, j}; }
+  Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, 0, i, j}; }
+  Tile P_drop(std::int32_t i, std::int32_t j) const { return {Tensor::P_drop, 1, false, 0, i, j}; }
+  Tile Z(std::int32_t i, std::int32_t j) const { return {Tensor::Z, 1, false, 0, i, j}; }
+  Tile T(std::int32_t i, std::int32_t j) const { return {Tensor::T, 1, false, 0, i, j}; }
 
  private:
   TileRange column_tiles_in_band(std::int32_t i) const;
@@ -203,6 +207,7 @@ class TileGrid {
   AttentionProblem problem_;
   Tiling tiling_;
   ScheduleOptions options_;
+  Index d_cols_;
   std::int32_t Tr_;
   std::int32_t Tc_;
   Index last_rows_;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "reference/enum_names.h"
+#include "reference/tiling.h"
 
 namespace attnscope {
 
@@ -54,16 +55,26 @@ struct Tile {
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
   bool last_use = false;  ///< as a source: nothing reads it after this op; its slot becomes invalid
+  std::uint8_t part = 0;  ///< which of TileGrid::d_parts(), of a tensor with d columns
   std::int32_t i = 0;     ///< row tile (queries); of dK_heads, dV_heads: query head of the group
   std::int32_t j = 0;     ///< column tile (keys), or kAllColumns; unused for row-tile tensors
 
   bool on_chip() const { return slot != kHbm; }
-  Tile in_hbm() const { return {tensor, kHbm, false, i, j}; }
+  Tile in_hbm() const { return {tensor, kHbm, false, part, i, j}; }
 };
 
 /// The tile, marked as read for the last time.
 constexpr Tile last_use(Tile tile) {
   tile.last_use = true;
+  return tile;
+}
+
+/// Largest number of parts that Tile::part can tell apart.
+inline constexpr Index kMostParts = 256;
+
+/// The tile of the same rows that has only the columns of this part of d.
+constexpr Tile part_of(Tile tile, Index part) {
+  tile.part = static_cast<std::uint8_t>(part);
   return tile;
 }
 

@@ -140,9 +140,6 @@ TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
 /// The same for the backward pass.
 TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling,
                            const ScheduleOptions& options);
-/// The grid of standard's output product: row tiles of ScheduleVariant::output_rows.
-TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
-                     const ScheduleOptions& options);
 /// Whether row tile i of the launch's grid is a group of whole rows, not Br rows.
 bool works_on_row_groups(const Launch& launch);
 
@@ -157,9 +154,9 @@ void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
 
 /// One thread block per head: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);
-/// One thread block for each row tile.
+/// One thread block for each row tile, and for each part of d (TileGrid::d_parts()).
 Index block_per_row_tile(const TileGrid& grid);
-/// One thread block for each column tile.
+/// The same for column tiles.
 Index block_per_column_tile(const TileGrid& grid);
 /// One thread block for each tile (i, j).
 Index block_per_tile(const TileGrid& grid);

@@ -23,12 +23,6 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
   return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
 }
 
-TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
-                     const ScheduleOptions& options) {
-  const Index rows = options.variant.output_rows > 0 ? options.variant.output_rows : tiling.Br;
-  return {problem, {rows, tiling.Bc}, options};
-}
-
 bool works_on_row_groups(const Launch& launch) {
   return launch.grid == softmax_row_grid || launch.grid == gradient_row_grid;
 }
@@ -45,10 +39,10 @@ Index block_per_head(const TileGrid& /*grid*/) {
   return 1;
 }
 Index block_per_row_tile(const TileGrid& grid) {
-  return grid.Tr();
+  return grid.Tr() * grid.d_parts();
 }
 Index block_per_column_tile(const TileGrid& grid) {
-  return grid.Tc();
+  return grid.Tc() * grid.d_parts();
 }
 Index block_per_tile(const TileGrid& grid) {
   return Index{grid.Tr()} * grid.Tc();

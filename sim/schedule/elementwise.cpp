@@ -57,7 +57,7 @@ constexpr PseudoLine kDropoutGradientCode[] = {
 Tile own_tile(const TileGrid& g, Tensor tensor, Index block) {
   const auto i = static_cast<std::int32_t>(block / g.Tc());
   const auto j = static_cast<std::int32_t>(block % g.Tc());
-  return {tensor, 1, false, i, j};
+  return {tensor, 1, false, 0, i, j};
 }
 
 /// What an elementwise launch does to its tile, in place.

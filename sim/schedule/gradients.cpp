@@ -44,8 +44,8 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
   program.at(start_sum).fill_zero({g.dK(j), g.dV(j)});
   const auto heads = static_cast<std::int32_t>(g.options().heads_per_kv_head);
   for (const std::int32_t head : equal_parts(g, heads, program)) {
-    const Tile dK_head{Tensor::dK_heads, 1, false, head, j};
-    const Tile dV_head{Tensor::dV_heads, 1, false, head, j};
+    const Tile dK_head{Tensor::dK_heads, 1, false, 0, head, j};
+    const Tile dV_head{Tensor::dV_heads, 1, false, 0, head, j};
     program.at(load_head).load({dK_head, dV_head});
     program.at(add_head).add(g.dK(j), last_use(dK_head));
     program.add(g.dV(j), last_use(dV_head));
@@ -68,7 +68,8 @@ void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program) {
     return;
   }
   const auto head = static_cast<std::int32_t>(program.block().head % group);
-  program.store(last_use(on_chip), {per_head(on_chip.tensor), Tile::kHbm, false, head, on_chip.j});
+  program.store(last_use(on_chip),
+                {per_head(on_chip.tensor), Tile::kHbm, false, on_chip.part, head, on_chip.j});
 }
 
 void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program) {

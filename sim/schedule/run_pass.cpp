@@ -49,17 +49,18 @@ void run_blocks(const Launch& launch, const TileGrid& grid, const PassRun& run, 
 template <typename Visit>
 void for_equal_blocks(const Launch& launch, const TileGrid& g, Visit visit) {
   const bool asks = !launch.ignores_mask;
+  const Index parts = g.d_parts();
   if (launch.blocks_per_head == block_per_row_tile) {
     for (Index i = 0, equal = 0; i < g.Tr(); i += equal) {
       equal = g.equal_whole_rows(static_cast<std::int32_t>(i), asks);
-      visit(i, equal);
+      for (Index part = 0; part < parts; ++part) visit(i * parts + part, equal);
     }
     return;
   }
   if (launch.blocks_per_head == block_per_column_tile) {
     for (Index j = 0, equal = 0; j < g.Tc(); j += equal) {
       equal = g.equal_whole_columns(static_cast<std::int32_t>(j), asks);
-      visit(j, equal);
+      for (Index part = 0; part < parts; ++part) visit(j * parts + part, equal);
     }
     return;
   }

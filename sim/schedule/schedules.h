@@ -89,6 +89,25 @@ Launch convert_dq_launch();
 /// With grouped heads, adds "sum_heads": dK and dV of a KV head are the sums over its query heads.
 void add_head_sum_launch(const ScheduleOptions& options, Pass& pass);
 
+/// The grid of one of standard's products, in the tiles of its result (ScheduleVariant). A tile
+/// that is not as wide as d makes the launch read the other operand once for each part of d.
+enum class ResultOf : std::uint8_t { queries_by_keys, queries_by_d, keys_by_d };
+template <ResultOf result, ProductTile ProductTiles::*product>
+TileGrid product_grid(const AttentionProblem& problem, const Tiling& tiling,
+                      const ScheduleOptions& options) {
+  const auto [rows, cols] = options.variant.product_tiles.*product;
+  const auto given = [](Index tile, Index otherwise) { return tile > 0 ? tile : otherwise; };
+  switch (result) {
+    case ResultOf::queries_by_keys:
+      return {problem, {given(rows, tiling.Br), given(cols, tiling.Bc)}, options};
+    case ResultOf::queries_by_d:
+      return {problem, {given(rows, tiling.Br), tiling.Bc}, options, cols};
+    case ResultOf::keys_by_d:
+      break;
+  }
+  return {problem, {tiling.Br, given(rows, tiling.Bc)}, options, cols};
+}
+
 // Standard attention's elementwise work in separate launches, as a framework runs it when nothing
 // is fused. Each launch takes the score matrix through the SM once, tile by tile, in place.
 

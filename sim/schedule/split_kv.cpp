@@ -40,7 +40,7 @@ Index block_per_split(const TileGrid& g) {
 }
 
 Tile split_tile(Tensor tensor, std::int32_t i, std::int32_t s) {
-  return {tensor, 1, false, i, s};
+  return {tensor, 1, false, 0, i, s};
 }
 
 void split_kv_partial(const TileGrid& g, Index block, Program& program) {

@@ -108,17 +108,19 @@ constexpr auto kUnscaledDkPseudoCode = with_lines(
     {{dk_product, {2, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a separate launch."}}});
 
 void standard_dv(const TileGrid& g, Index block, Program& program) {
-  const auto j = static_cast<std::int32_t>(block);
-  program.at(dv_start).fill_zero(g.dV(j));
+  const auto j = static_cast<std::int32_t>(block / g.d_parts());
+  const Tile dV = part_of(g.dV(j), block % g.d_parts());
+  program.at(dv_start).fill_zero(dV);
   for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
-    program.at(drops ? dv_load_dropped : dv_load).load({P, g.dO(i)});
+    const Tile dO = part_of(g.dO(i), dV.part);
+    program.at(drops ? dv_load_dropped : dv_load).load({P, dO});
     program.at(drops ? dv_product_dropped : dv_product)
-        .accumulate_transposed(g.dV(j), last_use(P), last_use(g.dO(i)));
+        .accumulate_transposed(dV, last_use(P), last_use(dO));
   }
   program.at(dv_store);
-  store_key_gradient(g, g.dV(j), program);
+  store_key_gradient(g, dV, program);
 }
 
 /// dS = dS o T, from the scores that the forward pass stored; `dS` may lie in another slot.
@@ -175,34 +177,38 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
 }
 
 void standard_dq(const TileGrid& g, Index block, Program& program) {
-  const auto i = static_cast<std::int32_t>(block);
-  program.at(dq_start).fill_zero(g.dQ(i));
+  const auto i = static_cast<std::int32_t>(block / g.d_parts());
+  const Tile dQ = part_of(g.dQ(i), block % g.d_parts());
+  program.at(dq_start).fill_zero(dQ);
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(dq_load).load({g.dS(i, j), g.K(j)});
+    const Tile K = part_of(g.K(j), dQ.part);
+    program.at(dq_load).load({g.dS(i, j), K});
     program.at(dq_product);
     if (scales_apart(g.options())) {
-      program.accumulate(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+      program.accumulate(dQ, last_use(g.dS(i, j)), last_use(K));
     } else {
-      program.gradient_product(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+      program.gradient_product(dQ, last_use(g.dS(i, j)), last_use(K));
     }
   }
-  program.at(dq_store).store(last_use(g.dQ(i)));
+  program.at(dq_store).store(last_use(dQ));
 }
 
 void standard_dk(const TileGrid& g, Index block, Program& program) {
-  const auto j = static_cast<std::int32_t>(block);
-  program.at(dk_start).fill_zero(g.dK(j));
+  const auto j = static_cast<std::int32_t>(block / g.d_parts());
+  const Tile dK = part_of(g.dK(j), block % g.d_parts());
+  program.at(dk_start).fill_zero(dK);
   for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
-    program.at(dk_load).load({g.dS(i, j), g.Q(i)});
+    const Tile Q = part_of(g.Q(i), dK.part);
+    program.at(dk_load).load({g.dS(i, j), Q});
     program.at(dk_product);
     if (scales_apart(g.options())) {
-      program.accumulate_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+      program.accumulate_transposed(dK, last_use(g.dS(i, j)), last_use(Q));
     } else {
-      program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+      program.gradient_product_transposed(dK, last_use(g.dS(i, j)), last_use(Q));
     }
   }
   program.at(dk_store);
-  store_key_gradient(g, g.dK(j), program);
+  store_key_gradient(g, dK, program);
 }
 
 /// The forward launches again, under separate names: activation checkpointing.
@@ -230,8 +236,14 @@ Pass standard_backward_pass(const ScheduleOptions& options) {
           ? product_launch({"dS", block_per_row_tile, standard_ds_two_sweeps, kDsSweepPseudoCode})
           : product_launch({"dS", block_per_row_tile, standard_ds, kDsPseudoCode});
   ds.grid = gradient_row_grid;
+  Launch dv = product_launch({"dV", block_per_column_tile, standard_dv, kDvPseudoCode});
+  Launch dp = product_launch({"dP", block_per_tile, standard_dp, kDpPseudoCode});
   Launch dq = product_launch({"dQ", block_per_row_tile, standard_dq, kDqPseudoCode});
   Launch dk = product_launch({"dK", block_per_column_tile, standard_dk, kDkPseudoCode});
+  dv.grid = product_grid<ResultOf::keys_by_d, &ProductTiles::dV>;
+  dp.grid = product_grid<ResultOf::queries_by_keys, &ProductTiles::dP>;
+  dq.grid = product_grid<ResultOf::queries_by_d, &ProductTiles::dQ>;
+  dk.grid = product_grid<ResultOf::keys_by_d, &ProductTiles::dK>;
   if (scales_apart(options)) {
     dq.pseudo_code = kUnscaledDqPseudoCode;
     dk.pseudo_code = kUnscaledDkPseudoCode;
@@ -239,8 +251,7 @@ Pass standard_backward_pass(const ScheduleOptions& options) {
 
   Pass pass;
   if (options.variant.checkpoint) pass.launches = recomputed_forward(options);
-  append(pass, {product_launch({"dV", block_per_column_tile, standard_dv, kDvPseudoCode}),
-                product_launch({"dP", block_per_tile, standard_dp, kDpPseudoCode})});
+  append(pass, {dv, dp});
   append(pass, probability_gradient_launches(options));
   append(pass, {ds});
   append(pass, gradient_launches(options));

@@ -175,25 +175,27 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   write_lse_if_asked(g, i, sweep_lse, program);
 }
 
-/// "output": row tile i of O = P V, one thread block each. V is read once for every row tile; a
-/// library chooses the rows of this tile separately from those of S (ScheduleVariant::output_rows).
+/// "output": row tile i of O = P V, one thread block each, or one for each part of d. V is read
+/// once for every row tile, P once for every part of d.
 void standard_output(const TileGrid& g, Index block, Program& program) {
-  const auto i = static_cast<std::int32_t>(block);
-  program.at(start_o).fill_zero(g.O(i));
+  const auto i = static_cast<std::int32_t>(block / g.d_parts());
+  const Tile O = part_of(g.O(i), block % g.d_parts());
+  program.at(start_o).fill_zero(O);
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
-    program.at(drops ? load_dropped : load_pv).load({P, g.V(j)});
-    program.at(drops ? add_dropped : add_product).accumulate(g.O(i), last_use(P), last_use(g.V(j)));
+    const Tile V = part_of(g.V(j), O.part);
+    program.at(drops ? load_dropped : load_pv).load({P, V});
+    program.at(drops ? add_dropped : add_product).accumulate(O, last_use(P), last_use(V));
   }
-  program.at(store_o).store(last_use(g.O(i)));
+  program.at(store_o).store(last_use(O));
 }
 
 }  // namespace
 
 Pass standard_forward_pass(const ScheduleOptions& options) {
   const bool two_sweeps = options.softmax_panel_cols > 0;
-  const Launch scores =
+  Launch scores =
       scales_apart(options)
           ? product_launch({"scores", block_per_tile, standard_scores, kRawScoresPseudoCode})
           : product_launch({"scores", block_per_tile, standard_scores, kScoresPseudoCode});
@@ -205,7 +207,8 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
   softmax.grid = softmax_row_grid;
   Launch output =
       product_launch({"output", block_per_row_tile, standard_output, kOutputPseudoCode});
-  output.grid = output_grid;
+  scores.grid = product_grid<ResultOf::queries_by_keys, &ProductTiles::S>;
+  output.grid = product_grid<ResultOf::queries_by_d, &ProductTiles::O>;
 
   Pass pass{{scores}};
   append(pass, score_launches(options));

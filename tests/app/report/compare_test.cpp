@@ -40,7 +40,7 @@ TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
       const ComparisonLine* line = comparison.find(Level::requested, quantity);
       ASSERT_NE(line, nullptr);
       EXPECT_EQ(line->gap_percent, 0.0) << algorithm << " " << quantity;
-      EXPECT_EQ(line->reason, "agrees");
+      EXPECT_THAT(line->reason, ::testing::StartsWith("agrees"));
     }
   }
 }
@@ -53,107 +53,6 @@ TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
       EXPECT_EQ(line.reason.find('\n'), std::string::npos);
     }
   }
-}
-
-TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
-  const Comparison comparison = compared(agreeing_run("standard", gpu_));
-  const ComparisonLine* line = comparison.find(Level::paper, "read");
-  ASSERT_NE(line, nullptr);
-  EXPECT_GT(*line->gap_percent, 10.0);
-  EXPECT_THAT(line->reason, HasSubstr("panel re-reads"));
-  EXPECT_THAT(line->reason, HasSubstr("1/BM + 1/BN = 0.02344, as for tiles of 64 x 128"));
-}
-
-TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
-  RecordingRow row = agreeing_run("standard", gpu_);
-  const double heads = static_cast<double>(row.run.problem.batch * row.run.problem.heads);
-  const double scores_read = heads * 1024.0 * 1024.0 * 64.0 * 2.0 * (1.0 / 256.0 + 1.0 / 128.0);
-  for (LaunchCounters& launch : row.measurement->launches) {
-    if (launch.name != "scores") continue;
-    double& bytes = launch.counters[std::string(counter::kRequestedReadBytes)];
-    counter_of(row, counter::kRequestedReadBytes) += scores_read - bytes;
-    bytes = scores_read;
-  }
-  const Comparison comparison = compared(row);
-  EXPECT_THAT(comparison.find(Level::requested, "read")->reason,
-              HasSubstr("as for tiles of 128 x 256"));
-}
-
-TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
-  RecordingRow row = agreeing_run("standard", gpu_);
-  const double P_bytes = 2.0 * 1024.0 * 1024.0 * 2.0;
-  const double V_bytes = 2.0 * 1024.0 * 64.0 * 2.0;
-  for (LaunchCounters& launch : row.measurement->launches) {
-    if (launch.name != "output") continue;
-    launch.counters[std::string(counter::kRequestedReadBytes)] = P_bytes + 4.0 * V_bytes;
-  }
-  const Comparison comparison = compared(row);
-  const auto output = std::find_if(
-      comparison.lines.begin(), comparison.lines.end(), [](const ComparisonLine& line) {
-        return line.launch == "output" && line.level == Level::requested && line.quantity == "read";
-      });
-  ASSERT_NE(output, comparison.lines.end());
-  EXPECT_THAT(output->reason, HasSubstr("P V read V 4 times, once for every 256 rows of O"));
-  EXPECT_THAT(output->reason, ::testing::Not(HasSubstr("Q K^T")));
-}
-
-TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
-  RecordingRow row = agreeing_run("standard", gpu_);
-  const double saved = 4.0 * 2.0 * 1024.0 * 64.0 * 2.0;  // V read 4 times instead of 8
-  counter_of(row, counter::kRequestedReadBytes) -= saved;
-  for (LaunchCounters& launch : row.measurement->launches) {
-    if (launch.name == "output") {
-      launch.counters[std::string(counter::kRequestedReadBytes)] -= saved;
-    }
-  }
-  EXPECT_EQ(fitted_output_rows(row), 256);
-  const auto comparison = model_and_compare(row, h200_device(), gpu_);
-  ASSERT_TRUE(comparison);
-  int reads = 0;
-  for (const ComparisonLine& line : comparison.value().lines) {
-    if (line.level != Level::requested || line.quantity != "read") continue;
-    EXPECT_EQ(line.gap_percent, 0.0) << line.launch;
-    ++reads;
-  }
-  EXPECT_EQ(reads, 4);  // the pass and its three launches
-  EXPECT_THAT(comparison.value().find(Level::requested, "read")->reason,
-              HasSubstr("once for every 256 rows of O (the model takes this from its bytes)"));
-}
-
-TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
-  RecordingRow row = agreeing_run("standard", gpu_);
-  for (LaunchCounters& launch : row.measurement->launches) {
-    if (launch.name == "output") {
-      launch.counters[std::string(counter::kRequestedReadBytes)] += 0.5 * 2.0 * 1024.0 * 64.0 * 2.0;
-    }
-  }
-  EXPECT_EQ(fitted_output_rows(row), std::nullopt);  // 8.5 reads
-  EXPECT_EQ(fitted_output_rows(recorded_run("standard")), std::nullopt);
-  const auto comparison = model_and_compare(row, h200_device(), gpu_);
-  ASSERT_TRUE(comparison);
-  EXPECT_EQ(comparison.value().model.run.asked.variant.output_rows, 0);
-}
-
-TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
-  const auto recording = read_recording(find_asset("recordings", "h200").value());
-  ASSERT_TRUE(recording);
-  int runs = 0;
-  for (const RecordingRow& row : recording.value().rows) {
-    if (row.run.algorithm() != "standard" || !row.measurement) continue;
-    if (row.run.pass() != PassKind::forward || row.run.problem.N < 1024 ||
-        row.run.problem.heads == 1)
-      continue;
-    const auto comparison = model_and_compare(row, h200_device(), gpu_);
-    ASSERT_TRUE(comparison);
-    for (const ComparisonLine& line : comparison.value().lines) {
-      if (line.level != Level::requested) continue;
-      EXPECT_LE(std::abs(*line.gap_percent), kAgreementPercent)
-          << "N " << row.run.problem.N << " d " << row.run.problem.d << " " << line.launch << " "
-          << line.quantity;
-    }
-    ++runs;
-  }
-  EXPECT_GE(runs, 10);
 }
 
 TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {

@@ -196,7 +196,10 @@ class RandomRuns {
     if (algorithm.name != "standard") return;
     variant.fusion = static_cast<Fusion>(below(4));
     variant.checkpoint = chance(2);
-    if (chance(2)) variant.output_rows = between(1, 40);
+    ProductTiles& tiles = variant.product_tiles;
+    for (ProductTile* tile : {&tiles.S, &tiles.O, &tiles.dV, &tiles.dP, &tiles.dQ, &tiles.dK}) {
+      if (chance(2)) *tile = {between(1, 40), between(1, 12)};
+    }
   }
 
   std::mt19937_64 random_;

@@ -97,7 +97,7 @@ TEST(Traffic, StandardReadsVOnceForEachTileOfItsOutputProduct) {
   for (const Shape4& s : kShapes) {
     test::ModelRequest request = request_for(s, "standard");
     const SimulationReport as_scores = simulate(request).value();
-    request.variant.output_rows = 4 * s.tiling.Br;
+    request.variant.product_tiles.O.rows = 4 * s.tiling.Br;
     const SimulationReport own = simulate(request).value();
     const Index V_bytes = s.batch * s.heads * s.N_kv * s.d * size_bytes(s.dtype);
     EXPECT_EQ(of(as_scores.by_tensor, Tensor::V).read_bytes, ceil_div(s.N, s.tiling.Br) * V_bytes);

@@ -30,6 +30,9 @@ std::vector<Variant> variants() {
       all.push_back({"flash1", {.skip_first_reads = skip, .d_once = d_once}});
     }
   }
+  // Tiles of the products that cut d = 8 into parts of 3, 3 and 2 columns
+  all.push_back(
+      {"standard", {.product_tiles = {{20, 7}, {30, 3}, {11, 3}, {9, 50}, {16, 5}, {0, 3}}}});
   all.push_back({"flash2", {.stages = 2}});
   all.push_back({"flash2", {.visit_hidden = true}});
   return all;
@@ -88,11 +91,45 @@ TEST_P(EveryVariant, KeepsTheMatrixProductsButWhatCheckpointingRunsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](const auto& test) {
   const ScheduleVariant& variant = test.param.variant;
-  return fmt::format("{}_{}_{}{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
+  return fmt::format("{}_{}_{}{}{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
                      variant.stages, variant.checkpoint ? "_checkpoint" : "",
                      variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "",
+                     variant.product_tiles == ProductTiles{} ? "" : "_product_tiles",
                      variant.visit_hidden ? "_hidden" : "");
 });
+
+/// B H N N_kv d e (1 / rows + 1 / cols) bytes: each tile of a result reads a row panel of one
+/// operand and a column panel of the other.
+TEST(ProductTilesOfStandard, DecideHowOftenOperandsAreRead) {
+  const AttentionProblem problem{.heads = 2, .N = 96, .N_kv = 192, .d = 48, .dtype = DType::fp16};
+  const ProductTiles tiles{{48, 64}, {32, 16}, {64, 24}, {24, 96}, {96, 12}, {96, 48}};
+  const Variant variant{"standard", {.product_tiles = tiles}};
+  const auto read_bytes = [&](PassKind pass, std::string_view name) {
+    const SimulationReport report = simulate(request_for(variant, problem, pass)).value();
+    for (const LaunchReport& launch : report.launches) {
+      if (launch.name == name) return launch.requested.read_bytes;
+    }
+    return Index{-1};
+  };
+  struct Product {
+    std::string_view launch;
+    PassKind pass;
+    Index rows, cols, depth;  // of the result, and of the sum
+    ProductTile tile;
+  };
+  const Product products[] = {{"scores", PassKind::forward, 96, 192, 48, tiles.S},
+                              {"output", PassKind::forward, 96, 48, 192, tiles.O},
+                              {"dV", PassKind::backward, 192, 48, 96, tiles.dV},
+                              {"dP", PassKind::backward, 96, 192, 48, tiles.dP},
+                              {"dQ", PassKind::backward, 96, 48, 192, tiles.dQ},
+                              {"dK", PassKind::backward, 192, 48, 96, tiles.dK}};
+  for (const Product& p : products) {
+    const Index row_panels = p.rows / p.tile.rows;
+    const Index col_panels = p.cols / p.tile.cols;
+    const Index elements = p.rows * p.depth * col_panels + p.cols * p.depth * row_panels;
+    EXPECT_EQ(read_bytes(p.pass, p.launch), 2 * 2 * elements) << p.launch;
+  }
+}
 
 TEST(HiddenTiles, CostWhatTheyWouldWithoutAMask) {
   const auto visiting = [](bool hidden, const Mask& mask, PassKind pass) {

@@ -1,0 +1,41 @@
+/// The tiles of standard attention's matrix products, which cuBLAS chooses: each kernel's name says
+/// which.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "kernels/recording/recording.h"
+#include "reference/schedule_variant.h"
+
+namespace attnscope {
+
+/// The tile of the product's result that a cuBLAS kernel of this name makes, such as 128 x 256 for
+/// "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT". Nothing where the name has no tile. cuBLAS
+/// sees row-major matrices as transposed, so its names give columns first.
+std::optional<ProductTile> tile_in_name(std::string_view kernel_name);
+
+/// The tiles that cuBLAS (CUDA 13) is expected to choose on Hopper for products of 16-bit elements.
+/// Of other products the library's choice is unknown: all 0, so that the tiling decides.
+ProductTiles expected_product_tiles(const AttentionProblem& problem);
+
+/// Where the tiles of a recorded run's products come from.
+enum class ProductTilesFrom : std::uint8_t {
+  kernel_names,
+  rule,    ///< expected_product_tiles(): the recording does not name the kernels
+  nothing  ///< not a run of standard, or the library's choice is unknown
+};
+
+struct RecordedProductTiles {
+  ProductTiles tiles;
+  ProductTilesFrom from = ProductTilesFrom::nothing;
+};
+
+/// The tiles of the products that the row's launches made. Of a product that several kernels made,
+/// or one whose name has no tile, it is unknown: 0.
+RecordedProductTiles recorded_product_tiles(const RecordingRow& run);
+
+/// The product's tile in `tiles`, by the name of its launch; nullptr for other launches.
+ProductTile* product_tile_of(ProductTiles& tiles, std::string_view launch);
+
+}  // namespace attnscope
