@@ -152,7 +152,7 @@ Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
     ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
     found = read_.emplace(spec.gpu, std::move(gpu)).first;
   }
-  return with_capacities(found->second, {spec.sram_bytes, spec.l2_bytes}, "given");
+  return with_what_if(found->second, spec.what_if, "given");
 }
 
 }  // namespace attnscope::app

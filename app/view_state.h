@@ -24,9 +24,9 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
 }
 
 /// The shown panel of a slot that several panels share.
-enum class MemoryTab : std::uint8_t { memory, warps };
-constexpr std::array<std::string_view, 2> enum_names(MemoryTab) {
-  return {"memory", "warps"};
+enum class MemoryTab : std::uint8_t { memory, warps, gpu };
+constexpr std::array<std::string_view, 3> enum_names(MemoryTab) {
+  return {"memory", "warps", "gpu"};
 }
 enum class SoftmaxTab : std::uint8_t { row, why_online };
 constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {

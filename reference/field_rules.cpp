@@ -119,6 +119,7 @@ std::optional<Error> validate(const RunSpec& spec) {
     if (auto error = check_range(field, spec)) return error;
   }
   if (auto error = validate(spec.problem)) return error;
+  if (auto error = validate(spec.what_if)) return error;
   if (auto error = check_applies(spec)) return error;
   const ScoreFunction& score = spec.problem.score;
   if (spec.variant.fusion != Fusion::rows && (score.soft_cap || score.has_alibi())) {

@@ -72,6 +72,8 @@ constexpr FieldValue kOverflows[] = {
     {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
 
 constexpr Index kMostMemoryBytes = Index{1} << 40;
+constexpr Index kMostSms = 1024;
+constexpr std::string_view kMultiple = "a number from 0.05 to 20";
 constexpr FieldValue kOrders[] = {
     {"", "any order", "atomic adds, in an order that varies from run to run"},
     {"true", "fixed order", "bit-identical on every run"}};
@@ -292,11 +294,37 @@ const RunField kFields[] = {
     {.key = "sram_bytes", .json_key = "sram_bytes", .option = "sram-bytes", .value_name = "BYTES",
      .label = "SRAM, bytes", .help = "shared memory of a thread block, in bytes",
      .by_rule = "the GPU's", .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1,
-     .max = kMostMemoryBytes, .access = at<&RunSpec::sram_bytes>},
+     .max = kMostMemoryBytes, .access = at<&RunSpec::what_if, &WhatIf::sram_bytes>},
     {.key = "l2_bytes", .json_key = "l2_bytes", .option = "l2-bytes", .value_name = "BYTES",
      .label = "L2, bytes", .help = "L2 cache, in bytes", .by_rule = "the GPU's",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMostMemoryBytes,
-     .access = at<&RunSpec::l2_bytes>},
+     .access = at<&RunSpec::what_if, &WhatIf::l2_bytes>},
+    {.key = "sm_count", .json_key = "sm_count", .option = "sms", .value_name = "COUNT",
+     .label = "SMs", .help = "streaming multiprocessors", .by_rule = "the GPU's",
+     .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMostSms,
+     .access = at<&RunSpec::what_if, &WhatIf::sm_count>},
+    {.key = "sm_clock", .json_key = "sm_clock", .option = "sm-clock", .value_name = "TIMES",
+     .label = "SM clock, times", .help = "clock of the SMs, as a multiple of the GPU's",
+     .accepted = kMultiple, .by_rule = "the GPU's", .kind = FieldKind::decimal,
+     .target = FieldTarget::model, .access = at<&RunSpec::what_if, &WhatIf::sm_clock>},
+    {.key = "dram_rate", .json_key = "dram_rate", .option = "dram-rate", .value_name = "TIMES",
+     .label = "DRAM rate, times", .help = "bandwidth of DRAM, as a multiple of the GPU's",
+     .accepted = kMultiple, .by_rule = "the GPU's", .kind = FieldKind::decimal,
+     .target = FieldTarget::model, .access = at<&RunSpec::what_if, &WhatIf::dram_rate>},
+    {.key = "l2_rate", .json_key = "l2_rate", .option = "l2-rate", .value_name = "TIMES",
+     .label = "L2 rate, times", .help = "bandwidth of L2, as a multiple of the GPU's",
+     .accepted = kMultiple, .by_rule = "the GPU's", .kind = FieldKind::decimal,
+     .target = FieldTarget::model, .access = at<&RunSpec::what_if, &WhatIf::l2_rate>},
+    {.key = "matrix_rate", .json_key = "matrix_rate", .option = "matrix-rate",
+     .value_name = "TIMES", .label = "tensor cores, times",
+     .help = "rate of an SM's tensor cores, as a multiple of the GPU's",
+     .accepted = kMultiple, .by_rule = "the GPU's", .kind = FieldKind::decimal,
+     .target = FieldTarget::model, .access = at<&RunSpec::what_if, &WhatIf::matrix_rate>},
+    {.key = "exp_rate", .json_key = "exp_rate", .option = "exp-rate", .value_name = "TIMES",
+     .label = "exp rate, times",
+     .help = "rate of an SM's exponentials, as a multiple of the GPU's",
+     .accepted = kMultiple, .by_rule = "the GPU's", .kind = FieldKind::decimal,
+     .target = FieldTarget::model, .access = at<&RunSpec::what_if, &WhatIf::exp_rate>},
     {.key = "inputs", .json = "inputs", .json_key = "kind", .option = "inputs",
      .value_name = "KIND", .label = "drawn", .help = "gaussian, outlier or needle",
      .kind = FieldKind::name, .always_stored = true, .values = kInputKinds,
@@ -325,6 +353,12 @@ const RunField kFields[] = {
 // clang-format on
 
 }  // namespace
+
+std::span<const RunField> what_if_fields() {
+  const auto* const first = std::ranges::find(kFields, "sram_bytes", &RunField::key);
+  const auto* const last = std::ranges::find(kFields, "exp_rate", &RunField::key);
+  return {first, last + 1};
+}
 
 std::span<const RunField> run_fields() {
   return kFields;

@@ -93,6 +93,9 @@ const RunField* find_field(std::string_view key);
 /// The field with this key; a programmer's error when there is none.
 const RunField& run_field(std::string_view key);
 
+/// The fields of RunSpec::what_if.
+std::span<const RunField> what_if_fields();
+
 /// The values that the field accepts: "a whole number from 1 to 4096".
 std::string accepted_text(const RunField& field);
 /// Whether the field has its default value.

@@ -20,6 +20,7 @@
 #include "reference/inputs.h"
 #include "reference/result.h"
 #include "reference/schedule_variant.h"
+#include "reference/what_if.h"
 
 namespace attnscope {
 
@@ -54,11 +55,10 @@ struct RunSpec {
   bool deterministic = false;     ///< backward: dQ is bit-identical on every run
   bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;
-  InputPaths files;                 ///< in place of generated tensors
-  std::string gpu = "h200";         ///< a name in assets/gpus, or a file
-  std::optional<Index> sram_bytes;  ///< shared memory of a thread block, in place of the GPU's
-  std::optional<Index> l2_bytes;    ///< in place of the GPU's
-  std::string kernel;               ///< unset: the algorithm's
+  InputPaths files;                             ///< in place of generated tensors
+  std::string gpu = "h200";                     ///< a name in assets/gpus, or a file
+  WhatIf what_if;                               ///< in place of the GPU's numbers
+  std::string kernel;                           ///< unset: the algorithm's
   std::map<std::string, std::string> switches;  ///< of the kernel, which checks them
 
   /// The requested tiling; nothing unless Br and Bc are both set.

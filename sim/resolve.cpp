@@ -40,7 +40,7 @@ ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& g
 
 Result<GpuDescription> gpu_of(const RunSpec& spec) {
   ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
-  return with_capacities(std::move(gpu), {spec.sram_bytes, spec.l2_bytes}, "given");
+  return with_what_if(std::move(gpu), spec.what_if, "given");
 }
 
 namespace {
@@ -59,7 +59,7 @@ std::optional<Tiling> choose_tiling(const RunSpec& spec, const GpuDescription& g
 }
 
 Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
-  const auto& sram_bytes = gpu.given.sram_bytes;
+  const auto& sram_bytes = gpu.what_if.sram_bytes;
   Error error = invalid_field(
       ErrorCode::does_not_fit, "head_dim",
       "no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",

@@ -142,7 +142,7 @@ OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription
   };
   check(fit.padded ? fit.padded->sram_bytes_per_block : fit.sram_bytes_per_block,
         gpu.shared_bytes_per_block, "shared memory per thread block",
-        gpu.given.sram_bytes ? "the SRAM given" : gpu.name);
+        gpu.what_if.sram_bytes ? "the SRAM given" : gpu.name);
   check(fit.padded ? fit.padded->register_bytes_per_block : fit.register_bytes_per_block,
         gpu.register_bytes_per_sm, "registers", gpu.name);
   if (fit.padded) fit.padded->fits = fit.fits;

@@ -186,11 +186,11 @@ CommandSpec compare_command() {
               reads_recording()},
              {"report", "FILE", "write a Markdown report; - is standard output", false,
               writes_file()}},
-            with_help(
-                field_options({"gpu", "sram_bytes", "l2_bytes"}),
-                {{"gpu", "",
-                  "the modelled GPU; gaps are shown only for the GPU of the recording [that of the "
-                  "recording]"}}),
+            with_help(field_options({"gpu"}),
+                      {{"gpu", "",
+                        "the modelled GPU; gaps are shown only for the GPU of the recording [that "
+                        "of the recording]"}}),
+            what_if_options(),
             row_filters()})},
       answer_compare);
 }

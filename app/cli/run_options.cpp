@@ -102,10 +102,18 @@ std::vector<OptionSpec> shape_options(const RunSpec& defaults) {
                        defaults);
 }
 
+std::vector<OptionSpec> what_if_options() {
+  std::vector<OptionSpec> options;
+  for (const RunField& field : what_if_fields()) options.push_back(option_of(field, {}));
+  return options;
+}
+
 std::vector<OptionSpec> modelled_gpu_options() {
-  return with_help(
-      field_options({"allow_overflow", "gpu", "sram_bytes", "l2_bytes"}),
-      {{"gpu", "", "the modelled GPU; see attnscope-cli list gpus [the one that is present]"}});
+  return joined(
+      {with_help(field_options({"allow_overflow", "gpu"}),
+                 {{"gpu", "",
+                   "the modelled GPU; see attnscope-cli list gpus [the one that is present]"}}),
+       what_if_options()});
 }
 
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists) {

@@ -29,8 +29,10 @@ std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
 
 /// The options of problem and tiling, for studies that choose the algorithms themselves.
 std::vector<OptionSpec> shape_options(const RunSpec& defaults);
-/// The options of the model that a kernel is compared with: --gpu, its capacities,
-/// --allow-overflow.
+/// The options that replace numbers of the modelled GPU, such as --l2-bytes.
+std::vector<OptionSpec> what_if_options();
+/// The options of the model that a kernel is compared with: --gpu, --allow-overflow and
+/// what_if_options().
 std::vector<OptionSpec> modelled_gpu_options();
 /// Several lists as one.
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);

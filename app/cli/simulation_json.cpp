@@ -71,24 +71,18 @@ ordered_json traffic_json(const SimulationReport& report) {
   return traffic;
 }
 
-/// The spec's fields at this place of a file with values other than their defaults.
-ordered_json changed_fields(const RunSpec& spec, std::string_view place) {
+/// Those of the fields at this place of a file that have other values than their defaults.
+ordered_json changed_fields(const RunSpec& spec, std::span<const RunField> fields,
+                            std::string_view place) {
   ordered_json json = ordered_json::object();
-  for (const RunField& field : run_fields()) {
+  for (const RunField& field : fields) {
     if (field.json != place || is_default(field, spec)) continue;
     ordered_json& value = json[std::string(field.json_key)];
     value = field.print(spec);
     if (field.kind == FieldKind::flag) value = true;
     if (field.kind == FieldKind::whole) value = std::stoll(field.print(spec));
+    if (field.kind == FieldKind::decimal) value = std::stod(field.print(spec));
   }
-  return json;
-}
-
-/// The capacities that the user gave in place of the GPU's own.
-ordered_json capacities_json(const GivenCapacities& given) {
-  ordered_json json = ordered_json::object();
-  if (given.sram_bytes) json["sram_bytes"] = *given.sram_bytes;
-  if (given.l2_bytes) json["l2_bytes"] = *given.l2_bytes;
   return json;
 }
 
@@ -206,11 +200,11 @@ ordered_json simulation_json(const SimulationAnswer& answer) {
   if (run.splits > 1) document["splits"] = run.splits;
   if (run.query_heads_per_tile > 1) document["query_heads_per_tile"] = run.query_heads_per_tile;
   if (run.problem.block_mask) document["block_mask"] = block_mask_json(report);
-  const ordered_json variant = changed_fields(run.asked, "variant");
+  const ordered_json variant = changed_fields(run.asked, run_fields(), "variant");
   if (!variant.empty()) document["variant"] = variant;
   document["gpu"] = report.gpu;
-  const ordered_json capacities = capacities_json(answer.gpu.given);
-  if (!capacities.empty()) document["capacities"] = capacities;
+  const ordered_json what_if = changed_fields(run.asked, what_if_fields(), "");
+  if (!what_if.empty()) document["what_if"] = what_if;
   const auto& numbers = answer.numbers;
   if (numbers) document["inputs"] = inputs_json(run.asked, numbers->gradients.has_value());
   document["traffic"] = traffic_json(report);
@@ -254,15 +248,21 @@ std::string traffic_text(const SimulationReport& report) {
   return table_text(lines);
 }
 
-/// ", SRAM 200 KiB as given, L2 1 MiB as given".
-std::string capacities_text(const GivenCapacities& given) {
+/// ", SRAM 200 KiB as given, exp rate x 2".
+std::string what_if_text(const RunSpec& spec) {
   std::string text;
-  const auto add = [&text](std::string_view name, const std::optional<Index>& bytes) {
-    if (!bytes) return;
-    text += fmt::format(", {} {} as given", name, capacity_text(*bytes));
-  };
-  add("SRAM", given.sram_bytes);
-  add("L2", given.l2_bytes);
+  for (const RunField& field : what_if_fields()) {
+    if (is_default(field, spec)) continue;
+    const std::string_view what = field.label.substr(0, field.label.find(','));
+    const std::string value = field.print(spec);
+    if (field.kind == FieldKind::decimal) {
+      text += fmt::format(", {} x {}", what, value);
+    } else if (field.value_name == "BYTES") {
+      text += fmt::format(", {} {} as given", what, capacity_text(std::stoll(value)));
+    } else {
+      text += fmt::format(", {} {} as given", value, what);
+    }
+  }
   return text;
 }
 
@@ -287,8 +287,8 @@ std::string title_text(const SimulationAnswer& answer) {
                         one_line(M.text()), M.nonzeros(), M.Tr(), M.Tc(), M.density(),
                         run.asked.variant.skip_unused_kv ? ", unused K and V are not loaded" : "");
   }
-  return text + fmt::format("modelled on {}{}\n\n", answer.gpu.display_name,
-                            capacities_text(answer.gpu.given));
+  return text +
+         fmt::format("modelled on {}{}\n\n", answer.gpu.display_name, what_if_text(run.asked));
 }
 
 Lines quantities(const SimulationAnswer& answer) {

@@ -168,8 +168,7 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
                      : charted_key(run.resolved(), run.resolved().asked.gpu);
   const auto& pattern = view.choice.block_mask;
   if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
-  key.run.sram_bytes = run.gpu.given.sram_bytes;
-  key.run.l2_bytes = run.gpu.given.l2_bytes;
+  key.run.what_if = run.gpu.what_if;
   return key;
 }
 
@@ -226,7 +225,7 @@ std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const View
     FusionKey key = view.chart == ChartChoice::fusion_figure2
                         ? figure2_key(asked_gpu)
                         : fusion_key(run.problem(), run.tiling(), asked_gpu);
-    key.sram_bytes = gpu.given.sram_bytes;
+    key.what_if.sram_bytes = gpu.what_if.sram_bytes;
     const auto* steps = ask(fusion, key, gpu, count_fusion, progress);
     if (steps != nullptr) return fusion_chart(*fusion.latest_key(), *steps, theme);
   } else {

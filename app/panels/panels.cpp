@@ -131,7 +131,7 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
 }
 
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note) {
-  const TitleTabs tabs = draw_title_tabs(context, "memory", {"MEMORY", "WARPS"},
+  const TitleTabs tabs = draw_title_tabs(context, "memory", {"MEMORY", "WARPS", "GPU"},
                                          static_cast<int>(view.memory_tab), note);
   view.memory_tab = static_cast<MemoryTab>(tabs.chosen);
   return tabs.rest;
@@ -186,9 +186,10 @@ void Panel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& 
 }
 
 Panels make_panels() {
-  return {make_memory_panel(),         make_warps_panel(),      make_scores_panel(),
-          make_online_softmax_panel(), make_why_online_panel(), make_explain_panel(),
-          make_ledger_panel(),         make_timeline_panel(),   make_charts_panel()};
+  return {make_memory_panel(),  make_warps_panel(),          make_gpu_panel(),
+          make_scores_panel(),  make_online_softmax_panel(), make_why_online_panel(),
+          make_explain_panel(), make_ledger_panel(),         make_timeline_panel(),
+          make_charts_panel()};
 }
 
 }  // namespace attnscope::app

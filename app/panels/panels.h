@@ -20,6 +20,10 @@ Panel make_memory_panel();
 /// exchanged through shared memory, split-Q beside sliced-K.
 Panel make_warps_panel();
 
+/// The modelled GPU: sliders for its numbers, with the time that the changed ones would take, and
+/// how many thread blocks its SMs hold.
+Panel make_gpu_panel();
+
 /// The grid of score tiles: the state of each, and their values.
 Panel make_scores_panel();
 
@@ -78,7 +82,7 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
                           std::initializer_list<std::string_view> titles, int chosen,
                           std::string_view note);
 
-/// For the slot `memory`: memory and warps. Returns the room below.
+/// For the slot `memory`: memory, warps and GPU. Returns the room below.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
 
 /// For the slot `online_softmax`: the followed row, under its title, and why the softmax is online.

@@ -213,7 +213,7 @@ TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown
                               .dtype = shown.dtype},
                   .pass = pass == PassKind::backward ? PassKind::backward : PassKind::forward,
                   .gpu = gpu.name,
-                  .sram_bytes = gpu.shared_bytes_per_block}};
+                  .what_if = {.sram_bytes = gpu.shared_bytes_per_block}}};
 }
 
 std::optional<IoAxis> io_axis_of(ChartChoice chart) {

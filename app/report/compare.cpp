@@ -18,9 +18,11 @@ std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
 }
 
-/// The user's numbers in place of the GPU's: "another SRAM or L2 size"; empty without any.
+/// The user's numbers in place of the GPU's: "another L2 size"; empty without any.
 std::string_view changed_numbers(const GpuDescription& gpu) {
-  if (gpu.given.sram_bytes || gpu.given.l2_bytes) return "another SRAM or L2 size";
+  const bool sizes = gpu.what_if.sram_bytes || gpu.what_if.l2_bytes;
+  if (sizes) return "another SRAM or L2 size";
+  if (gpu.what_if != WhatIf{}) return "other rates";
   return gpu.is_altered ? "values that differ from the shipped description" : "";
 }
 

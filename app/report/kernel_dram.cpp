@@ -3,24 +3,10 @@
 #include <algorithm>
 
 #include "app/report/dram_cache.h"
+#include "app/report/residency.h"
 #include "reference/algorithm.h"
 
 namespace attnscope {
-
-namespace {
-
-/// Thread blocks of the launch that an SM holds; 0 where none were recorded. A launch of several
-/// kernels is the one with the largest grid.
-Index recorded_residency(const std::vector<LaunchCounters>& launches, const std::string& name) {
-  const auto launch = std::ranges::find(launches, name, &LaunchCounters::name);
-  if (launch == launches.end() || launch->kernels.empty()) return 0;
-  const auto blocks = [](const LaunchShape& kernel) {
-    return kernel.grid[0] * kernel.grid[1] * kernel.grid[2];
-  };
-  return std::ranges::max_element(launch->kernels, {}, blocks)->resident_blocks;
-}
-
-}  // namespace
 
 BlockOrder kernel_block_order(const ResolvedRun& run) {
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
@@ -33,8 +19,10 @@ std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDes
                                     const std::vector<LaunchCounters>& launches) {
   std::vector<Index> residency = model_residency(report.run, gpu);
   for (std::size_t index = 0; index < report.launches.size(); ++index) {
-    const Index recorded = recorded_residency(launches, report.launches[index].name);
-    if (recorded > 0) residency[index] = recorded;
+    const LaunchShape* const kernel = recorded_kernel(launches, report.launches[index].name);
+    if (kernel != nullptr && kernel->resident_blocks > 0) {
+      residency[index] = kernel->resident_blocks;
+    }
   }
   return residency;
 }

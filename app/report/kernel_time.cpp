@@ -103,8 +103,8 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
 }
 
-/// The rates, scaled where a description differs from the one that is shipped for the GPU: a what
-/// if. The cycles of steps stay as they were measured.
+/// The rates, scaled where a description differs from the one that is shipped for the GPU: a
+/// what-if.
 MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
   if (!shipped) return rates;
@@ -116,6 +116,13 @@ MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   rates.boost_clock_hz *= clock;
   rates.matrix_clock_hz *= clock;
   rates.exponentials_per_cycle *= gpu.exp_per_clock_per_sm / shipped.value().exp_per_clock_per_sm;
+  const double matrix = gpu.what_if.matrix_rate.value_or(1.0);
+  rates.matrix_flops_per_cycle *= matrix;
+  rates.sync_matrix_flops_per_cycle *= matrix;
+  const double l2 = gpu.what_if.l2_rate.value_or(1.0);
+  rates.l2_read_bytes_per_s *= l2;
+  rates.l2_write_bytes_per_s *= l2;
+  rates.l2_read_one_sm_bytes_per_cycle *= l2;
   rates.sm_count = static_cast<double>(gpu.sm_count);
   return rates;
 }
@@ -177,8 +184,13 @@ void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
   if (calibration == nullptr) return;
   const auto rates = machine_rates(*calibration);
   if (!rates) return;
-  auto prediction = predict_time(report, gpu, scaled(rates.value(), gpu),
-                                 kernel_costs(report, gpu, *calibration, launches), cancel);
+  KernelCosts costs = kernel_costs(report, gpu, *calibration, launches);
+  const MachineRates own = scaled(rates.value(), gpu);
+  const bool other_units =
+      own.exponentials_per_cycle != rates.value().exponentials_per_cycle ||
+      own.sync_matrix_flops_per_cycle != rates.value().sync_matrix_flops_per_cycle;
+  if (other_units) costs.measured_rates = rates.value();
+  auto prediction = predict_time(report, gpu, own, costs, cancel);
   if (prediction) report.time = std::move(prediction).value();
 }
 

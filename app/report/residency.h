@@ -1,8 +1,14 @@
-/// How many thread blocks of a compiled kernel an SM holds at once.
+/// How many thread blocks of a kernel an SM holds at once: of a compiled one, of a recorded one, or
+/// by the model's account of on-chip memory.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "kernels/compile/block_program.h"
-#include "sim/device/gpu_description.h"
+#include "kernels/recording/measurement.h"
+#include "sim/residency.h"
+#include "sim/simulation.h"
 
 namespace attnscope {
 
@@ -10,5 +16,31 @@ namespace attnscope {
 /// `used` is what the compiler reports of the block's program.
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
+
+/// The recorded kernel of a launch; of several, the one with the largest grid; null without any.
+const LaunchShape* recorded_kernel(const std::vector<LaunchCounters>& launches,
+                                   std::string_view launch);
+
+/// The thread blocks of a launch on the SMs of a GPU.
+struct LaunchResidency {
+  std::string launch;
+  BlockDemand block;
+  bool is_recorded = false;  ///< the demand is the recorded kernel's, else the model's
+  BlockLimits limits;
+  Index resident = 1;  ///< blocks of an SM
+  Index thread_blocks = 0;
+  Index sm_count = 1;
+
+  Index at_once() const { return resident * sm_count; }
+  /// How often all SMs are filled: 1.25 where the last blocks leave three quarters empty.
+  double waves() const {
+    return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
+  }
+};
+
+/// Of each launch of the report's run. `recorded`: of a run of the same kernel; may be empty.
+std::vector<LaunchResidency> launch_residency(const SimulationReport& report,
+                                              const GpuDescription& gpu,
+                                              const std::vector<LaunchCounters>& recorded);
 
 }  // namespace attnscope

@@ -42,7 +42,7 @@ std::string causes_of_difference(const ComparisonLine& line, const SimulationRep
 TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu) {
   if (!report.time) return TimeBasis::bounds_only;
   if (!report.time->uncalibrated.empty()) return TimeBasis::estimated;
-  const bool changed = gpu.is_altered || gpu.given.sram_bytes || gpu.given.l2_bytes;
+  const bool changed = gpu.is_altered || gpu.what_if != WhatIf{};
   return changed ? TimeBasis::what_if : TimeBasis::calibrated;
 }
 

@@ -38,8 +38,10 @@ std::vector<Section> more_sections(const RunSpec& choice) {
       section("Inputs: drawn, or files of your own", 1, 130,
               {"inputs", "seed", "q", "k", "v", "do"}),
       section("How " + choice.algorithm + " runs", 2, 150,
-              {"tiling_rule", "sram_bytes", "l2_bytes", "allow_overflow", "round_to_storage"}),
-      section("Race", 2, 150, {"race", "race_clock"})};
+              {"tiling_rule", "allow_overflow", "round_to_storage"}),
+      section("Race", 2, 150, {"race", "race_clock"}),
+      section("What if the GPU were another?", 1, 130, {})};
+  for (const RunField& field : what_if_fields()) sections.back().fields.push_back({field.key, 130});
   if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
   if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
 

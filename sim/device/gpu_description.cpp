@@ -144,18 +144,38 @@ bool same_numbers(const GpuDescription& a, const GpuDescription& b) {
   return numbers(a) == numbers(b);
 }
 
-GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
-                               std::string_view source) {
-  const auto put = [&](const char* field, const std::optional<Index>& bytes, Index& target) {
-    if (!bytes) return;
-    target = *bytes;
-    gpu.provenance[field] = {"bytes", std::string(source), "high", ""};
+GpuDescription with_what_if(GpuDescription gpu, const WhatIf& what_if, std::string_view source) {
+  const auto given = [&](const char* field, const char* unit) {
+    gpu.provenance[field] = {unit, std::string(source), "high", ""};
   };
-  put("shared_bytes_per_block", given.sram_bytes, gpu.shared_bytes_per_block);
-  put("l2_bytes", given.l2_bytes, gpu.l2_bytes);
+  const auto put = [&](const char* field, const char* unit, const std::optional<Index>& number,
+                       Index& target) {
+    if (!number) return;
+    target = *number;
+    given(field, unit);
+  };
+  put("shared_bytes_per_block", "bytes", what_if.sram_bytes, gpu.shared_bytes_per_block);
+  put("l2_bytes", "bytes", what_if.l2_bytes, gpu.l2_bytes);
   gpu.shared_bytes_per_sm = std::max(
       gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block);
-  gpu.given = given;
+
+  const double own_sms = static_cast<double>(gpu.sm_count);
+  put("sm_count", "SMs", what_if.sm_count, gpu.sm_count);
+  const double clock = what_if.sm_clock.value_or(1.0);
+  const double sm_rates = clock * static_cast<double>(gpu.sm_count) / own_sms;
+  gpu.boost_clock_hz *= clock;
+  gpu.other_flops_per_s *= sm_rates;
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    const bool on_tensor_cores = dtype != DType::fp32;
+    auto& rate = gpu.matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)];
+    if (rate) *rate *= sm_rates * (on_tensor_cores ? what_if.matrix_rate.value_or(1.0) : 1.0);
+  }
+  gpu.exp_per_clock_per_sm *= what_if.exp_rate.value_or(1.0);
+  gpu.dram_bytes_per_s *= what_if.dram_rate.value_or(1.0);
+  if (what_if.sm_clock) given("boost_clock_hz", "Hz");
+  if (what_if.exp_rate) given("exp_per_clock_per_sm", "1/clock/SM");
+  if (what_if.dram_rate) given("dram_bytes_per_s", "bytes/s");
+  gpu.what_if = what_if;
   return gpu;
 }
 

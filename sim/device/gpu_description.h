@@ -11,6 +11,7 @@
 
 #include "reference/attention_problem.h"
 #include "reference/result.h"
+#include "reference/what_if.h"
 
 namespace attnscope {
 
@@ -20,12 +21,6 @@ struct FieldSource {
   std::string source;
   std::string confidence;  ///< "high", "medium" or "low"
   std::string note;        ///< may be empty
-};
-
-/// Capacities that the user gave in place of a device's own.
-struct GivenCapacities {
-  std::optional<Index> sram_bytes;  ///< shared memory of a thread block
-  std::optional<Index> l2_bytes;
 };
 
 /// One GPU.
@@ -71,7 +66,7 @@ struct GpuDescription {
 
   /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
-  GivenCapacities given;  ///< which of the numbers above are the user's
+  WhatIf what_if;  ///< which of the numbers above are the user's, and rates that are not above
   /// Read from a user's file, and different from the shipped description of the same GPU.
   bool is_altered = false;
 };
@@ -87,9 +82,8 @@ bool are_one_memory(Index a_bytes, Index b_bytes);
 /// Whether both have the same numbers, wherever they are from.
 bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 
-/// The GPU with these capacities in place of its own; `source` says where they come from.
-GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
-                               std::string_view source);
+/// The GPU with these numbers in place of its own; `source` says where they come from.
+GpuDescription with_what_if(GpuDescription gpu, const WhatIf& what_if, std::string_view source);
 
 /// A description from its text; `name` names the file in messages. invalid_request with one line
 /// for a malformed document or a value without meaning.

@@ -8,7 +8,6 @@
 #include "sim/dram/slot_queue.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/simulation.h"
-#include "sim/trace/timeline.h"
 
 namespace attnscope {
 
@@ -293,19 +292,6 @@ bool DramPrediction::in_transition() const {
   constexpr double kSteady = 0.04;
   const auto spread = static_cast<double>(most.read_bytes - least.read_bytes);
   return spread > kSteady * static_cast<double>(total.read_bytes);
-}
-
-std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription& gpu) {
-  const ScheduleOptions options = schedule_options(run, gpu);
-  const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
-  const Index threads = run.asked.warps.value_or(kPaperWarps) * kWarpThreads;
-  std::vector<Index> residency;
-  for (const LaunchOccupancy& launch : occupancy_of(pass, {run.problem, run.tiling, options, {}})) {
-    const BlockDemand block{launch.bytes(OnChipSpace::shared), launch.bytes(OnChipSpace::registers),
-                            threads};
-    residency.push_back(resident_blocks(block, gpu.max_blocks_per_sm * gpu.sm_count, gpu));
-  }
-  return residency;
 }
 
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,

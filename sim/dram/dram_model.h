@@ -48,10 +48,6 @@ struct DramPrediction {
   bool operator==(const DramPrediction&) const = default;
 };
 
-/// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip
-/// memory.
-std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription& gpu);
-
 /// How a GPU runs the thread blocks of a pass.
 struct BlockPlacement {
   std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once

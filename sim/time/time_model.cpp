@@ -100,6 +100,15 @@ StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Inde
   return costs;
 }
 
+/// The measured cycles of a step on units of other rates: they change by the ratio that the rates
+/// of the units alone would give.
+StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts& after) {
+  for (std::size_t k = 0; k < measured.cycles.size(); ++k) {
+    measured.cycles[k] *= after.cycles[k] / before.cycles[k];
+  }
+  return measured;
+}
+
 /// A launch whose blocks take steps.
 class SteppingLaunch {
  public:
@@ -305,6 +314,19 @@ LaunchBytes bytes_of(const LaunchReport& launch, const Bytes& dram) {
           static_cast<double>(dram.write_bytes)};
 }
 
+/// The calibrated costs, or those that follow from the rates of the units. `work`: of all `steps`.
+StepCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const Flops& work,
+                     Index steps, Index residency, bool on_tensor_cores) {
+  const auto of_primitives = [&](const MachineRates& of, Index blocks) {
+    return steps_of_primitives(of, work, steps, blocks, on_tensor_cores);
+  };
+  if (!costs.steps) return of_primitives(rates, residency);
+  if (!costs.measured_rates) return *costs.steps;
+  const auto blocks = static_cast<Index>(costs.steps->cycles.size());
+  return at_rates(*costs.steps, of_primitives(*costs.measured_rates, blocks),
+                  of_primitives(rates, blocks));
+}
+
 /// DRAM is not touched by what L2 has room for.
 LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
                    const MachineRates& rates) {
@@ -336,9 +358,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
       const Index steps = costs.has_library_products ? 0 : steps_in(work[n].blocks);
       if (steps > 0) {
         if (!costs.steps) prediction.uncalibrated = costs.uncalibrated;
-        const StepCosts of_steps =
-            costs.steps ? *costs.steps
-                        : steps_of_primitives(rates, launch.flops, steps * work[n].heads,
+        const StepCosts of_steps = step_costs(costs, rates, launch.flops, steps * work[n].heads,
                                               costs.residency[n], on_tensor_cores);
         const SteppingLaunch stepping(setting, of_steps, work[n]);
         times.add(launch.name, stepping.time(), stepping.clock_hz());

@@ -50,8 +50,10 @@ struct FurtherLaunch {
 
 /// How a kernel runs a pass.
 struct KernelCosts {
-  std::optional<StepCosts> steps;     ///< of the launch with the products, where calibrated
-  std::string uncalibrated = {};      ///< why `steps` is missing, in one clause
+  std::optional<StepCosts> steps;  ///< of the launch with the products, where calibrated
+  std::string uncalibrated = {};   ///< why `steps` is missing, in one clause
+  /// The rates at which `steps` were measured, where those of the prediction differ: a what-if.
+  std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start
   bool has_library_products = false;  ///< a launch with products and no exponentials is a library's

@@ -7,6 +7,7 @@
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/residency.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope {
@@ -130,14 +131,11 @@ double ratio(Index part, Index whole) {
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
                          const GpuDescription& gpu, TimelineSink& sink, Index warps_per_block,
                          Observer* beside) {
-  const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
+  const std::vector<BlockDemand> demands = model_demands(pass, run, warps_per_block * kWarpThreads);
   std::vector<LaunchShare> shares;
-  for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
+  for (std::size_t launch = 0; launch < demands.size(); ++launch) {
     const LaunchReport& counted = report.launches[launch];
-    const BlockDemand block{occupancy[launch].bytes(OnChipSpace::shared),
-                            occupancy[launch].bytes(OnChipSpace::registers),
-                            warps_per_block * kWarpThreads};
-    shares.push_back({resident_blocks(block, counted.thread_blocks, gpu),
+    shares.push_back({resident_blocks(demands[launch], counted.thread_blocks, gpu),
                       ratio(counted.compulsory.read_bytes, counted.requested.read_bytes),
                       ratio(counted.compulsory.write_bytes, counted.requested.write_bytes)});
   }

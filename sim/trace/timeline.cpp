@@ -15,23 +15,6 @@ GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit) {
   return op.kind == OpKind::exp ? GpuUnit::special_function_units : GpuUnit::cuda_cores;
 }
 
-Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu) {
-  Index blocks = std::min(gpu.max_blocks_per_sm, ceil_div(thread_blocks, gpu.sm_count));
-  const auto limit = [&blocks](Index capacity, Index needed) {
-    if (needed > 0) blocks = std::min(blocks, capacity / needed);
-  };
-  limit(gpu.shared_bytes_per_sm, block.shared_bytes + gpu.reserved_shared_bytes_per_block);
-  // A warp's registers lie in one of the SM's four parts (cudaOccSubPartitionsPerMultiprocessor of
-  // cuda_occupancy.h)
-  constexpr Index kParts = 4;
-  const Index warps = std::max<Index>(ceil_div(block.threads, kWarpThreads), 1);
-  if (const Index warp_bytes = ceil_div(block.register_bytes, warps); warp_bytes > 0) {
-    limit(gpu.register_bytes_per_sm / kParts / warp_bytes * kParts, warps);
-  }
-  limit(gpu.max_threads_per_sm, block.threads);
-  return std::max<Index>(blocks, 1);
-}
-
 bool Timeline::Free::operator>(const Free& other) const {
   // Of places free at the same time, prefer different SMs
   return std::tuple(at, place.slot, place.sm) >

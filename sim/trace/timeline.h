@@ -51,18 +51,6 @@ class TimelineSink {
   virtual void end_launch(std::string_view /*name*/, Picoseconds /*begin*/, Picoseconds /*end*/) {}
 };
 
-/// The resource demand of a thread block, which determines how many are resident.
-struct BlockDemand {
-  Index shared_bytes = 0;  ///< without the system's reservation
-  Index register_bytes = 0;
-  Index threads = 0;
-};
-
-/// Thread blocks of a launch that one SM holds at once: as many as its shared memory (of which the
-/// system reserves a part for each), its registers and its limits of threads and of blocks allow,
-/// and no more than the launch has per SM; at least one.
-Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
-
 /// The properties of a launch that the timeline uses.
 struct LaunchShare {
   Index blocks_per_sm = 1;  ///< resident thread blocks

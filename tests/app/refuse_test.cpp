@@ -78,7 +78,7 @@ TEST_F(Refuse, AMessageSpeaksOfTheFieldsOfTheScreen) {
   choice.problem.N = choice.problem.N_kv = 8192;
   EXPECT_THAT(message(choice), testing::Not(HasSubstr("--")));
   EXPECT_THAT(message(choice), HasSubstr("does not fit"));
-  choice.sram_bytes = 1000;
+  choice.what_if.sram_bytes = 1000;
   EXPECT_THAT(message(choice), testing::Not(HasSubstr("--")));
   EXPECT_THAT(message(choice), HasSubstr("the SRAM given has 1000"));
   for (const char* key : {"checkpoint", "skip_first_reads", "d_once"}) {

@@ -87,7 +87,7 @@ TEST(Scene, RemembersWhichPanelsAreShown) {
   EXPECT_EQ(load_scene("warps").value().view.memory_tab, MemoryTab::warps);
   EXPECT_EQ(load_scene("why-online").value().view.softmax_tab, SoftmaxTab::why_online);
   EXPECT_THAT(message_of(replaced(kSmall, "\"query_row\": 3", "\"memory\": \"threads\"")),
-              HasSubstr("memory or warps"));
+              HasSubstr("memory, warps or gpu"));
   EXPECT_THAT(message_of(replaced(kSmall, "\"query_row\": 3", "\"timeline\": \"warps\"")),
               HasSubstr("operations or sms"));
 }
@@ -156,8 +156,8 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   Scene scene = parse_scene(kSmall, "small.json").value();
   ViewState& view = scene.view;
   view.choice.pass = PassKind::backward;
-  view.choice.sram_bytes = 49152;
-  view.choice.l2_bytes = 1 << 20;
+  view.choice.what_if.sram_bytes = 49152;
+  view.choice.what_if.l2_bytes = 1 << 20;
   view.choice.allow_overflow = true;
   view.choice.round_to_storage = false;
   view.choice.inputs = {InputKind::needle, ~std::uint64_t{0}};

@@ -79,14 +79,14 @@ TEST(StepSimulator, VariantsMoveTheirBytes) {
 TEST(StepSimulator, ASmallerSharedMemoryRefusesWhatNoLongerFits) {
   RunSpec choice = load_scene("default").value().view.choice;
   EXPECT_FALSE(check(choice));
-  choice.sram_bytes = 1024;
+  choice.what_if.sram_bytes = 1024;
   ASSERT_TRUE(check(choice));
   EXPECT_THAT(check(choice)->message, testing::HasSubstr("does not fit"));
 }
 
 TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
   RunSpec choice = load_scene("default").value().view.choice;
-  choice.sram_bytes = 1024;
+  choice.what_if.sram_bytes = 1024;
   choice.allow_overflow = true;
   EXPECT_FALSE(check(choice));
   const auto snapshot = step_of(choice, 0);
@@ -99,7 +99,7 @@ TEST(StepSimulator, ASmallerL2SendsMoreToDram) {
   RunSpec choice = load_scene("standard-64").value().view.choice;
   const auto dram = [&] { return step_of(choice, 0)->run->totals.compulsory.read_bytes; };
   const Index kept = dram();
-  choice.l2_bytes = 1;
+  choice.what_if.l2_bytes = 1;
   EXPECT_GT(dram(), kept);
 }
 
@@ -110,11 +110,11 @@ TEST(StepSimulator, ReadsTheDescriptionOfAGpuOnce) {
   GpuCatalog gpus;
   RunSpec choice = load_scene("default").value().view.choice;
   choice.gpu = file.string();
-  choice.sram_bytes = 49152;
+  choice.what_if.sram_bytes = 49152;
   const Result<GpuDescription> first = gpus.gpu_of(choice);
   ASSERT_TRUE(first) << first.error().message;
   std::filesystem::remove(file);
-  choice.sram_bytes.reset();
+  choice.what_if.sram_bytes.reset();
   const Result<GpuDescription> again = gpus.gpu_of(choice);
   ASSERT_TRUE(again);
   EXPECT_EQ(first.value().shared_bytes_per_block, 49152);

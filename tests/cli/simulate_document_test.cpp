@@ -119,14 +119,14 @@ TEST(SimulateDocument, TheDocumentSaysWhatWentIn) {
   EXPECT_EQ(simulated(all_files + " --pass backward")["inputs"]["kind"], "gaussian");  // dO
 }
 
-TEST(SimulateDocument, CapacitiesThatWereGivenStandInTheDocument) {
+TEST(SimulateDocument, AWhatIfStandsInTheDocument) {
   const ordered_json own = simulated("--algorithm flash2 --seq-len 64");
-  EXPECT_FALSE(own.contains("capacities"));
+  EXPECT_FALSE(own.contains("what_if"));
   const ordered_json one = simulated("--algorithm flash2 --seq-len 64 --l2-bytes 1048576");
-  EXPECT_EQ(one["capacities"], (ordered_json{{"l2_bytes", 1048576}}));
+  EXPECT_EQ(one["what_if"], (ordered_json{{"l2_bytes", 1048576}}));
   const ordered_json both =
       simulated("--algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
-  EXPECT_EQ(both["capacities"], (ordered_json{{"sram_bytes", 100000}, {"l2_bytes", 5}}));
+  EXPECT_EQ(both["what_if"], (ordered_json{{"sram_bytes", 100000}, {"l2_bytes", 5}}));
   const CliOutcome table =
       run_cli("simulate --algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
   EXPECT_NE(table.out.find("141 GB, SRAM 97.66 KiB as given, L2 5 B as given\n"), std::string::npos)

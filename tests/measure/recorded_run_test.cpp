@@ -48,7 +48,7 @@ TEST(RecordedRun, WhatOnlyTheModelKnowsIsNeitherWrittenNorCompared) {
   RecordingRow other = row;
   other.run.asked.gpu = "t4";
   other.run.asked.warps = 8;
-  other.run.asked.sram_bytes = 1 << 16;
+  other.run.asked.what_if.sram_bytes = 1 << 16;
   other.run.asked.Bc.reset();
   EXPECT_EQ(text_of(other), text_of(row));
   EXPECT_TRUE(same_run(row, other));

@@ -197,8 +197,8 @@ TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateStandsAlone) {
   EXPECT_NE(ledger_csv(of_t4).find("requested read recorded on NVIDIA H200,bytes,,,,18432"),
             std::string::npos);
 
-  expect_alone(with_gpu(with_capacities(h200, {.l2_bytes = 1'000'000}, "given")));
-  expect_alone(with_gpu(with_capacities(h200, {.sram_bytes = 65'536}, "given")));
+  expect_alone(with_gpu(with_what_if(h200, {.l2_bytes = 1'000'000}, "given")));
+  expect_alone(with_gpu(with_what_if(h200, {.sram_bytes = 65'536}, "given")));
   measurements.recorded[0].provenance.on.cache = CacheState::warm;
   expect_alone(with_gpu(h200));
 }
@@ -263,7 +263,7 @@ TEST(Ledger, SaysWhatAPredictedTimeRestsOn) {
   };
   const GpuDescription h200 = load_gpu("h200").value();
   EXPECT_EQ(on(h200).time.basis, TimeBasis::calibrated);
-  EXPECT_EQ(on(with_capacities(h200, {.l2_bytes = 1'000'000}, "given")).time.basis,
+  EXPECT_EQ(on(with_what_if(h200, {.l2_bytes = 1'000'000}, "given")).time.basis,
             TimeBasis::what_if);
   GpuDescription altered = h200;
   altered.is_altered = true;

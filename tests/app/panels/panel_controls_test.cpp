@@ -1,4 +1,5 @@
 /// What a click on a panel does: the view changes, or a command is asked for.
+#include "app/panels/what_if_sliders.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -77,6 +78,38 @@ TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {
   EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::warps);
   point_at("warps", snapshot, "memory.tab.MEMORY", {0.5f, 0.5f}, pointed);
   EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::memory);
+}
+
+/// The choice that the panel "GPU" requests when its slider is pressed at `place` of its track.
+std::optional<WhatIf> dragged(const Snapshot& snapshot, std::string_view key, float place) {
+  Pointed pointed;
+  pointed.around.view.memory_tab = MemoryTab::gpu;
+  point_at("gpu", snapshot, fmt::format("gpu.slider.{}", key), {place, 0.5f}, pointed);
+  for (const Command& command : pointed.commands) {
+    if (const auto* const choose = std::get_if<Choose>(&command)) return choose->choice.what_if;
+  }
+  return std::nullopt;
+}
+
+TEST(GpuPanel, SlidersRequestMultiplesOfTheGpusOwnNumbers) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  EXPECT_EQ(dragged(snapshot, "exp_rate", 0.75f), (WhatIf{.exp_rate = 2.0}));
+  EXPECT_EQ(dragged(snapshot, "matrix_rate", 0.25f), (WhatIf{.matrix_rate = 0.5}));
+  EXPECT_EQ(dragged(snapshot, "sm_count", 0.75f), (WhatIf{.sm_count = 264}));
+  EXPECT_EQ(dragged(snapshot, "l2_bytes", 0.25f), (WhatIf{.l2_bytes = 31457280}));
+  EXPECT_EQ(dragged(snapshot, "exp_rate", 0.5f), std::nullopt) << "the GPU's own already";
+}
+
+TEST(GpuPanel, SlidersSetAndUnsetEveryField) {
+  const GpuDescription own = load_gpu("h200").value();
+  for (const RunField& field : what_if_fields()) {
+    RunSpec spec;
+    set_what_if(spec, field, 0.5, own);
+    EXPECT_DOUBLE_EQ(what_if_multiple(spec, field, own), 0.5) << field.key;
+    set_what_if(spec, field, 1.0, own);
+    EXPECT_EQ(spec, RunSpec{}) << field.key;
+  }
 }
 
 TEST(OnlineSoftmaxPanel, ATabShowsWhyItIsOnline) {

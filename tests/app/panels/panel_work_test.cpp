@@ -145,7 +145,7 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   const auto sample = test::sample_run({});
   Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
   auto changed = std::make_shared<RunInfo>(*snapshot.run);
-  changed->gpu = with_capacities(changed->gpu, {.l2_bytes = 65'536}, "given");
+  changed->gpu = with_what_if(changed->gpu, {.l2_bytes = 65'536}, "given");
   HeadlessImGui imgui(1600, 900);
   const Rect rect{{0, 0}, {700, 300}};
   const Scales scales = scales_for(1600, 900, 1.0f, false);

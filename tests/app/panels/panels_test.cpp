@@ -53,7 +53,7 @@ TEST(Panels, HaveNamesOfTheirOwnAndEverySlotShowsOne) {
   for (const auto& panel : make_panels()) {
     EXPECT_TRUE(names.insert(panel.name).second) << panel.name;
   }
-  for (const MemoryTab memory : {MemoryTab::memory, MemoryTab::warps}) {
+  for (const MemoryTab memory : {MemoryTab::memory, MemoryTab::warps, MemoryTab::gpu}) {
     for (const SoftmaxTab softmax : {SoftmaxTab::row, SoftmaxTab::why_online}) {
       ViewState view;
       view.memory_tab = memory;

@@ -85,5 +85,25 @@ TEST_F(KernelTime, AnswersToChangedNumbersOfTheGpu) {
   EXPECT_NEAR(seconds(many, slow_clock) / seconds(many, gpu_), 2.0, 0.05);
 }
 
+TEST_F(KernelTime, AnswersToAWhatIf) {
+  const RunSpec many = spec_of("flash2", 512);
+  const double own = seconds(many, gpu_);
+  const auto with = [&](const WhatIf& what_if) {
+    return seconds(many, with_what_if(gpu_, what_if, "given"));
+  };
+  EXPECT_EQ(with({.exp_rate = 1.0}), own);
+  EXPECT_NEAR(own / with({.sm_clock = 2.0}), 2.0, 0.05);
+  EXPECT_NEAR(with({.sm_count = gpu_.sm_count / 2}) / own, 2.0, 0.1);
+  // Steps whose products and exponentials both take time: one unit alone helps less than both
+  const double both = with({.matrix_rate = 2.0, .exp_rate = 2.0});
+  EXPECT_LT(both, 0.8 * own);
+  EXPECT_LT(both, with({.matrix_rate = 2.0}));
+  EXPECT_LT(both, with({.exp_rate = 2.0}));
+  EXPECT_GT(with({.matrix_rate = 0.25}), 2 * own);
+  const RunSpec standard = spec_of("standard");
+  const GpuDescription slow_l2 = with_what_if(gpu_, {.l2_rate = 0.1}, "given");
+  EXPECT_GT(seconds(standard, slow_l2), 2 * seconds(standard, gpu_));
+}
+
 }  // namespace
 }  // namespace attnscope

@@ -62,7 +62,7 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   expect_alone(compare(model, t4, row, h200_device()),
                "recorded on NVIDIA H200, modelled for " + t4.display_name);
   expect_alone(
-      compare(model, with_capacities(gpu, {.l2_bytes = 1'000'000}, "test"), row, h200_device()),
+      compare(model, with_what_if(gpu, {.l2_bytes = 1'000'000}, "test"), row, h200_device()),
       "another SRAM or L2 size");
   MeasuredOn warm = h200_device();
   warm.cache = CacheState::warm;

@@ -101,8 +101,26 @@ TEST(GpuDescription, ABlockHasWhatTheSmHasLessWhatIsReserved) {
         << name;
   }
   const GpuDescription given =
-      with_capacities(load_gpu("h200").value(), {.sram_bytes = 256 * 1024, .l2_bytes = {}}, "test");
+      with_what_if(load_gpu("h200").value(), {.sram_bytes = 256 * 1024, .l2_bytes = {}}, "test");
   EXPECT_EQ(given.shared_bytes_per_sm, 257 * 1024);
+}
+
+TEST(GpuDescription, AWhatIfScalesTheRatesThatDependOnIt) {
+  const GpuDescription own = load_gpu("h200").value();
+  const WhatIf what_if{
+      .sm_count = 66, .sm_clock = 1.5, .dram_rate = 2.0, .matrix_rate = 4.0, .exp_rate = 3.0};
+  const GpuDescription gpu = with_what_if(own, what_if, "test");
+  EXPECT_EQ(gpu.sm_count, 66);
+  EXPECT_DOUBLE_EQ(gpu.boost_clock_hz, 1.5 * own.boost_clock_hz);
+  EXPECT_DOUBLE_EQ(gpu.dram_bytes_per_s, 2.0 * own.dram_bytes_per_s);
+  EXPECT_DOUBLE_EQ(gpu.other_flops_per_s, 0.75 * own.other_flops_per_s);
+  EXPECT_DOUBLE_EQ(*gpu.matrix_flops_per_s(DType::fp32),
+                   0.75 * *own.matrix_flops_per_s(DType::fp32));
+  EXPECT_DOUBLE_EQ(*gpu.matrix_flops_per_s(DType::bf16),
+                   3.0 * *own.matrix_flops_per_s(DType::bf16));
+  EXPECT_DOUBLE_EQ(gpu.exponentials_per_s(), 2.25 * own.exponentials_per_s());
+  EXPECT_EQ(gpu.what_if, what_if);
+  EXPECT_TRUE(same_numbers(with_what_if(own, {}, "test"), own));
 }
 
 TEST(GpuDescription, GpusBeforeAmpereHaveNoBf16Unit) {

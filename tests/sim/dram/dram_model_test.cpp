@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "reference/fnv1a.h"
+#include "sim/residency.h"
 #include "tests/support/model_request.h"
 
 namespace attnscope {

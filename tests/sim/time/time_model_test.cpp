@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/dram/dram_model.h"
+#include "sim/residency.h"
 #include "sim/time/block_work.h"
 
 namespace attnscope {

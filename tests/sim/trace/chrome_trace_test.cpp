@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/residency.h"
 #include "sim/trace/chrome_trace.h"
 #include "tests/support/model_request.h"
 

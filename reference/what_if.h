@@ -1,0 +1,34 @@
+/// What the modelled GPU has in place of its own numbers: "twice the exp rate", "half the L2".
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "reference/result.h"
+#include "reference/tiling.h"
+
+namespace attnscope {
+
+/// Unset: the GPU's own.
+struct WhatIf {
+  std::optional<Index> sram_bytes;  ///< shared memory of a thread block
+  std::optional<Index> l2_bytes;
+  std::optional<Index> sm_count;
+  // As multiples of the GPU's
+  std::optional<double> sm_clock;     ///< with the rates of the SMs, not those of L2 and DRAM
+  std::optional<double> dram_rate;    ///< bandwidth
+  std::optional<double> l2_rate;      ///< bandwidth
+  std::optional<double> matrix_rate;  ///< tensor cores, for each SM and clock
+  std::optional<double> exp_rate;     ///< exponentials, for each SM and clock
+
+  bool operator==(const WhatIf&) const = default;
+};
+
+/// Limits of the multiples.
+inline constexpr double kLeastMultiple = 0.05, kMostMultiple = 20.0;
+
+/// out_of_range for a multiple beyond the limits.
+std::optional<Error> validate(const WhatIf& what_if);
+
+}  // namespace attnscope

@@ -1,0 +1,53 @@
+/// Thread blocks that an SM holds at once, and what limits their number.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "reference/enum_names.h"
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// The resource demand of a thread block.
+struct BlockDemand {
+  Index shared_bytes = 0;  ///< without the system's reservation
+  Index register_bytes = 0;
+  Index threads = 0;
+};
+
+/// What an SM has for its thread blocks.
+enum class SmResource : std::uint8_t { shared_memory, registers, threads, blocks };
+inline constexpr std::size_t kSmResources = 4;
+constexpr std::array<std::string_view, kSmResources> enum_names(SmResource) {
+  return {"shared memory", "registers", "threads", "blocks"};
+}
+
+/// Blocks that each resource of an SM would allow, were it the only limit: 0 where one block needs
+/// more than there is.
+struct BlockLimits {
+  std::array<Index, kSmResources> blocks{};
+
+  Index operator[](SmResource resource) const { return blocks[static_cast<std::size_t>(resource)]; }
+  /// The one that allows the fewest; of several, the first.
+  SmResource tightest() const;
+};
+BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
+
+/// Thread blocks of a launch that one SM holds at once: as many as block_limits() allow, and no
+/// more than the launch has per SM; at least one.
+Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
+
+/// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: of a
+/// block.
+std::vector<BlockDemand> model_demands(const Pass& pass, const PassRun& run, Index threads);
+/// Of a run with its own warps.
+std::vector<BlockDemand> model_demands(const ResolvedRun& run, const GpuDescription& gpu);
+
+/// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip
+/// memory.
+std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription& gpu);
+
+}  // namespace attnscope
