@@ -78,6 +78,15 @@ LaunchTime product_time(const LaunchSetting& setting, double compute_s) {
   return time;
 }
 
+/// The clock falls from that of light work in proportion to the share of the time in which the
+/// tensor cores work, `compute_s`.
+double product_clock_hz(const MachineRates& rates, const LaunchTime& time, double compute_s) {
+  double seconds = 0;
+  for (const double part : time.parts) seconds += part;
+  const double share = seconds > 0 ? std::min(1.0, compute_s / seconds) : 0.0;
+  return rates.boost_clock_hz + share * (rates.matrix_clock_hz - rates.boost_clock_hz);
+}
+
 /// The cycles of a step by the rates of the units alone. A block that is alone does one thing after
 /// the other; blocks that share an SM overlap, until a unit is never free. `work`: of one step.
 StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Index steps,
@@ -122,8 +131,7 @@ class SteppingLaunch {
     const double blocks_in_all = static_cast<double>(blocks_.size()) * static_cast<double>(heads_);
     active_sms_ = std::min(rates.sm_count, blocks_in_all);
     // Power falls with the SMs at work, and the clock rises
-    const double share = active_sms_ / rates.sm_count;
-    clock_hz_ = rates.boost_clock_hz + share * (costs.clock_hz - rates.boost_clock_hz);
+    clock_hz_ = costs.clock_hz;
     const double miss = setting_.bytes.miss_share();
     dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
     read_cycles_per_byte_ =
@@ -277,17 +285,15 @@ class PassTimes {
     time.name = name;
     for (const double part : time.parts) time.seconds += part;
     prediction_.seconds += time.seconds;
-    if (time.seconds > longest_s_) {
-      longest_s_ = time.seconds;
-      prediction_.clock_hz = clock_hz;
-    }
+    cycles_ += time.seconds * clock_hz;
+    prediction_.clock_hz = cycles_ / prediction_.seconds;
     prediction_.launches.push_back(std::move(time));
   }
 
  private:
   const MachineRates& rates_;
   TimePrediction& prediction_;
-  double longest_s_ = 0;
+  double cycles_ = 0;
 };
 
 Index steps_in(const std::vector<BlockWork>& blocks) {
@@ -364,9 +370,10 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
         times.add(launch.name, stepping.time(), stepping.clock_hz());
       } else if (costs.has_library_products && launch.flops.matmul > 0) {
         const double flops_per_s = rates.matrix_flops_per_s(on_tensor_cores);
-        times.add(launch.name,
-                  product_time(setting, static_cast<double>(launch.flops.matmul) / flops_per_s),
-                  on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz);
+        const double compute_s = static_cast<double>(launch.flops.matmul) / flops_per_s;
+        LaunchTime time = product_time(setting, compute_s);
+        const double clock_hz = product_clock_hz(rates, time, on_tensor_cores ? compute_s : 0.0);
+        times.add(launch.name, std::move(time), clock_hz);
       } else {
         times.add(launch.name, streaming_time(setting), rates.boost_clock_hz);
       }

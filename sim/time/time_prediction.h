@@ -34,7 +34,7 @@ struct LaunchTime {
 
 struct TimePrediction {
   double seconds = 0;
-  /// Of the launch that takes the longest.
+  /// Of the SMs, on average over the time.
   double clock_hz = 0;
   std::vector<LaunchTime> launches;
   /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
