@@ -2,19 +2,10 @@
 
 #include <algorithm>
 
+#include "app/documents/scene_run.h"
 #include "kernels/resolve.h"
-#include "sim/device/assets.h"
 
 namespace attnscope::app {
-
-RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder) {
-  for (const RunField& field : run_fields()) {
-    if (field.file == FieldFile::none) continue;
-    const std::string text = field.print(choice);
-    if (names_path(field, text)) field.parse((folder / text).lexically_normal().string(), choice);
-  }
-  return choice;
-}
 
 namespace {
 

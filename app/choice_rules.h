@@ -1,7 +1,6 @@
 /// The consequences of changing one field of the choice on the screen.
 #pragma once
 
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +13,6 @@ namespace attnscope::app {
 /// determine the packed keys, paths become absolute, switches that the kernel then lacks go away.
 /// not_understood as in set_field().
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
-
-/// The choice with its relative paths made absolute, starting at `folder`.
-RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);

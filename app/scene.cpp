@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/choice_rules.h"
+#include "app/documents/scene_run.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
 #include "reference/json/json_document.h"
@@ -22,9 +23,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::string_view kSchema = "attnscope.scene";
-constexpr int kVersion = 3;  // 2 added "stages", 3 "visit_hidden"
 
 /// A one-line text that fits in a bar.
 std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {
@@ -111,21 +109,6 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::large_chart>("view", "large_chart"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 
-/// Values are rounded as in a kernel unless the scene specifies otherwise; files are named
-/// relative to the scene's folder, or absolutely.
-RunSpec read_choice(const JsonObject& root, const std::filesystem::path& folder) {
-  root.at("algorithm");
-  RunSpec defaults;
-  defaults.round_to_storage = true;
-  RunSpec choice = run_from_json(root, defaults);
-  choice.set_tiling(tiling_from_json(root.object("tiling")));
-  choice = from_folder(std::move(choice), folder);
-
-  // Older scenes keep choices that their algorithm or pass does not have
-  if (choice.pass == PassKind::forward) choice.files.dO.clear();
-  return with_consequences(choice, choice);
-}
-
 void read_race(const JsonObject& race, ViewState& view) {
   view.race = Race{race.string("against")};
   read_value(race, "clock", view.race->clock);
@@ -145,7 +128,8 @@ void read_view(const JsonObject& root, ViewState& view) {
 
 Result<Scene> scene_from(Result<json> document, std::string_view name) {
   if (!document) return document.error();
-  if (const auto error = check_schema(document.value(), kSchema, kVersion, name)) return *error;
+  if (const auto error = check_schema(document.value(), kSceneSchema, kSceneVersion, name))
+    return *error;
 
   Scene scene;
   scene.name = std::filesystem::path(name).stem().string();
@@ -154,7 +138,7 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   try {
     const JsonObject root(*scene.source, "");
     scene.title = short_text(root, "title", scene.name);
-    scene.view.choice = read_choice(root, std::filesystem::path(name).parent_path());
+    scene.view.choice = run_of_scene(root, std::filesystem::path(name).parent_path());
     read_view(root, scene.view);
   } catch (const JsonFieldError& error) {
     return invalid_request("{}: {}", name, error.what());
@@ -176,7 +160,7 @@ Result<Scene> load_scene(std::string_view name_or_path) {
 std::string scene_text(const Scene& scene) {
   const ViewState& view = scene.view;
   json document = scene.source ? *scene.source : json::object();
-  document["schema"] = fmt::format("{}/{}", kSchema, kVersion);
+  document["schema"] = fmt::format("{}/{}", kSceneSchema, kSceneVersion);
   document["title"] = scene.title;
   const RunSpec choice = from_folder(view.choice, std::filesystem::current_path());
   store_run(choice, document);

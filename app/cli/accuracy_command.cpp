@@ -7,8 +7,8 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/documents/accuracy_json.h"
 #include "app/report/report_text.h"
-#include "reference/json/run_json.h"
 #include "sim/accuracy.h"
 #include "sim/resolve.h"
 
@@ -50,100 +50,55 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   return request;
 }
 
-ordered_json error_json(const ErrorReport& error) {
-  if (error.has_nan) return {{"has_nan", true}};
-  return {{"max_abs_error", error.max_abs_error}, {"rel_fro_error", error.rel_fro_error}};
-}
-
 std::string number_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-/// The rows of a table, as JSON and as text.
-struct Rows {
-  ordered_json json = ordered_json::array();
-  Lines lines;
-};
-
-Rows softmax_rows(const SoftmaxComparison& comparison) {
-  Rows rows{.lines = {{"softmax", "type", "l", "numerators that overflow", "NaN",
-                       "error of P (rounded scores)", "error of P (unrounded scores)"}}};
+Lines softmax_lines(const SoftmaxComparison& comparison) {
+  Lines lines = {{"softmax", "type", "l", "numerators that overflow", "NaN",
+                  "error of P (rounded scores)", "error of P (unrounded scores)"}};
   for (const auto& [method, dtype, softmax] : comparison.cases) {
-    const bool broken = softmax.nan_elems > 0 || softmax.overflowed_elems > 0;
-    rows.json.push_back({{"method", to_string(method)},
-                         {"dtype", to_string(dtype)},
-                         {"overflowed_elems", softmax.overflowed_elems},
-                         {"nan_elems", softmax.nan_elems}});
-    if (!broken) {
-      rows.json.back().update(
-          {{"l", softmax.l},
-           {"max_abs_error_given_rounded_scores", softmax.max_abs_error},
-           {"max_abs_error_against_unrounded_scores", softmax.score_max_abs_error}});
-    }
-    rows.lines.push_back({std::string(to_string(method)), std::string(to_string(dtype)),
-                          number_text(softmax.l), std::to_string(softmax.overflowed_elems),
-                          std::to_string(softmax.nan_elems),
-                          broken ? "overflow" : number_text(softmax.max_abs_error),
-                          broken ? "overflow" : number_text(softmax.score_max_abs_error)});
+    const bool broken = is_broken(softmax);
+    lines.push_back({std::string(to_string(method)), std::string(to_string(dtype)),
+                     number_text(softmax.l), std::to_string(softmax.overflowed_elems),
+                     std::to_string(softmax.nan_elems),
+                     broken ? "overflow" : number_text(softmax.max_abs_error),
+                     broken ? "overflow" : number_text(softmax.score_max_abs_error)});
   }
-  return rows;
+  return lines;
 }
 
 /// The errors of O, and of the gradients when there are any.
-Rows error_rows(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
-  Rows rows{.lines = {{"algorithm", "O in HBM", "type", "N", "O"}}};
+Lines error_lines(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
+  Lines lines = {{"algorithm", "O in HBM", "type", "N", "O"}};
   const bool has_gradients = request.pass != PassKind::forward;
-  if (has_gradients) rows.lines[0].insert(rows.lines[0].end(), {"dQ", "dK", "dV"});
+  if (has_gradients) lines[0].insert(lines[0].end(), {"dQ", "dK", "dV"});
   for (const AccuracyCase& entry : errors) {
     const AttentionProblem& problem = entry.run.problem;
-    const std::string carry(to_string(entry.run.variant.carry));
-    ordered_json& row = rows.json.emplace_back();
-    row["algorithm"] = entry.run.algorithm;
-    if (entry.has_carry) row["carry"] = carry;
-    row["dtype"] = to_string(problem.dtype);
-    row["seq_len"] = problem.N;
-    std::vector<std::string>& line = rows.lines.emplace_back();
-    line = {entry.run.algorithm, entry.has_carry ? carry : "-",
+    std::vector<std::string>& line = lines.emplace_back();
+    line = {entry.run.algorithm,
+            entry.has_carry ? std::string(to_string(entry.run.variant.carry)) : "-",
             std::string(to_string(problem.dtype)), std::to_string(problem.N)};
-    for (const auto& [name, error] :
-         {std::pair{"O", &entry.O}, {"dQ", &entry.dQ}, {"dK", &entry.dK}, {"dV", &entry.dV}}) {
+    for (const ErrorReport* error : {&entry.O, &entry.dQ, &entry.dK, &entry.dV}) {
       if (error != &entry.O && !has_gradients) break;
-      row[name] = error_json(*error);
       line.push_back(error->has_nan ? "NaN" : number_text(error->rel_fro_error));
     }
   }
-  return rows;
+  return lines;
 }
 
-Rows order_rows(const std::vector<OrderCase>& orders) {
-  Rows rows{.lines = {{"algorithm", "type", "N", "orders", "elements of dQ that differ",
-                       "largest difference", "O, LSE, dK, dV"}}};
+Lines order_lines(const std::vector<OrderCase>& orders) {
+  Lines lines = {{"algorithm", "type", "N", "orders", "elements of dQ that differ",
+                  "largest difference", "O, LSE, dK, dV"}};
   for (const OrderCase& entry : orders) {
     const AttentionProblem& problem = entry.run.problem;
-    rows.json.push_back({{"algorithm", entry.run.algorithm},
-                         {"dtype", to_string(problem.dtype)},
-                         {"seq_len", problem.N},
-                         {"orders", entry.orders},
-                         {"dQ_differing_elems", entry.dQ_differing_elems},
-                         {"dQ_max_abs_difference", entry.dQ_max_abs_difference},
-                         {"rest_is_identical", entry.rest_is_identical}});
-    rows.lines.push_back({entry.run.algorithm, std::string(to_string(problem.dtype)),
-                          std::to_string(problem.N), std::to_string(entry.orders),
-                          std::to_string(entry.dQ_differing_elems),
-                          number_text(entry.dQ_max_abs_difference),
-                          entry.rest_is_identical ? "identical" : "DIFFERENT"});
+    lines.push_back({entry.run.algorithm, std::string(to_string(problem.dtype)),
+                     std::to_string(problem.N), std::to_string(entry.orders),
+                     std::to_string(entry.dQ_differing_elems),
+                     number_text(entry.dQ_max_abs_difference),
+                     entry.rest_is_identical ? "identical" : "DIFFERENT"});
   }
-  return rows;
-}
-
-/// The note of the first case that rounds O in every pass; empty if none does.
-std::string_view note_of(const AccuracyReport& report) {
-  for (const AccuracyCase& entry : report.errors) {
-    const auto note =
-        rounded_output_note(entry.run.algorithm, entry.run.variant.carry, entry.run.problem.dtype);
-    if (!note.empty()) return note;
-  }
-  return "";
+  return lines;
 }
 
 /// A line of CSV for each row of the document, "table" its first column.
@@ -158,28 +113,11 @@ ordered_json accuracy_rows(const ordered_json& document) {
   return rows;
 }
 
-/// The document of schema attnscope.accuracy/1, in which an error that is NaN is absent and
-/// explained by "nan_elems" or "has_nan"; and the same as text.
+/// The document, and the same as CSV and text.
 Answer accuracy_answer(const AccuracyRequest& request, const AccuracyReport& report) {
-  const Rows softmax = softmax_rows(report.softmax);
-  const Rows errors = error_rows(request, report.errors);
-  const Rows orders = order_rows(report.orders);
-  const std::string_view note = note_of(report);
+  const std::string_view note = carry_note(report);
   const auto& [query, keys, largest_score, cases] = report.softmax;
-  ordered_json document = {
-      {"schema", "attnscope.accuracy/1"},
-      {"kind", "modelled"},
-      {"head_dim", request.problem.d},
-      {"mask", to_string(request.problem.mask)},
-      {"inputs", to_string(request.inputs.kind)},
-      {"seed", request.inputs.seed},
-      {"tiling", tiling_to_json(request.tiling)},
-      {"row",
-       {{"inputs", "outlier"}, {"query", query}, {"keys", keys}, {"largest_score", largest_score}}},
-      {"softmax", softmax.json},
-      {"errors", errors.json}};
-  if (!note.empty()) document["carry_note"] = note;
-  document["orders"] = orders.json;
+  const ordered_json document = accuracy_json(request, report);
   const std::string text = fmt::format(
       "modelled: values are rounded where a kernel rounds them; d {}, mask {}, {}x{} tiles\n\n"
       "one row, every operation rounded (query {} of the outlier inputs, {} keys, largest score "
@@ -187,9 +125,10 @@ Answer accuracy_answer(const AccuracyRequest& request, const AccuracyReport& rep
       "relative error against the reference ({} inputs)\n{}\n{}"
       "other orders of the thread blocks, against the ascending one\n{}",
       request.problem.d, to_string(request.problem.mask), request.tiling.Br, request.tiling.Bc,
-      query, keys, largest_score, table_text(softmax.lines, 2), to_string(request.inputs.kind),
-      table_text(errors.lines, 3), note.empty() ? "" : fmt::format("\"problem\": {}\n\n", note),
-      table_text(orders.lines, 2));
+      query, keys, largest_score, table_text(softmax_lines(report.softmax), 2),
+      to_string(request.inputs.kind), table_text(error_lines(request, report.errors), 3),
+      note.empty() ? "" : fmt::format("\"problem\": {}\n\n", note),
+      table_text(order_lines(report.orders), 2));
   return {json_text(document), csv_text(accuracy_rows(document)), text};
 }
 

@@ -6,7 +6,8 @@
 
 #include "app/cli/command_line.h"
 #include "app/cli/measuring_session.h"
-#include "app/cli/simulation_json.h"
+#include "app/documents/simulated_run.h"
+#include "app/documents/simulation_json.h"
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
 
@@ -44,10 +45,6 @@ inline const std::vector<CommandSpec>& all_commands() {
 /// something is unavailable, 2 the request was invalid. Does not throw.
 int run_program(std::vector<std::string> arguments);
 
-struct ModelRun {
-  ResolvedRun run;
-  GpuDescription gpu;
-};
 /// The run that the options of the model's fields request (simulate, trace); invalid_request for
 /// options that cannot be understood or combined.
 Result<ModelRun> parse_model_run(const GivenOptions& given);

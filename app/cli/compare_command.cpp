@@ -10,7 +10,8 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/cli/simulation_json.h"
+#include "app/documents/comparison_json.h"
+#include "app/documents/simulation_json.h"
 #include "app/report/compare_rows.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
@@ -30,28 +31,6 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
     if (field.key == "kernel") return recorded.kernel == given.text(field.option);
     return field.print(recorded) == field.print(asked);
   });
-}
-
-ordered_json line_json(const ComparisonLine& line) {
-  ordered_json json = {{"level", to_string(line.level)}, {"quantity", line.quantity}};
-  if (!line.launch.empty()) json["launch"] = line.launch;
-  json["unit"] = line.unit;
-  if (line.modelled) json["modelled"] = *line.modelled;
-  if (line.recorded) json["recorded"] = *line.recorded;
-  if (!line.unavailable.empty()) json["unavailable"] = line.unavailable;
-  if (line.gap_percent) json["gap_percent"] = *line.gap_percent;
-  if (line.transition) {
-    json["transition"] = true;
-    json["least"] = line.transition->first;
-    json["most"] = line.transition->second;
-  }
-  if (!line.uncalibrated.empty()) {
-    json["calibrated"] = false;
-    json["calibration_reason"] = line.uncalibrated;
-  }
-  if (!line.in_place_of_gap.empty()) json["in_place_of_gap"] = line.in_place_of_gap;
-  if (!line.reason.empty()) json["reason"] = line.reason;
-  return json;
 }
 
 ordered_json errors_json(const std::vector<PredictionErrors>& errors) {
@@ -83,18 +62,11 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                                  one_line(recording.device.name), one_line(recording.date));
   for (const Comparison& comparison : comparisons) {
     const ordered_json identity = run_identity(comparison.run.run);
-    ordered_json& run = runs.emplace_back(identity);
-    if (!comparison.unavailable.empty()) {
-      run["unavailable"] = comparison.unavailable;
-      rows.push_back(run);
-    } else {
-      if (!comparison.stands_alone.empty()) run["no_gap"] = comparison.stands_alone;
-      run["lines"] = ordered_json::array();
-    }
+    ordered_json& run = runs.emplace_back(comparison_json(comparison));
+    if (!comparison.unavailable.empty()) rows.push_back(run);
     for (const ComparisonLine& line : comparison.lines) {
-      run["lines"].push_back(line_json(line));
       rows.push_back(identity);
-      rows.back().update(line_json(line));
+      rows.back().update(comparison_line_json(line));
       if (!comparison.stands_alone.empty()) rows.back()["no_gap"] = comparison.stands_alone;
     }
     text += fmt::format("{}\n{}\n", run_title(comparison.run),

@@ -9,49 +9,12 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/cli/simulation_json.h"
-#include "app/report/kernel_dram.h"
-#include "app/report/kernel_time.h"
-#include "kernels/resolve.h"
-#include "sim/packed_groups.h"
+#include "app/documents/simulation_json.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {
 
 namespace {
-
-/// Replaces --tiling kernel by the kernel's tiles on the modelled GPU, since the model does not
-/// depend on the kernels.
-Result<RunSpec> with_kernel_tiling(RunSpec spec) {
-  if (spec.tiling_rule != TilingRule::kernel) return spec;
-  RunSpec asked{.problem = spec.problem, .algorithm = spec.algorithm, .pass = spec.pass};
-  if (asked.pass == PassKind::both) asked.pass = PassKind::forward;
-  if (spec.pass == PassKind::forward) asked.variant.carry = spec.variant.carry;
-  const auto gpu = gpu_of(spec);
-  if (!gpu) return gpu.error();
-  const auto run = kernels::resolve(asked);
-  if (!run) {
-    Error error = run.error();
-    error.message = fmt::format("{} kernel: {}", field_name("tiling_rule"), error.message);
-    return error;
-  }
-  spec.tiling_rule = TilingRule::by_default;
-  const Tiling own = kernels::tiling_on_gpu(run.value(), gpu.value().shared_bytes_per_block);
-  spec.set_tiling({spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)});
-  return spec;
-}
-
-/// Runs every head with true values.
-Result<NumericResult> run_numbers(const ModelRun& model) {
-  const RunSpec& spec = model.run.asked;
-  ATTNSCOPE_TRY(auto inputs, load_inputs(spec.problem, spec.files, spec.inputs));
-  const bool packed = model.run.query_heads_per_tile > 1;
-  if (packed) inputs = with_packed_groups(spec.problem, std::move(inputs));
-  ATTNSCOPE_TRY(NumericResult result, simulate_numbers(model.run, model.gpu, inputs));
-  if (packed) result.output = with_separate_heads(spec.problem, result.output);
-  if (has_nan(result, spec.pass)) return failed("the modelled numbers hold a NaN");
-  return result;
-}
 
 /// Writes the outputs to the folder.
 std::optional<Error> write_numbers(const std::string& folder, const NumericResult& numbers) {
@@ -81,11 +44,8 @@ Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
     if (auto error = check_host_memory(run.asked.problem)) return *error;
     if (auto error = check_numeric_memory(run)) return *error;
   }
-  ATTNSCOPE_TRY(auto report, simulate(run, gpu));
-  predict_kernel_dram(report, gpu, {}, {.most_transfers = kQuickTransfers});
-  predict_kernel_time(report, gpu);
-  ATTNSCOPE_TRY(const auto warps, count_warps(run, gpu));
-  SimulationAnswer result{.report = std::move(report), .gpu = gpu, .warps = warps};
+  ATTNSCOPE_TRY(SimulationAnswer result, count_run(model));
+  predict_run(result);
   if (!with_numbers) return result;
   ATTNSCOPE_TRY(result.numbers, run_numbers(model));
   if (const auto folder = given.text("out")) {
@@ -95,11 +55,8 @@ Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
 }
 
 Result<ModelRun> parse_model_run(const GivenOptions& given) {
-  ATTNSCOPE_TRY(auto asked, parse_run_of(given, algorithm_names()));
-  ATTNSCOPE_TRY(const auto spec, with_kernel_tiling(std::move(asked)));
-  ATTNSCOPE_TRY(auto gpu, gpu_of(spec));
-  ATTNSCOPE_TRY(auto run, resolve(spec, gpu));
-  return ModelRun{std::move(run), std::move(gpu)};
+  ATTNSCOPE_TRY(const auto asked, parse_run_of(given, algorithm_names()));
+  return model_run(asked);
 }
 
 std::optional<Error> check_simulate_options(const GivenOptions& given) {

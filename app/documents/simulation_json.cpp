@@ -1,11 +1,11 @@
-#include "app/cli/simulation_json.h"
+#include "app/documents/simulation_json.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/time_json.h"
+#include "app/documents/time_json.h"
 #include "app/report/report_text.h"
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
@@ -14,7 +14,7 @@
 #include "reference/message_text.h"
 #include "reference/run_fields.h"
 
-namespace attnscope::cli {
+namespace attnscope {
 
 using nlohmann::ordered_json;
 
@@ -348,4 +348,4 @@ std::string simulation_text(const SimulationAnswer& answer) {
   return text;
 }
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

@@ -8,7 +8,7 @@
 
 #include "sim/simulation.h"
 
-namespace attnscope::cli {
+namespace attnscope {
 
 /// The results of simulate; a part that was not requested is absent.
 struct SimulationAnswer {
@@ -37,4 +37,4 @@ nlohmann::ordered_json run_identity(const ResolvedRun& run);
 /// The results as tables. Every number in them is modelled.
 std::string simulation_text(const SimulationAnswer& answer);
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

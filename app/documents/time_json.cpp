@@ -1,4 +1,4 @@
-#include "app/cli/time_json.h"
+#include "app/documents/time_json.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 
 #include "app/report/time_words.h"
 
-namespace attnscope::cli {
+namespace attnscope {
 
 using nlohmann::ordered_json;
 
@@ -65,4 +65,4 @@ Lines time_lines(const SimulationReport& report, const GpuDescription& gpu) {
   return lines;
 }
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

@@ -6,7 +6,7 @@
 #include "app/report/report_text.h"
 #include "sim/simulation.h"
 
-namespace attnscope::cli {
+namespace attnscope {
 
 /// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
@@ -20,4 +20,4 @@ nlohmann::ordered_json time_json(const SimulationReport& report, const GpuDescri
 /// lower bound.
 Lines time_lines(const SimulationReport& report, const GpuDescription& gpu);
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

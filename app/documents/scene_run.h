@@ -1,0 +1,25 @@
+/// The run of a scene file, without its view: for programs without a screen. The whole scene:
+/// app/scene.h.
+#pragma once
+
+#include <filesystem>
+
+#include "reference/json/json_document.h"
+#include "reference/run_spec.h"
+
+namespace attnscope {
+
+inline constexpr std::string_view kSceneSchema = "attnscope.scene";
+inline constexpr int kSceneVersion = 3;  // 2 added "stages", 3 "visit_hidden"
+
+/// The run with its relative paths made absolute, starting at `folder`.
+RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);
+
+/// The run in the scene's document. Values are rounded as in a kernel unless the scene specifies
+/// otherwise; files are named relative to the scene's folder, or absolutely. Throws JsonFieldError.
+RunSpec run_of_scene(const JsonObject& root, const std::filesystem::path& folder);
+
+/// The run of a shipped scene, by name, or of a scene file, by path. Errors as of load_scene().
+Result<RunSpec> load_scene_run(std::string_view name_or_path);
+
+}  // namespace attnscope
