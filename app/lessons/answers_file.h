@@ -1,0 +1,58 @@
+/// The answers of a student: JSON Lines, one object of schema "attnscope.answer/1" a line, in a
+/// file that the user names.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/lessons/judge.h"
+
+namespace attnscope::lessons {
+
+/// One answer, with what is needed to mark it again.
+struct AnswerRecord {
+  std::string date;  ///< UTC, ISO 8601
+  std::string lesson;
+  std::uint64_t lesson_hash = 0;
+  std::size_t step = 0;                                      ///< from 0
+  Index attempt = 1;                                         ///< at this step, from 1
+  std::vector<std::pair<std::string, std::string>> changes;  ///< option and value
+  std::string run;  ///< the run that is shown, as a JSON object
+  std::string gpu;  ///< the modelled GPU of that run
+  /// Nothing where the student asked to see the answer.
+  std::optional<Answer> answer;
+  std::string text;     ///< the answer as text
+  std::string outcome;  ///< "right", "mistake", "wrong", "shown"
+};
+
+/// The record of an answer, or, without one, of having asked for it.
+AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns& runs,
+                       Index attempt, const std::optional<Answer>& answer,
+                       const std::optional<Verdict>& verdict);
+
+/// A file to which answers are added. Every add() replaces the whole file in one step and returns
+/// once it is on the disk: whenever the program or the power fails, the file has all the answers
+/// that were given before. Several processes may add to one file.
+class AnswersFile {
+ public:
+  /// invalid_request when the file cannot be written, or has something else in it.
+  static Result<AnswersFile> open(std::filesystem::path path);
+  /// failed when the file can no longer be written; it then has all the answers before this one.
+  std::optional<Error> add(const AnswerRecord& record) const;
+
+ private:
+  explicit AnswersFile(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// The answers in a file, in order.
+struct ReadAnswers {
+  std::vector<AnswerRecord> records;
+  std::size_t unreadable = 0;  ///< lines that are not answers
+};
+/// failed when the file cannot be read.
+Result<ReadAnswers> read_answers(const std::filesystem::path& path);
+
+}  // namespace attnscope::lessons

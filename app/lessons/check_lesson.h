@@ -1,0 +1,41 @@
+/// Checks a lesson over all combinations of the values that it lets a student change.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/lessons/judge.h"
+
+namespace attnscope::lessons {
+
+/// A mistake in a lesson.
+struct Finding {
+  std::string field;    ///< "steps[2].ask.mistakes[0]"
+  std::string message;  ///< one line
+  std::string at;       ///< the changes it was found with: "seq-len 4096"; empty: as written
+
+  /// "steps[2].ask.mistakes[0]: seq-len 4096: MESSAGE".
+  std::string line() const;
+};
+
+struct LessonCheck {
+  std::vector<Finding> findings;  ///< each one once, with the first changes that show it
+  std::size_t points = 0;         ///< combinations of changes, and the lesson as written
+  std::size_t questions = 0;
+};
+
+/// Every combination of the lesson's `vary`, after the lesson as written.
+std::vector<Changes> points_of(const Lesson& lesson);
+
+/// "seq-len 4096, head-dim 64"; empty for none.
+std::string changes_text(const Changes& changes);
+
+/// Findings: a path that does not exist; an expression of the wrong kind; a question without a
+/// right answer, or with more than one; a mistake that is right, or that leads to the same answer
+/// as another; a question that has no answer at any point, because it is unavailable. `progress` is
+/// called with the number of points that are done, and their total.
+LessonCheck check_lesson(const Lesson& lesson,
+                         const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+}  // namespace attnscope::lessons

@@ -1,0 +1,260 @@
+#include "app/lessons/judge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "reference/message_text.h"
+#include "reference/parse_number.h"
+
+namespace attnscope::lessons {
+
+namespace {
+
+/// Ends a curve's changes however it is left.
+class RestoreChanges {
+ public:
+  explicit RestoreChanges(LessonRuns& runs) : runs_(runs), before_(runs.changes()) {}
+  RestoreChanges(const RestoreChanges&) = delete;
+  RestoreChanges& operator=(const RestoreChanges&) = delete;
+  ~RestoreChanges() { runs_.change(before_); }
+  const Changes& before() const { return before_; }
+
+ private:
+  LessonRuns& runs_;
+  Changes before_;
+};
+
+Result<Answer> curve_of(const CurveQuestion& curve, const Expression& expression,
+                        LessonRuns& runs) {
+  const RestoreChanges restore(runs);
+  std::vector<double> numbers;
+  for (const std::string& value : curve.values) {
+    Changes changes = restore.before();
+    std::erase_if(changes, [&](const auto& change) { return change.field == curve.over; });
+    changes.push_back({curve.over, value});
+    if (auto error = runs.change(std::move(changes))) return *error;
+    ATTNSCOPE_TRY(numbers.emplace_back(), expression.number(runs));
+  }
+  return Answer(std::move(numbers));
+}
+
+Result<Answer> choice_of(const ChoiceQuestion& choice, LessonRuns& runs) {
+  std::vector<std::size_t> right;
+  for (std::size_t n = 0; n < choice.options.size(); ++n) {
+    ATTNSCOPE_TRY(const bool holds, choice.options[n].when.condition(runs));
+    if (holds) right.push_back(n);
+  }
+  if (right.size() == 1) return Answer(Chosen{right.front()});
+  if (right.empty()) return invalid_request("no option is right");
+  return invalid_request("options '{}' and '{}' are both right",
+                         printable(choice.options[right[0]].text),
+                         printable(choice.options[right[1]].text));
+}
+
+Result<Answer> tile_of(const Expression& expression, LessonRuns& runs) {
+  ATTNSCOPE_TRY(const Value value, expression.evaluate(runs));
+  if (const auto* tile = std::get_if<TilePlace>(&value)) return Answer(*tile);
+  return invalid_request("'{}' is {}, not a tile", expression.text(), kind_words(value));
+}
+
+/// What an expression in place of the answer leads to; not for a choice.
+Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs) {
+  if (std::holds_alternative<NumberQuestion>(question.kind)) {
+    ATTNSCOPE_TRY(const double number, expression.number(runs));
+    return Answer(number);
+  }
+  if (std::holds_alternative<TileQuestion>(question.kind)) return tile_of(expression, runs);
+  return curve_of(std::get<CurveQuestion>(question.kind), expression, runs);
+}
+
+bool is_within(double answer, double truth, double factor) {
+  if (answer == truth) return true;
+  const double ratio = answer / truth;
+  const double slack = 1.0 + 1e-9;  // a typed number on the limit is right
+  return ratio <= factor * slack && ratio * factor * slack >= 1.0;
+}
+
+/// How far a wrong number is from the prediction of a mistake, as a factor of 1 or more.
+double distance(const Answer& answer, const Answer& mistake) {
+  const double* a = std::get_if<double>(&answer);
+  const double* b = std::get_if<double>(&mistake);
+  return a == nullptr || b == nullptr || *b == 0.0 ? 1.0 : std::abs(std::log(*a / *b));
+}
+
+Error not_an_answer(std::string_view text, std::string_view accepted) {
+  Error error = invalid_request("'{}' is not an answer; use {}", printable(text), accepted);
+  error.code = ErrorCode::not_understood;
+  return error;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// The factor of a prefix of the SI before the unit: "GB", "us", "G"; nothing for other words.
+std::optional<double> unit_factor(std::string_view word, const std::string& unit) {
+  if (unit == "bytes" && word.ends_with("B")) word.remove_suffix(1);
+  if (unit == "bytes" && (word == "bytes" || word == "byte")) return 1.0;
+  if (unit == "s" && word.ends_with("s")) word.remove_suffix(1);
+  if (unit == "FLOP" && word.ends_with("FLOP")) word.remove_suffix(4);
+  if (unit == "Hz" && word.ends_with("Hz")) word.remove_suffix(2);
+  if (word.empty()) return 1.0;
+  constexpr std::pair<std::string_view, double> kPrefixes[] = {
+      {"n", 1e-9}, {"u", 1e-6}, {"m", 1e-3}, {"k", 1e3},  {"K", 1e3},
+      {"M", 1e6},  {"G", 1e9},  {"T", 1e12}, {"P", 1e15}, {"%", 1e-2}};
+  const auto* prefix =
+      std::ranges::find(kPrefixes, word, &std::pair<std::string_view, double>::first);
+  return prefix == std::end(kPrefixes) ? std::nullopt : std::optional(prefix->second);
+}
+
+std::optional<double> parse_quantity(std::string_view text, const std::string& unit) {
+  text = trimmed(text);
+  std::size_t end = text.size();
+  while (end > 0) {
+    const auto number = parse_number<double>(trimmed(text.substr(0, end)));
+    if (number && std::isfinite(*number)) {
+      const auto factor = unit_factor(trimmed(text.substr(end)), unit);
+      if (factor) return *number * *factor;
+    }
+    --end;
+  }
+  return std::nullopt;
+}
+
+std::string_view example_of(const std::string& unit) {
+  if (unit == "bytes") return "a number of bytes, such as 4.4 GB or 3e9";
+  if (unit == "s") return "a time, such as 12 us or 0.5 ms";
+  if (unit == "FLOP") return "a number of operations, such as 68 GFLOP";
+  return "a number";
+}
+
+}  // namespace
+
+const std::vector<Mistake>& mistakes_of(const Question& question) {
+  static const std::vector<Mistake> none;
+  if (const auto* number = std::get_if<NumberQuestion>(&question.kind)) return number->mistakes;
+  if (const auto* tile = std::get_if<TileQuestion>(&question.kind)) return tile->mistakes;
+  if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) return curve->mistakes;
+  return none;
+}
+
+Result<Answer> truth_of(const Question& question, LessonRuns& runs) {
+  if (const auto* choice = std::get_if<ChoiceQuestion>(&question.kind)) {
+    return choice_of(*choice, runs);
+  }
+  if (const auto* number = std::get_if<NumberQuestion>(&question.kind)) {
+    return answer_by(question, number->answer, runs);
+  }
+  if (const auto* tile = std::get_if<TileQuestion>(&question.kind)) {
+    return answer_by(question, tile->answer, runs);
+  }
+  return answer_by(question, std::get<CurveQuestion>(question.kind).answer, runs);
+}
+
+Result<Answer> answer_of_mistake(const Question& question, const Mistake& mistake,
+                                 LessonRuns& runs) {
+  return answer_by(question, mistake.is, runs);
+}
+
+bool is_right(const Question& question, const Answer& answer, const Answer& truth) {
+  if (answer.index() != truth.index()) return false;
+  if (const auto* number = std::get_if<NumberQuestion>(&question.kind)) {
+    return is_within(std::get<double>(answer), std::get<double>(truth), number->within);
+  }
+  if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) {
+    const auto near = [&](double a, double b) { return is_within(a, b, curve->within); };
+    return std::ranges::equal(std::get<std::vector<double>>(answer),
+                              std::get<std::vector<double>>(truth), near);
+  }
+  return answer == truth;
+}
+
+Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns& runs) {
+  ATTNSCOPE_TRY(const Answer truth, truth_of(question, runs));
+  if (answer.index() != truth.index()) return invalid_request("the answer is of another kind");
+  Verdict verdict{.truth = truth};
+  if (is_right(question, answer, truth)) {
+    verdict.kind = Verdict::Kind::right;
+    return verdict;
+  }
+  if (const auto* choice = std::get_if<ChoiceQuestion>(&question.kind)) {
+    const std::size_t option = std::get<Chosen>(answer).option;
+    if (option >= choice->options.size()) return invalid_request("there is no such option");
+    verdict.why = choice->options[option].why;
+  }
+  // The nearest of several mistakes that fit
+  double nearest = INFINITY;
+  for (const Mistake& mistake : mistakes_of(question)) {
+    const auto leads_to = answer_of_mistake(question, mistake, runs);
+    if (!leads_to || !is_right(question, answer, leads_to.value())) continue;
+    const double away = distance(answer, leads_to.value());
+    if (away >= nearest) continue;
+    nearest = away;
+    verdict.why = mistake.why;
+  }
+  if (!verdict.why.empty()) verdict.kind = Verdict::Kind::mistake;
+  return verdict;
+}
+
+Result<Answer> parse_answer(const Question& question, std::string_view text) {
+  const std::string_view word = trimmed(text);
+  if (const auto* choice = std::get_if<ChoiceQuestion>(&question.kind)) {
+    const std::size_t count = choice->options.size();
+    const auto letter = static_cast<std::size_t>(
+        word.size() == 1 ? std::tolower(static_cast<unsigned char>(word[0])) - 'a' : 255);
+    if (letter < count) return Answer(Chosen{letter});
+    return not_an_answer(text, fmt::format("a letter from a to {}", letter_of(count - 1)));
+  }
+  if (std::holds_alternative<TileQuestion>(question.kind)) {
+    const std::size_t comma = word.find(',');
+    const auto i = parse_number<Index>(trimmed(word.substr(0, comma)));
+    const auto j =
+        comma == word.npos ? std::nullopt : parse_number<Index>(trimmed(word.substr(comma + 1)));
+    if (i && j) return Answer(TilePlace{*i, *j});
+    return not_an_answer(text, "row and column of a tile, such as 1, 2");
+  }
+  if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) {
+    std::vector<double> numbers;
+    for (std::string_view rest = word;;) {
+      const std::size_t comma = rest.find(',');
+      const auto number = parse_quantity(rest.substr(0, comma), question.unit);
+      if (!number) break;
+      numbers.push_back(*number);
+      if (comma == rest.npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+    if (numbers.size() == curve->values.size()) return Answer(std::move(numbers));
+    return not_an_answer(text, fmt::format("{} numbers, separated by commas, each {}",
+                                           curve->values.size(), example_of(question.unit)));
+  }
+  const auto number = parse_quantity(word, question.unit);
+  if (number) return Answer(*number);
+  return not_an_answer(text, example_of(question.unit));
+}
+
+std::string answer_text(const Question& question, const Answer& answer) {
+  if (const auto* chosen = std::get_if<Chosen>(&answer)) {
+    const auto* choice = std::get_if<ChoiceQuestion>(&question.kind);
+    const bool is_known = choice != nullptr && chosen->option < choice->options.size();
+    return fmt::format("{}) {}", letter_of(chosen->option),
+                       is_known ? choice->options[chosen->option].text : "");
+  }
+  if (const auto* tile = std::get_if<TilePlace>(&answer)) return value_text(*tile, "");
+  if (const double* number = std::get_if<double>(&answer)) {
+    return value_text(*number, question.unit);
+  }
+  std::vector<std::string> texts;
+  for (const double number : std::get<std::vector<double>>(answer)) {
+    texts.push_back(value_text(number, question.unit));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace attnscope::lessons

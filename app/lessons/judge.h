@@ -1,0 +1,68 @@
+/// Compares a student's prediction with what the runs say.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "app/lessons/lesson_runs.h"
+
+namespace attnscope::lessons {
+
+/// An option of a choice, by its index.
+struct Chosen {
+  std::size_t option = 0;
+  bool operator==(const Chosen&) const = default;
+};
+
+/// A prediction, or the truth: of a number (in its unit), a choice, a tile, a curve (one number for
+/// each of its values).
+using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
+
+/// What the runs say. Errors: unavailable, with the reason, where they cannot say it for the GPU at
+/// hand ("not calibrated: ..."); invalid_request for a mistake in the lesson: no option, or more
+/// than one, is right; a path that does not exist.
+Result<Answer> truth_of(const Question& question, LessonRuns& runs);
+
+/// The answer that a misconception leads to. Errors as of truth_of().
+Result<Answer> answer_of_mistake(const Question& question, const Mistake& mistake,
+                                 LessonRuns& runs);
+
+/// The misconceptions of a question that is not a choice; empty for a choice.
+const std::vector<Mistake>& mistakes_of(const Question& question);
+
+/// Whether the prediction is the truth: within the question's factor for a number of the same sign,
+/// everywhere for a curve.
+bool is_right(const Question& question, const Answer& answer, const Answer& truth);
+
+struct Verdict {
+  enum class Kind : std::uint8_t {
+    right,
+    mistake,  ///< wrong, and `why` names the misconception
+    wrong,
+  };
+  Kind kind = Kind::wrong;
+  std::string why = {};
+  Answer truth;
+};
+constexpr std::array<std::string_view, 3> enum_names(Verdict::Kind) {
+  return {"right", "mistake", "wrong"};
+}
+
+/// Errors as of truth_of(), and invalid_request for an answer of another kind.
+Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns& runs);
+
+/// A typed answer: a number with or without its unit ("4.4 GB", "12 us", "3e9"); the letter of an
+/// option; "i, j"; numbers separated by commas. not_understood with what is accepted.
+Result<Answer> parse_answer(const Question& question, std::string_view text);
+
+/// The answer as text: "285.2 MB", "b) FA2", "tile (1, 2)", "1 GB, 2 GB".
+std::string answer_text(const Question& question, const Answer& answer);
+
+/// The letter of an option: 'a', 'b', ...
+constexpr char letter_of(std::size_t option) {
+  return static_cast<char>('a' + option);
+}
+
+}  // namespace attnscope::lessons

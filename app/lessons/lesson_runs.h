@@ -1,0 +1,60 @@
+/// The runs of a lesson with the fields that a student changed, and everything that expressions ask
+/// of them. Values are computed when they are first needed, for seconds in the worst case: keep one
+/// object for a lesson, and use it on one thread at a time, in the background of a screen.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/lessons/lesson.h"
+#include "app/lessons/run_values.h"
+
+namespace attnscope::lessons {
+
+/// Values of fields that a student chose, in place of those of the lesson's first runs.
+using Changes = std::vector<FieldValueText>;
+
+class LessonRuns : public ValueSource {
+ public:
+  /// invalid_request for a scene that does not exist, or a run that cannot be understood: the
+  /// message names it.
+  static Result<LessonRuns> create(const Lesson& lesson, Changes changes = {});
+
+  /// The runs with other changes instead; values that are still needed are kept.
+  std::optional<Error> change(Changes changes);
+  const Changes& changes() const { return changes_; }
+
+  /// Null when there is no run of this name.
+  const RunSpec* find(std::string_view run) const;
+
+  Result<Value> value(const Path& path) override;
+  Result<Index> visit(const std::string& run, Index n) override;
+  Result<TilePlace> tile(const std::string& run, Index step) override;
+  Result<Index> first_difference(const std::string& a, const std::string& b) override;
+
+ private:
+  LessonRuns() = default;
+  Result<RunValues*> values_of(const std::string& run);
+
+  std::vector<RunRecipe> recipes_;
+  Changes changes_;
+  std::map<std::string, RunSpec, std::less<>> specs_;
+  std::vector<std::unique_ptr<RunValues>> values_;  ///< of every spec that was asked for
+};
+
+/// The field of `lesson.vary` with this option, or of the modelled GPU, set to the text;
+/// invalid_request for a field that the lesson does not let a student change, or a text that the
+/// field does not take.
+Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
+                                    std::string_view text);
+
+/// The text with its values: "4.4 GB instead of 0.2 GB". A value that is unavailable is replaced
+/// with its reason. Other errors as of Expression::evaluate().
+Result<std::string> text_of(const Text& text, ValueSource& source);
+
+/// A value with its unit: "285.2 MB", "3.5", "yes", "tile (1, 2)".
+std::string value_text(const Value& value, const std::string& unit);
+
+}  // namespace attnscope::lessons

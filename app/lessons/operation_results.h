@@ -1,0 +1,26 @@
+/// The operations of the first head of a run, in order, with a fingerprint of each one's result.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/documents/simulated_run.h"
+#include "sim/ops/tile_op.h"
+
+namespace attnscope::lessons {
+
+/// Runs with more scores than this are not followed operation by operation.
+inline constexpr Index kMostFollowedScores = Index{1} << 20;
+
+struct HeadOperations {
+  std::vector<TileOp> ops;             ///< by step
+  std::vector<std::uint64_t> results;  ///< hash of each operation's result; empty without values
+};
+
+/// Unavailable for a run that is too large. With values, errors as of load_inputs().
+Result<HeadOperations> head_operations(const ModelRun& model, bool with_values);
+
+/// Whether the tile is one of S, P or another [Br, Bc] tensor of scores.
+bool is_score_tile(const Tile& tile);
+
+}  // namespace attnscope::lessons

@@ -1,0 +1,40 @@
+/// How far a user has come in each lesson, kept between programs.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "app/lessons/lesson.h"
+
+namespace attnscope::lessons {
+
+struct LessonProgress {
+  std::uint64_t lesson_hash = 0;   ///< of the lesson as it was then; another one starts anew
+  std::size_t step = 0;            ///< where to go on
+  std::set<std::size_t> answered;  ///< steps whose question was answered or shown
+  std::set<std::size_t> right;     ///< of these, answered rightly
+};
+
+/// The progress of all lessons, in one file. A file that is missing or damaged is an empty one.
+class Progress {
+ public:
+  /// $XDG_STATE_HOME/attnscope/lessons.json, else ~/.local/state/attnscope/lessons.json; empty
+  /// where neither is set to an absolute path: nothing is kept then.
+  static std::filesystem::path default_file();
+
+  explicit Progress(std::filesystem::path file);
+
+  /// That of the lesson as it is now.
+  LessonProgress find(const Lesson& lesson) const;
+  /// Keeps it; failed when the file cannot be written.
+  std::optional<Error> keep(const Lesson& lesson, LessonProgress progress);
+
+ private:
+  std::filesystem::path file_;
+  std::map<std::string, LessonProgress> lessons_;  ///< by name
+};
+
+}  // namespace attnscope::lessons

@@ -1,0 +1,176 @@
+#include "app/lessons/run_documents.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/documents/accuracy_json.h"
+#include "app/documents/comparison_json.h"
+#include "app/lessons/operation_results.h"
+#include "sim/accuracy.h"
+#include "sim/device/assets.h"
+#include "sim/schedule/algorithm.h"
+#include "sim/snapshot/row_trackers.h"
+
+namespace attnscope::lessons {
+
+using nlohmann::ordered_json;
+
+ordered_json gpu_json(const GpuDescription& gpu) {
+  ordered_json json = {{"name", gpu.name},
+                       {"display_name", gpu.display_name},
+                       {"compute_capability", gpu.compute_capability},
+                       {"sm_count", gpu.sm_count},
+                       {"l1_shared_bytes_per_sm", gpu.l1_shared_bytes_per_sm},
+                       {"shared_bytes_per_sm", gpu.shared_bytes_per_sm},
+                       {"shared_bytes_per_block", gpu.shared_bytes_per_block},
+                       {"register_bytes_per_sm", gpu.register_bytes_per_sm},
+                       {"max_threads_per_sm", gpu.max_threads_per_sm},
+                       {"max_blocks_per_sm", gpu.max_blocks_per_sm},
+                       {"l2_bytes", gpu.l2_bytes},
+                       {"hbm_bytes", gpu.hbm_bytes},
+                       {"dram_bytes_per_s", gpu.dram_bytes_per_s},
+                       {"boost_clock_hz", gpu.boost_clock_hz},
+                       {"other_flops_per_s", gpu.other_flops_per_s},
+                       {"exp_per_clock_per_sm", gpu.exp_per_clock_per_sm},
+                       {"exponentials_per_s", gpu.exponentials_per_s()}};
+  json["matrix_flops_per_s"] = ordered_json::object();
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    const auto rate = gpu.matrix_flops_per_s(dtype);
+    if (rate) json["matrix_flops_per_s"][std::string(to_string(dtype))] = *rate;
+  }
+  return json;
+}
+
+namespace {
+
+/// Every recording in assets/recordings that can be read; read once.
+const std::vector<Recording>& shipped_recordings() {
+  static const std::vector<Recording> all = [] {
+    std::vector<Recording> read;
+    for (const std::string& name : list_assets("recordings")) {
+      const auto path = find_asset("recordings", name);
+      if (!path) continue;
+      auto recording = read_recording(path.value());
+      if (recording) read.push_back(std::move(recording).value());
+    }
+    return read;
+  }();
+  return all;
+}
+
+}  // namespace
+
+Result<ordered_json> recorded_json(const SimulationReport& report, const GpuDescription& gpu) {
+  const RecordingRow* found = nullptr;
+  MeasuredOn on;
+  for (const Recording& recording : shipped_recordings()) {
+    const MeasuredOn here{recording.device, recording.protocol.cache};
+    for (const RecordingRow& row : recording.rows) {
+      if (!row.measurement || !difference(report, gpu, row, here).none()) continue;
+      found = &row;
+      on = here;
+    }
+  }
+  if (found == nullptr) {
+    return unavailable("no shipped recording is of this run on {}", gpu.display_name);
+  }
+  ATTNSCOPE_TRY(const Comparison comparison,
+                model_and_compare(*found, on, gpu, {.most_transfers = kQuickTransfers}));
+  return comparison_json(comparison);
+}
+
+Result<ordered_json> accuracy_of(const ModelRun& model) {
+  const RunSpec& spec = model.run.asked;
+  const AccuracyRequest request{
+      .problem = spec.problem,
+      .lengths = {spec.problem.N},
+      .dtypes = {spec.problem.dtype},
+      .carries = {spec.variant.carry},
+      .pass = spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward,
+      .inputs = spec.inputs,
+      .tiling = model.run.tiling,
+      .gpu = model.gpu};
+  ATTNSCOPE_TRY(const AccuracyReport report, compare_accuracy(request, [](const auto&) {}));
+  return accuracy_json(request, report);
+}
+
+namespace {
+
+/// Follows every row of a head, and keeps its state after each column tile.
+class RowKeeper : public Observer {
+ public:
+  RowKeeper(Index rows, NumericExecutor& executor) : executor_(executor) {
+    for (Index query = 0; query < rows; ++query) trackers_.emplace_back(query, 0);
+  }
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override {
+    grid_ = &grid;
+    executor_.begin_launch(name, grid);
+  }
+  void begin_block(const BlockId& block) override {
+    for (SoftmaxTracker& tracker : trackers_) tracker.begin_block();
+    executor_.begin_block(block);
+  }
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      for (SoftmaxTracker& tracker : trackers_) tracker.before(op, *grid_, executor_);
+      executor_.execute(op);
+      for (std::size_t query = 0; query < trackers_.size(); ++query) {
+        trackers_[query].after(op, *grid_, executor_);
+        const SoftmaxRow& row = trackers_[query].row();
+        const bool is_own = row.known && row.query == static_cast<Index>(query);
+        if (is_own && row.j >= 0) kept[{row.query, row.j}] = row;
+      }
+    }
+  }
+
+  std::map<std::pair<Index, std::int32_t>, SoftmaxRow> kept;  ///< by query and column tile
+
+ private:
+  NumericExecutor& executor_;
+  const TileGrid* grid_ = nullptr;
+  std::vector<SoftmaxTracker> trackers_;
+};
+
+ordered_json row_json(const SoftmaxRow& row) {
+  ordered_json json = {{"query", row.query}, {"i", row.i}, {"j", row.j}};
+  const std::pair<const char*, const std::optional<double>&> values[] = {{"m_prev", row.m_prev},
+                                                                         {"row_max", row.row_max},
+                                                                         {"m", row.m},
+                                                                         {"alpha", row.alpha},
+                                                                         {"beta", row.beta},
+                                                                         {"l_prev", row.l_prev},
+                                                                         {"row_sum", row.row_sum},
+                                                                         {"l", row.l}};
+  for (const auto& [name, value] : values) {
+    if (value) json[name] = *value;
+  }
+  return json;
+}
+
+}  // namespace
+
+Result<ordered_json> online_softmax_json(const ModelRun& model) {
+  const AttentionProblem& problem = model.run.problem;
+  if (problem.N > kMostRows || problem.N_kv > kMostFollowedScores / kMostRows) {
+    return unavailable("the rows of {} queries are too many to follow; use at most {}", problem.N,
+                       kMostRows);
+  }
+  if (model.run.splits > 1) return unavailable("the keys of this run are split");
+  const ScheduleOptions options = schedule_options(model.run, model.gpu);
+  const Pass pass =
+      make_head_pass(*find_algorithm(model.run.algorithm()), PassKind::forward, options);
+  ATTNSCOPE_TRY(const auto inputs, inputs_of(model));
+  NumericExecutor executor(problem, inputs, {model.run.asked.round_to_storage});
+  executor.begin_head(0, 0, pass.initial_values);
+  RowKeeper keeper(problem.N, executor);
+  Observer* const observers[] = {&keeper};
+  run_head(pass, {problem, model.run.tiling, options}, 0, 0, observers);
+  ordered_json rows = ordered_json::array();
+  for (const auto& [place, row] : keeper.kept) rows.push_back(row_json(row));
+  if (rows.empty()) return unavailable("{} has no online softmax", model.run.algorithm());
+  return rows;
+}
+
+}  // namespace attnscope::lessons
