@@ -34,6 +34,7 @@ ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu
   ordered_json json = time_bound_json(report);
   if (report.time) {
     json["predicted_s"] = report.time->seconds;
+    json["primitives_s"] = report.time->primitives_s;
     json["clock_hz"] = report.time->clock_hz;
     json["parts"] = parts_json(report.time->parts());
     json["launches"] = ordered_json::array();
@@ -56,6 +57,9 @@ Lines time_lines(const SimulationReport& report, const GpuDescription& gpu) {
     lines.push_back({"time, predicted", fmt::format("{} at {}", seconds_text(time->seconds),
                                                     clock_text(time->clock_hz))});
     lines.push_back({"  of this", parts_text(*time)});
+    if (time->uncalibrated.empty() && time->primitives_s != time->seconds) {
+      lines.push_back({"  by rates of units alone", seconds_text(time->primitives_s)});
+    }
   }
   if (!report.time || time_basis(report, gpu) != TimeBasis::calibrated) {
     lines.push_back({report.time ? "  rests on" : "time, predicted", time_basis_text(report, gpu)});

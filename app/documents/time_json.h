@@ -11,9 +11,10 @@ namespace attnscope {
 /// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
-/// The same and the prediction: "predicted_s", "clock_hz", "parts" (seconds) and "launches", absent
-/// where there is none; "calibrated", false with a "calibration_reason" for a prediction that does
-/// not rest on calibrated steps; "what_if" for a description with other values than the GPU's.
+/// The same and the prediction: "predicted_s", "primitives_s" (by the rates of the units alone),
+/// "clock_hz", "parts" (seconds) and "launches", absent where there is none; "calibrated", false
+/// with a "calibration_reason" for a prediction that does not rest on calibrated steps; "what_if"
+/// for a description with other values than the GPU's.
 nlohmann::ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu);
 
 /// {quantity, value}: the prediction, its parts and what it rests on, or why there is none; the

@@ -61,6 +61,12 @@ std::optional<double> error_percent(const ComparisonLine& line) {
   return 100.0 * difference / *line.recorded;
 }
 
+/// The same of the time by the rates of the units alone.
+double primitives_error_percent(const Comparison& comparison) {
+  const double recorded = comparison.run.measurement->time.median_s;
+  return 100.0 * std::abs(comparison.model.time->primitives_s - recorded) / recorded;
+}
+
 /// The same of the pass's SM cycles, predicted at the predicted clock and recorded at the recorded
 /// one; nothing where the clock was not recorded.
 std::optional<double> cycles_error_percent(const Comparison& comparison) {
@@ -122,6 +128,7 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
       add(line.quantity, *percent);
       if (line.level != Level::time) continue;
       if (const auto cycles = cycles_error_percent(comparison)) add("cycles", *cycles);
+      add("primitives", primitives_error_percent(comparison));
     }
   }
 

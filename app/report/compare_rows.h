@@ -20,8 +20,10 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
 /// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
 struct PredictionErrors {
   Level level = Level::dram;  ///< or requested
-  std::string quantity;       ///< "read", "written"
-  std::string algorithm;      ///< "" for all
+  /// "read", "written"; of times "time", "cycles" (at the clocks) and "primitives" (by the rates of
+  /// the units alone).
+  std::string quantity;
+  std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;
   /// Where L2 decides (DramPrediction::in_transition()), or the steps are not calibrated.
   enum class Regime : std::uint8_t { steady, transition, uncalibrated } regime = Regime::steady;

@@ -72,8 +72,22 @@ double clock_ratio(const GpuDescription& gpu) {
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
 }
 
+/// Sets how the kernel works, as its programs say.
+void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescription& gpu) {
+  if (kernels::supports(run)) return;
+  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  const auto programs = kernels::programs_of(run, target);
+  costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
+  const kernels::LaunchProgram* const products = kernels::launch_with_products(programs);
+  // Tiles of fewer rows than a warp has are the model's alone
+  if (products != nullptr && products->block.threads >= kWarpThreads) {
+    costs.warps = products->block.threads / kWarpThreads;
+  }
+}
+
 Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
-                             const Calibration& calibration, Index recorded_residency) {
+                             const Calibration& calibration, Index warps,
+                             Index recorded_residency) {
   if (auto error = kernels::supports(run)) return *error;
   const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
   ATTNSCOPE_TRY(const auto steps, kernels::steps_name(run, target));
@@ -90,8 +104,6 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
     const double all = value_of(calibration, kernels::step_cycles_name(steps, most, cost));
     return all > plain ? all - plain : 0.0;
   };
-  const auto programs = kernels::programs_of(run, target);
-  const int warps = kernels::launch_with_products(programs)->block.threads / 32;
   return StepCosts{
       .cycles = filled_in(std::move(cycles), recorded_residency > 0 ? recorded_residency : most),
       .masked_cycles = further(StepCost::masked),
@@ -164,7 +176,8 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
         is_recorded && launch != report.launches.end()
             ? costs.residency[static_cast<std::size_t>(launch - report.launches.begin())]
             : 0;
-    auto steps = step_costs(run, gpu, calibration, recorded);
+    set_programs(costs, run, gpu);
+    auto steps = step_costs(run, gpu, calibration, costs.warps, recorded);
     if (steps) {
       costs.steps = std::move(steps).value();
     } else {

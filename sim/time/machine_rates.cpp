@@ -38,6 +38,7 @@ Result<MachineRates> machine_rates(const Calibration& calibration) {
       {"dram_copy_bytes_per_s", &MachineRates::dram_copy_bytes_per_s},
       {"l2_read_bytes_per_s", &MachineRates::l2_read_bytes_per_s},
       {"l2_write_bytes_per_s", &MachineRates::l2_write_bytes_per_s},
+      {"red_add_f32_bytes_per_s", &MachineRates::added_bytes_per_s},
       {"l2_read_one_sm_bytes_per_cycle", &MachineRates::l2_read_one_sm_bytes_per_cycle},
       {"dram_latency_cycles", &MachineRates::dram_latency_cycles},
       {"block_launch_256_threads_cycles", &MachineRates::block_launch_cycles},
@@ -46,6 +47,7 @@ Result<MachineRates> machine_rates(const Calibration& calibration) {
       {"mma_bf16_4_warps_flops_per_cycle_per_sm", &MachineRates::sync_matrix_flops_per_cycle},
       {"ffma_per_cycle_per_sm", &MachineRates::multiply_adds_per_cycle},
       {"ex2_per_cycle_per_sm", &MachineRates::exponentials_per_cycle},
+      {"ldmatrix_bytes_per_cycle_per_sm", &MachineRates::shared_bytes_per_cycle},
       {"barrier_4_warps_cycles", &MachineRates::barrier_cycles}};
   MachineRates rates{.sm_count = static_cast<double>(calibration.device.sm_count)};
   for (const Field& field : kFields) {

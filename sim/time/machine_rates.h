@@ -16,6 +16,7 @@ struct MachineRates {
   double dram_copy_bytes_per_s = 0;  ///< reads and writes, both counted
   double l2_read_bytes_per_s = 0;
   double l2_write_bytes_per_s = 0;
+  double added_bytes_per_s = 0;               ///< atomically, fp32, in L2
   double l2_read_one_sm_bytes_per_cycle = 0;  ///< of one SM while no other one reads
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
@@ -26,6 +27,7 @@ struct MachineRates {
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps
   double multiply_adds_per_cycle = 0;
   double exponentials_per_cycle = 0;
+  double shared_bytes_per_cycle = 0;
   double barrier_cycles = 0;
 
   /// Seconds in which DRAM reads and writes these bytes together: copies are slower than either.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/time/block_schedule.h"
 #include "sim/time/block_work.h"
+#include "sim/time/unit_steps.h"
 
 namespace attnscope {
 
@@ -78,35 +80,21 @@ LaunchTime product_time(const LaunchSetting& setting, double compute_s) {
   return time;
 }
 
+double sum(const PartSeconds& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
 /// The clock falls from that of light work in proportion to the share of the time in which the
 /// tensor cores work, `compute_s`.
 double product_clock_hz(const MachineRates& rates, const LaunchTime& time, double compute_s) {
-  double seconds = 0;
-  for (const double part : time.parts) seconds += part;
+  const double seconds = sum(time.parts);
   const double share = seconds > 0 ? std::min(1.0, compute_s / seconds) : 0.0;
   return rates.boost_clock_hz + share * (rates.matrix_clock_hz - rates.boost_clock_hz);
 }
 
-/// The cycles of a step by the rates of the units alone. A block that is alone does one thing after
-/// the other; blocks that share an SM overlap, until a unit is never free. `work`: of one step.
-StepCosts steps_of_primitives(const MachineRates& rates, const Flops& work, Index steps,
-                              Index residency, bool on_tensor_cores) {
-  const double count = static_cast<double>(steps);
-  const double multiply_adds = 2 * rates.multiply_adds_per_cycle;
-  const double matrix = static_cast<double>(work.matmul) / count /
-                        (on_tensor_cores ? rates.sync_matrix_flops_per_cycle : multiply_adds);
-  const double exponentials =
-      static_cast<double>(work.exponentials) / count / rates.exponentials_per_cycle;
-  const double others =
-      static_cast<double>(work.cuda_core()) / count / rates.multiply_adds_per_cycle;
-  StepCosts costs{.clock_hz = on_tensor_cores ? rates.matrix_clock_hz : rates.boost_clock_hz,
-                  .are_calibrated = false};
-  const double alone = matrix + exponentials + others + rates.barrier_cycles;
-  for (Index k = 1; k <= residency; ++k) {
-    const double busiest = static_cast<double>(k) * std::max(matrix, exponentials + others);
-    costs.cycles.push_back(std::max(alone, busiest));
-  }
-  return costs;
+MatrixUnit matrix_unit_of(const KernelCosts& costs, DType dtype) {
+  if (dtype == DType::fp32) return MatrixUnit::cuda_cores;
+  return costs.has_wgmma_products ? MatrixUnit::wgmma : MatrixUnit::mma_sync;
 }
 
 /// The measured cycles of a step on units of other rates: they change by the ratio that the rates
@@ -283,7 +271,7 @@ class PassTimes {
     of(time.parts, TimePart::overhead) =
         prediction_.launches.empty() ? rates_.launch_overhead_s : rates_.launch_gap_s;
     time.name = name;
-    for (const double part : time.parts) time.seconds += part;
+    time.seconds = sum(time.parts);
     prediction_.seconds += time.seconds;
     cycles_ += time.seconds * clock_hz;
     prediction_.clock_hz = cycles_ / prediction_.seconds;
@@ -320,17 +308,43 @@ LaunchBytes bytes_of(const LaunchReport& launch, const Bytes& dram) {
           static_cast<double>(dram.write_bytes)};
 }
 
-/// The calibrated costs, or those that follow from the rates of the units. `work`: of all `steps`.
-StepCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const Flops& work,
-                     Index steps, Index residency, bool on_tensor_cores) {
-  const auto of_primitives = [&](const MachineRates& of, Index blocks) {
-    return steps_of_primitives(of, work, steps, blocks, on_tensor_cores);
+/// Costs of a launch's steps.
+struct BothCosts {
+  StepCosts calibrated;  ///< or, without a calibration of such steps, those of the units
+  StepCosts of_units;
+};
+BothCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const StepsWork& work,
+                     MatrixUnit unit, Index residency) {
+  const auto of_units = [&](const MachineRates& of, Index blocks) {
+    return unit_step_costs(of, work, unit, costs.warps, blocks);
   };
-  if (!costs.steps) return of_primitives(rates, residency);
-  if (!costs.measured_rates) return *costs.steps;
+  BothCosts both{{}, of_units(rates, residency)};
+  both.calibrated = costs.steps ? *costs.steps : both.of_units;
+  if (!costs.steps || !costs.measured_rates) return both;
   const auto blocks = static_cast<Index>(costs.steps->cycles.size());
-  return at_rates(*costs.steps, of_primitives(*costs.measured_rates, blocks),
-                  of_primitives(rates, blocks));
+  both.calibrated =
+      at_rates(*costs.steps, of_units(*costs.measured_rates, blocks), of_units(rates, blocks));
+  return both;
+}
+
+/// The work of a launch's steps. Bytes in shared memory are 0 where no paper says how the warps
+/// share the work.
+StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
+                     const GpuDescription& gpu, Index warps, Index steps) {
+  StepsWork work{.steps = static_cast<double>(steps),
+                 .matrix_flops = static_cast<double>(launch.flops.matmul),
+                 .exponentials = static_cast<double>(launch.flops.exponentials),
+                 .other_flops = static_cast<double>(launch.flops.cuda_core()),
+                 .added_bytes = static_cast<double>(launch.requested.atomic_bytes)};
+  ResolvedRun run = report.run;
+  run.asked.warps = warps;
+  const auto counted = count_warps(run, gpu);
+  if (!counted || !counted.value()) return work;
+  const WarpTraffic& traffic = counted.value()->traffic;
+  work.shared_bytes = static_cast<double>(traffic.shared_read_bytes + traffic.shared_write_bytes);
+  work.exchanged_bytes =
+      static_cast<double>(traffic.exchange_read_bytes + traffic.exchange_write_bytes);
+  return work;
 }
 
 /// DRAM is not touched by what L2 has room for.
@@ -350,8 +364,10 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
                                     const MachineRates& rates, const KernelCosts& costs,
                                     const std::atomic<bool>* cancel) {
   if (!report.dram) return unavailable("the DRAM bytes of the pass are not predicted");
-  const bool on_tensor_cores = report.run.problem.dtype != DType::fp32;
+  const MatrixUnit unit = matrix_unit_of(costs, report.run.problem.dtype);
+  const bool on_tensor_cores = unit != MatrixUnit::cuda_cores;
   TimePrediction prediction;
+  double further_s = 0;  // that the steps take by the rates of the units alone
   PassTimes times(rates, prediction);
   for (const FurtherLaunch& launch : costs.further) {
     times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);
@@ -364,10 +380,14 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
       const Index steps = costs.has_library_products ? 0 : steps_in(work[n].blocks);
       if (steps > 0) {
         if (!costs.steps) prediction.uncalibrated = costs.uncalibrated;
-        const StepCosts of_steps = step_costs(costs, rates, launch.flops, steps * work[n].heads,
-                                              costs.residency[n], on_tensor_cores);
-        const SteppingLaunch stepping(setting, of_steps, work[n]);
-        times.add(launch.name, stepping.time(), stepping.clock_hz());
+        const StepsWork of_launch =
+            steps_work(report, launch, gpu, costs.warps, steps * work[n].heads);
+        const BothCosts of_steps = step_costs(costs, rates, of_launch, unit, costs.residency[n]);
+        const SteppingLaunch stepping(setting, of_steps.calibrated, work[n]);
+        LaunchTime time = stepping.time();
+        further_s +=
+            sum(SteppingLaunch(setting, of_steps.of_units, work[n]).time().parts) - sum(time.parts);
+        times.add(launch.name, std::move(time), stepping.clock_hz());
       } else if (costs.has_library_products && launch.flops.matmul > 0) {
         const double flops_per_s = rates.matrix_flops_per_s(on_tensor_cores);
         const double compute_s = static_cast<double>(launch.flops.matmul) / flops_per_s;
@@ -381,6 +401,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
   } catch (const Cancelled&) {
     return cancelled();
   }
+  prediction.primitives_s = prediction.seconds + further_s;
   return prediction;
 }
 

@@ -37,6 +37,8 @@ struct TimePrediction {
   /// Of the SMs, on average over the time.
   double clock_hz = 0;
   std::vector<LaunchTime> launches;
+  /// The same pass by the rates of the units alone: without the measured cycles of its steps.
+  double primitives_s = 0;
   /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
   /// where they are, or where there are none.
   std::string uncalibrated;

@@ -44,8 +44,8 @@ TEST(SimulateDocument, DocumentHasExactlyTheKeysOfTheContract) {
   EXPECT_EQ(keys(document["memory"]),
             (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));
   EXPECT_EQ(keys(document["time"]),
-            (Keys{"bound_s", "bound_kind", "bound_basis", "bound_by", "predicted_s", "clock_hz",
-                  "parts", "launches", "calibrated"}));
+            (Keys{"bound_s", "bound_kind", "bound_basis", "bound_by", "predicted_s", "primitives_s",
+                  "clock_hz", "parts", "launches", "calibrated"}));
   EXPECT_EQ(keys(document["time"]["parts"]),
             (Keys{"overhead", "steps", "waiting", "idle", "l2", "dram"}));
   EXPECT_EQ(keys(document["time"]["launches"][0]), (Keys{"name", "predicted_s", "parts"}));

@@ -85,6 +85,13 @@ TEST_F(KernelTime, AnswersToChangedNumbersOfTheGpu) {
   EXPECT_NEAR(seconds(many, slow_clock) / seconds(many, gpu_), 2.0, 0.05);
 }
 
+TEST_F(KernelTime, OfTilesThatNoKernelHasIsEstimated) {
+  RunSpec spec{.algorithm = "split_kv"};
+  spec.problem.N = 1;
+  spec.problem.N_kv = 512;
+  EXPECT_GT(seconds(spec, gpu_), 0.0);
+}
+
 TEST_F(KernelTime, AnswersToAWhatIf) {
   const RunSpec many = spec_of("flash2", 512);
   const double own = seconds(many, gpu_);

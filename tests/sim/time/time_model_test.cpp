@@ -24,6 +24,7 @@ MachineRates rates() {
           .dram_copy_bytes_per_s = 800 * kHz,
           .l2_read_bytes_per_s = 2000 * kHz,
           .l2_write_bytes_per_s = 1000 * kHz,
+          .added_bytes_per_s = 1000 * kHz,
           .l2_read_one_sm_bytes_per_cycle = 100,
           .dram_latency_cycles = 700,
           .block_launch_cycles = 100,
@@ -33,6 +34,7 @@ MachineRates rates() {
           .sync_matrix_flops_per_cycle = 2048,
           .multiply_adds_per_cycle = 128,
           .exponentials_per_cycle = 16,
+          .shared_bytes_per_cycle = 128,
           .barrier_cycles = 20};
 }
 
@@ -51,7 +53,9 @@ class TimeModel : public testing::Test {
   }
   TimePrediction predicted(const SimulationReport& report, StepCosts steps) const {
     return predict_time(report, gpu_, rates(),
-                        {.steps = std::move(steps), .order = {BlockOrder::Kind::descending}})
+                        {.steps = std::move(steps),
+                         .residency = model_residency(report.run, gpu_),
+                         .order = {BlockOrder::Kind::descending}})
         .value();
   }
   static double part(const LaunchTime& launch, TimePart part) {
@@ -183,6 +187,7 @@ TEST_F(TimeModel, ALaunchThatOnlyTheKernelHasComesFirst) {
   const TimePrediction prediction =
       predict_time(report, gpu_, rates(),
                    {.steps = StepCosts{.cycles = {5000}, .clock_hz = 1e9},
+                    .residency = model_residency(report.run, gpu_),
                     .further = {{"initialise", 0, 4e9}}})
           .value();
   ASSERT_EQ(prediction.launches.size(), 2U);

@@ -1,0 +1,36 @@
+/// What a tile step costs by the rates of an SM's units alone, without the measured cycles of any
+/// step.
+///
+/// The warps of the resident blocks move through the units of the SM (tensor cores, exponentials,
+/// fp32 arithmetic, shared memory, atomic
+/// additions) one after the other, and wait where another warp is at work: a
+/// closed queueing network, solved by mean value analysis (Reiser and Lavenberg, J. ACM 27(2),
+/// 1980). Each of the SM's four parts has its own share of every unit.
+#pragma once
+
+#include <vector>
+
+#include "sim/time/machine_rates.h"
+#include "sim/time/time_model.h"
+
+namespace attnscope {
+
+/// The unit of a kernel's matrix products.
+enum class MatrixUnit : std::uint8_t { cuda_cores, mma_sync, wgmma };
+
+/// The work of all steps of a launch.
+struct StepsWork {
+  double steps = 0;
+  double matrix_flops = 0;
+  double exponentials = 0;
+  double other_flops = 0;
+  double shared_bytes = 0;     ///< that warps read and write
+  double exchanged_bytes = 0;  ///< of these, what warps leave there for each other
+  double added_bytes = 0;      ///< to sums in global memory, atomically
+};
+
+/// The costs of one of these steps with up to `residency` blocks of `warps` warps on an SM.
+StepCosts unit_step_costs(const MachineRates& rates, const StepsWork& work, MatrixUnit unit,
+                          Index warps, Index residency);
+
+}  // namespace attnscope
