@@ -193,6 +193,11 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
     after.kernel.clear();
     after.switches.clear();
   }
+  // A break names launches and operations of one algorithm and pass
+  const bool has_new_launches = before.pass != after.pass && after.pass != PassKind::both;
+  if ((is_new || has_new_launches) && before.variant.broken == after.variant.broken) {
+    after.variant.broken = {};
+  }
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
     // A pass that the algorithm lacks is rejected, not replaced

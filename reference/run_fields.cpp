@@ -67,6 +67,12 @@ constexpr FieldValue kRoundings[] = {
     {"true", "rounded",
      "rounded to the problem's type where a kernel rounds: stores and operands of matrix "
      "products"}};
+constexpr FieldValue kAccumulators[] = {
+    {"", "double", "results on chip are kept in double precision"},
+    {"true", "fp32", "every result on chip is rounded to fp32, so that it can overflow"}};
+constexpr FieldValue kStaleMemory[] = {
+    {"", "invalid", "a slot on chip whose tile was not loaded holds NaN"},
+    {"true", "the tile before", "it holds the last tile that was in the slot, as on a GPU"}};
 constexpr FieldValue kOverflows[] = {
     {"", "rejected", "tiles that do not fit on the chip are rejected"},
     {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
@@ -283,6 +289,22 @@ const RunField kFields[] = {
     {.key = "round_to_storage", .json_key = "round_to_storage", .option = "round-to-storage",
      .label = "values", .help = "round values where a kernel rounds them", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kRoundings, .access = at<&RunSpec::round_to_storage>},
+    {.key = "fp32_accumulators", .json_key = "fp32_accumulators", .option = "fp32-accumulators",
+     .label = "accumulators", .help = "round every result on chip to fp32",
+     .kind = FieldKind::flag, .target = FieldTarget::model, .values = kAccumulators,
+     .access = at<&RunSpec::fp32_accumulators>},
+    {.key = "break", .json = "variant", .json_key = "break", .option = "break", .value_name = "BREAK",
+     .label = "break",
+     .help = "drop an operation, or set a row statistic to 0 or 1; see attnscope-cli break",
+     .accepted = "drop:LAUNCH:LINE, drop:LAUNCH:KIND:TENSOR (KIND and TENSOR as attnscope-cli "
+         "break lists them) or TENSOR=0 or TENSOR=1, for example D=0",
+     .by_rule = "nothing", .target = FieldTarget::model,
+     .access = at_parsed<parse_run_break, &RunSpec::variant, &ScheduleVariant::broken>},
+    {.key = "stale_memory", .json_key = "stale_memory", .option = "stale-memory",
+     .label = "unloaded memory",
+     .help = "memory on chip that was not loaded holds the tile before it, not NaN",
+     .kind = FieldKind::flag, .target = FieldTarget::model, .values = kStaleMemory,
+     .access = at<&RunSpec::stale_memory>},
     {.key = "allow_overflow", .json_key = "allow_overflow", .option = "allow-overflow",
      .label = "overflow", .help = "count a tiling that does not fit on the chip",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kOverflows,

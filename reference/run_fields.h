@@ -115,7 +115,8 @@ std::optional<Error> check_range(const RunField& field, const RunSpec& spec);
 std::optional<Error> check_applies(const RunSpec& spec);
 
 /// `after` with the consequences of the change: fields that do not apply to the new algorithm
-/// return to their defaults; an algorithm that takes a block mask gets one; key lengths and packed
+/// return to their defaults; another algorithm or pass is whole; an algorithm that takes a block
+/// mask gets one; key lengths and packed
 /// sequences keep their proportions when their axis changes; without dropout its seed is reset, and
 /// in the forward pass the file of dO.
 RunSpec with_consequences(const RunSpec& before, RunSpec after);

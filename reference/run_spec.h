@@ -52,6 +52,9 @@ struct RunSpec {
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
   bool round_to_storage = false;  ///< the model's values are rounded where a kernel rounds them
+  bool fp32_accumulators = false;  ///< the model's on-chip results are rounded to fp32
+  /// What a slot on chip holds before its tile is loaded: nothing valid, or the tile before it.
+  bool stale_memory = false;
   bool deterministic = false;     ///< backward: dQ is bit-identical on every run
   bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;

@@ -16,6 +16,7 @@ std::string to_string(const ScheduleVariant& variant) {
   if (variant.d_once) add("D once");
   if (variant.stages > 1) add(fmt::format("{} stages of K and V", variant.stages));
   if (variant.visit_hidden) add("hidden tiles visited");
+  if (variant.broken.any()) add(fmt::format("break {}", to_string(variant.broken)));
   return text;
 }
 

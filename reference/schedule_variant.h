@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "reference/attention_problem.h"
+#include "reference/run_break.h"
 
 namespace attnscope {
 
@@ -68,6 +69,9 @@ struct ScheduleVariant {
   Index stages = 1;
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;
+  /// An operation that is dropped, or an operand that is replaced. Values are then wrong; every
+  /// count is that of the right run.
+  RunBreak broken;
   bool operator==(const ScheduleVariant&) const = default;
 };
 

@@ -26,14 +26,10 @@ Result<ResolvedRun> run_of(const AccuracyRequest& request, const AttentionProble
                .pass = pass,
                .variant = {.carry = carry},
                .round_to_storage = true,
+               .fp32_accumulators = true,
                .allow_overflow = true};
   spec.set_tiling(request.tiling);
   return resolve(spec, request.gpu);
-}
-
-/// Values are rounded where a kernel rounds them.
-NumericOptions as_a_kernel(const BlockOrder& order = {}) {
-  return {.fp32_accumulators = true, .order = order};
 }
 
 /// Scores from here on have exponentials that overflow in every type of the comparison.
@@ -100,7 +96,7 @@ std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm&
   const std::vector<Carry> only = {Carry::problem};
   for (const Carry carry : algorithm.carries_output ? request.carries : only) {
     ATTNSCOPE_TRY(const auto run, run_of(request, problem, algorithm.name, carry, request.pass));
-    ATTNSCOPE_TRY(const auto result, simulate_numbers(run, request.gpu, inputs, as_a_kernel()));
+    ATTNSCOPE_TRY(const auto result, simulate_numbers(run, request.gpu, inputs));
     errors.push_back({run.asked, algorithm.carries_output, result.O_error, result.dQ_error,
                       result.dK_error, result.dV_error});
   }
@@ -114,10 +110,10 @@ Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm
   ATTNSCOPE_TRY(const auto run,
                 run_of(request, problem, algorithm.name, carry, PassKind::backward));
   OrderCase entry{.run = run.asked, .orders = request.orders};
-  ATTNSCOPE_TRY(const auto a, simulate_numbers(run, request.gpu, inputs, as_a_kernel()));
+  ATTNSCOPE_TRY(const auto a, simulate_numbers(run, request.gpu, inputs));
   for (Index order = 1; order < request.orders; ++order) {
     const BlockOrder shuffled{BlockOrder::Kind::shuffled, static_cast<std::uint64_t>(order)};
-    ATTNSCOPE_TRY(const auto b, simulate_numbers(run, request.gpu, inputs, as_a_kernel(shuffled)));
+    ATTNSCOPE_TRY(const auto b, simulate_numbers(run, request.gpu, inputs, {shuffled}));
     Index differing = 0;
     for (std::size_t n = 0; n < a.gradients->dQ.data.size(); ++n) {
       const double difference = std::abs(a.gradients->dQ.data[n] - b.gradients->dQ.data[n]);

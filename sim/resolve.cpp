@@ -10,6 +10,7 @@
 #include "reference/message_text.h"
 #include "sim/ops/tile_grid.h"
 #include "sim/packed_groups.h"
+#include "sim/schedule/breaks.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"
 
@@ -126,6 +127,15 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
       lengths > 1 ? " or fewer different lengths" : "");
 }
 
+/// Checks that the pass has what the break names.
+std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& gpu) {
+  const auto& broken = run.asked.variant.broken;
+  if (!broken.any()) return std::nullopt;
+  const ScheduleOptions options = schedule_options(run, gpu);
+  const Pass pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), options);
+  return attnscope::check_break(broken, pass, {run.problem, run.tiling, options, {}});
+}
+
 }  // namespace
 
 Index counting_work(const ResolvedRun& run) {
@@ -163,6 +173,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
   }
   if (auto error = check_split_count(run)) return *error;
   if (auto error = check_tile_count(run)) return *error;
+  if (auto error = check_break(run, gpu)) return *error;
   return run;
 }
 

@@ -98,7 +98,6 @@ Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuD
 
 /// How the numbers are computed.
 struct NumericOptions {
-  bool fp32_accumulators = false;  ///< round accumulators to fp32 after every operation
   BlockOrder order;
 };
 

@@ -39,12 +39,6 @@ double numeric_bytes(const ResolvedRun& run) {
   return elems * static_cast<double>(sizeof(double));
 }
 
-/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM.
-RowMatrix log_sum_exp(const NumericExecutor& executor) {
-  if (executor.hbm(Tensor::LSE).size() > 0) return executor.hbm(Tensor::LSE);
-  return executor.hbm(Tensor::m).array() + executor.hbm(Tensor::l).array().log();
-}
-
 }  // namespace
 
 std::optional<Error> check_numeric_memory(const ResolvedRun& run) {
@@ -67,12 +61,15 @@ Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescript
   schedule.standard_writes_lse = true;
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
   const bool with_gradients = run.pass() != PassKind::forward;
-  const Pass forward = make_pass(algorithm, PassKind::forward, schedule);
+  // A break of the backward pass leaves the forward pass before it whole
+  const bool breaks_forward = run.pass() != PassKind::backward;
+  const Pass forward =
+      make_pass(algorithm, PassKind::forward, breaks_forward ? schedule : without_break(schedule));
   const Pass backward =
       with_gradients ? make_pass(algorithm, PassKind::backward, schedule) : Pass{};
   const PassRun pass_run{problem, run.tiling, schedule, options.order};
-  NumericExecutor executor(problem, inputs,
-                           {run.asked.round_to_storage, options.fp32_accumulators});
+  const NumericRules rules = numeric_rules(run.asked);
+  NumericExecutor executor(problem, inputs, rules);
   Observer* const observers[] = {&executor};
 
   NumericResult result;
@@ -85,12 +82,14 @@ Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescript
   for (Index b = 0; b < problem.batch; ++b) {
     for (Index h = 0; h < problem.heads; ++h) {
       executor.begin_head(b, h, forward.initial_values);
+      executor.set_rules(breaks_forward ? rules : without_break(rules));
       run_head(forward, pass_run, b, h, observers);
       head_matrix(result.output.O, b, h) = executor.hbm(Tensor::O);
       head_matrix(result.output.LSE, b, h) = log_sum_exp(executor);
       if (!with_gradients) continue;
 
       // The backward pass starts from the HBM state after the forward pass
+      executor.set_rules(rules);
       executor.set_initial_values(backward.initial_values);
       run_head(backward, pass_run, b, h, observers);
       head_matrix(result.gradients->dQ, b, h) = executor.hbm(Tensor::dQ);

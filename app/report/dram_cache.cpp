@@ -66,8 +66,9 @@ class Packer {
     add_all(rows, cols);
   }
   void add(const ScheduleVariant& variant) {
+    // A dropped operation is counted all the same, so `broken` changes no prediction
     const auto& [carry, fusion, checkpoint, product_tiles, skip_first_reads, d_once, skip_unused_kv,
-                 stages, visit_hidden] = variant;
+                 stages, visit_hidden, broken] = variant;
     const auto& [S, O, dV, dP, dQ, dK] = product_tiles;
     add_all(carry, fusion, checkpoint, skip_first_reads, S, O, dV, dP, dQ, dK);
     add_all(d_once, skip_unused_kv, stages, visit_hidden);

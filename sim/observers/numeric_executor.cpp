@@ -1,5 +1,6 @@
 #include "sim/observers/numeric_executor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -49,6 +50,16 @@ RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
 
 }  // namespace
 
+NumericRules numeric_rules(const RunSpec& spec) {
+  NumericRules rules{.round_to_storage = spec.round_to_storage,
+                     .fp32_accumulators = spec.fp32_accumulators,
+                     .stale_memory = spec.stale_memory};
+  const ReplacedOperand& replaced = spec.variant.broken.replaced;
+  const auto tensor = parse_name<Tensor>(replaced.tensor);
+  if (tensor) rules.replaced = {*tensor, static_cast<double>(replaced.value)};
+  return rules;
+}
+
 void NumericExecutor::begin_head(Index batch, Index head,
                                  std::span<const InitialValue> initial_values) {
   batch_ = batch;
@@ -83,14 +94,19 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) execute(op);
 }
 
-/// The tile's values; all NaN when its slot does not contain it.
+/// The tile's values; where its slot does not contain it, NaN, or what is left of the tile before.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   Slot& from = slot(tile);
   const bool holds = from.valid && from.tile.i == tile.i && from.tile.j == tile.j;
-  if (!holds) {
-    const Shape shape = grid_->shape(tile);
-    from.values.setConstant(shape.rows, shape.cols, kNaN);
+  if (holds) return from.values;
+  const Shape shape = grid_->shape(tile);
+  RowMatrix found = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
+  if (rules_.stale_memory) {
+    const auto rows = std::min<Eigen::Index>(shape.rows, from.values.rows());
+    const auto cols = std::min<Eigen::Index>(shape.cols, from.values.cols());
+    found.topLeftCorner(rows, cols) = from.values.topLeftCorner(rows, cols);
   }
+  from.values = std::move(found);
   return from.values;
 }
 
@@ -116,7 +132,7 @@ RowMatrix& NumericExecutor::update(const Tile& tile) {
 /// The tile as a matrix-product operand: in the storage type when values are rounded.
 RowMatrix NumericExecutor::operand(const Tile& tile) {
   RowMatrix values = read(tile);
-  if (precision_.round_to_storage) {
+  if (rules_.round_to_storage) {
     values = values.unaryExpr([this](double x) { return round_to(problem_.dtype, x); });
   }
   return values;
@@ -135,24 +151,30 @@ void NumericExecutor::load(const TileOp& op) {
   }
 }
 
+/// The tensor in HBM that the tile is stored to.
+RowMatrix& NumericExecutor::stored_tensor(const Tile& tile) {
+  RowMatrix& tensor = hbm(tile.tensor);
+  if (tensor.size() == 0) {
+    // The grid's problem has all heads of the group, problem_ is one of them
+    const Shape whole = tensor_shape(tile.tensor, grid_->problem(), grid_->options().splits);
+    tensor.setConstant(whole.rows, whole.cols, kNaN);
+  }
+  return tensor;
+}
+
 /// Stores the tile, or adds it to the values in HBM.
 void NumericExecutor::store(const TileOp& op) {
   const Tile& to = op.dest_tiles[0];
   const Shape shape = grid_->shape(to);
   const Shape origin = grid_->origin(to);
-  RowMatrix& tensor = hbm(to.tensor);
-  if (tensor.size() == 0) {
-    // The grid's problem has all heads of the group, problem_ is one of them
-    const Shape whole = tensor_shape(to.tensor, grid_->problem(), grid_->options().splits);
-    tensor.setConstant(whole.rows, whole.cols, kNaN);
-  }
+  RowMatrix& tensor = stored_tensor(to);
   auto place = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
   if (op.kind == OpKind::atomic_add) {
     place += read(op.source_tiles[0]);
   } else {
     place = read(op.source_tiles[0]);
   }
-  if (precision_.round_to_storage && to.tensor != Tensor::Z) {  // Z: kept or dropped
+  if (rules_.round_to_storage && to.tensor != Tensor::Z) {  // Z: kept or dropped
     const DType type = storage_type(to.tensor, problem_.dtype);
     place = place.unaryExpr([type](double x) { return round_to(type, x); });
   }
@@ -217,12 +239,15 @@ RowMatrix NumericExecutor::score_step_result(const TileOp& op) {
 void NumericExecutor::running_max(const TileOp& op) {
   const RowMatrix maxima = row_maxima(read(op.source_tiles[0]));
   RowMatrix& m = update(op.dest_tiles[0]);
+  const RowMatrix before = m;
+  for (Eigen::Index r = 0; r < m.rows(); ++r) {
+    const bool keep = std::isnan(m(r, 0)) || maxima(r, 0) <= m(r, 0);
+    if (!keep) m(r, 0) = maxima(r, 0);
+  }
+  replace(op.dest_tiles[0]);  // alpha brings sums to the m that is kept
   RowMatrix& alpha = write(op.dest_tiles[1]);
   for (Eigen::Index r = 0; r < m.rows(); ++r) {
-    const double m_prev = m(r, 0);
-    const bool keep = std::isnan(m_prev) || maxima(r, 0) <= m_prev;
-    m(r, 0) = keep ? m_prev : maxima(r, 0);
-    alpha(r, 0) = m(r, 0) == kMinusInf ? 1.0 : std::exp(m_prev - m(r, 0));
+    alpha(r, 0) = m(r, 0) == kMinusInf ? 1.0 : std::exp(before(r, 0) - m(r, 0));
   }
 }
 
@@ -297,6 +322,10 @@ void NumericExecutor::execute_product(const TileOp& op) {
 
 void NumericExecutor::execute(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
+  if (op.skipped) {
+    if (!dest.on_chip()) stored_tensor(dest);  // NaN where nothing was stored
+    return;
+  }
   switch (op.kind) {
     case OpKind::load:
       load(op);
@@ -338,9 +367,17 @@ void NumericExecutor::execute(const TileOp& op) {
   finish(op);
 }
 
-/// Rounds the results, if requested, and invalidates the tiles read for the last time.
+/// Sets the tile on chip to the value that replaces its tensor's, if there is one.
+void NumericExecutor::replace(const Tile& tile) {
+  const auto& replaced = rules_.replaced;
+  if (!replaced || replaced->first != tile.tensor || !tile.on_chip()) return;
+  slot(tile).values.setConstant(replaced->second);
+}
+
+/// Replaces or rounds the results, if requested, and invalidates the tiles read for the last time.
 void NumericExecutor::finish(const TileOp& op) {
-  if (precision_.fp32_accumulators) {
+  for (const Tile& tile : op.dests()) replace(tile);
+  if (rules_.fp32_accumulators) {
     for (const Tile& tile : op.dests()) {
       if (!tile.on_chip()) continue;
       RowMatrix& values = slot(tile).values;
@@ -350,6 +387,12 @@ void NumericExecutor::finish(const TileOp& op) {
   for (const Tile& tile : op.sources()) {
     if (tile.on_chip() && tile.last_use) slot(tile).valid = false;
   }
+}
+
+RowMatrix log_sum_exp(const NumericExecutor& executor) {
+  const bool is_stored = executor.hbm(Tensor::LSE).size() > 0;
+  if (is_stored) return executor.hbm(Tensor::LSE);
+  return executor.hbm(Tensor::m).array() + executor.hbm(Tensor::l).array().log();
 }
 
 }  // namespace attnscope

@@ -1,23 +1,37 @@
-/// Executes tile operations with true values. Unwritten memory is NaN: a slot is invalid at block
-/// start, after the last use of its tile, and when it is read as a tile that it does not contain;
-/// HBM is NaN outside the inputs and the pass's initial values. A missing load, rescale or sum
-/// therefore shows in the result.
+/// Executes tile operations with true values; a skipped one changes nothing. Unwritten memory is
+/// NaN: a slot is invalid at block start, after the last use of its tile, and when it is read as a
+/// tile that it does not contain; HBM is NaN outside the inputs and the pass's initial values. A
+/// missing load, rescale or sum therefore shows in the result.
 #pragma once
 
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "reference/eigen_view.h"
 #include "reference/inputs.h"
+#include "reference/run_spec.h"
 #include "sim/ops/observer.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
-/// Where values are rounded.
-struct NumericPrecision {
+/// Where values are rounded, and which are not what the operations compute.
+struct NumericRules {
   bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
   bool fp32_accumulators = false;  ///< every on-chip result to fp32
+  /// A slot on chip that is read as a tile that it does not contain gives the values of the tile
+  /// before it, in place of NaN.
+  bool stale_memory = false;
+  /// The tiles of this tensor on chip have this value.
+  std::optional<std::pair<Tensor, double>> replaced = {};
 };
+/// The rules that a run requests.
+NumericRules numeric_rules(const RunSpec& spec);
+inline NumericRules without_break(NumericRules rules) {
+  rules.replaced.reset();
+  return rules;
+}
 
 class NumericExecutor : public Observer {
  public:
@@ -32,8 +46,12 @@ class NumericExecutor : public Observer {
   using OnChip = std::array<std::array<Slot, kSlotsPerTensor>, kTensorCount>;
 
   NumericExecutor(const AttentionProblem& problem, const AttentionInputs& inputs,
-                  NumericPrecision precision)
-      : problem_(problem), inputs_(inputs), precision_(precision) {}
+                  NumericRules rules)
+      : problem_(problem), inputs_(inputs), rules_(rules) {}
+
+  /// For the operations from here on.
+  void set_rules(const NumericRules& rules) { rules_ = rules; }
+  const NumericRules& rules() const { return rules_; }
 
   /// Loads the head's inputs and initial values into HBM and sets the rest to NaN.
   void begin_head(Index batch, Index head, std::span<const InitialValue> initial_values);
@@ -63,6 +81,8 @@ class NumericExecutor : public Observer {
   RowMatrix& update(const Tile& tile);
   void load(const TileOp& op);
   void store(const TileOp& op);
+  RowMatrix& stored_tensor(const Tile& tile);
+  void replace(const Tile& tile);
   template <typename F>
   RowMatrix by_key(RowMatrix values, const Tile& tile, F f) const;
   RowMatrix score_step_result(const TileOp& op);
@@ -78,10 +98,14 @@ class NumericExecutor : public Observer {
   Index batch_ = 0;  ///< of the head that runs
   Index head_ = 0;
   const AttentionInputs& inputs_;
-  NumericPrecision precision_;
+  NumericRules rules_;
   const TileGrid* grid_ = nullptr;
   std::array<RowMatrix, kTensorCount> hbm_;
   OnChip on_chip_;
 };
+
+/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM; 0 x 0 where
+/// there is neither.
+RowMatrix log_sum_exp(const NumericExecutor& executor);
 
 }  // namespace attnscope

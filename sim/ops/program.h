@@ -5,8 +5,10 @@
 #include <array>
 #include <concepts>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
+#include "sim/ops/dropped_ops.h"
 #include "sim/ops/observer.h"
 
 namespace attnscope {
@@ -25,6 +27,12 @@ class Program {
 
   /// The numbers of at()'s lines in the pseudo-code that is shown; empty: unchanged.
   void number_lines(std::span<const std::uint8_t> line_numbers) { line_numbers_ = line_numbers; }
+
+  /// Marks these operations of the thread block as skipped, until the next call.
+  void drop(const std::optional<DroppedOps>& dropped) {
+    dropped_ = dropped;
+    times_matched_ = 0;
+  }
 
   /// Names the pseudo-code line of the operations that follow: `program.at(update_l).rescale(...)`.
   Program& at(std::uint8_t line) {
@@ -71,7 +79,7 @@ class Program {
   void mask(Tile S) { emit(OpKind::mask, S, S); }
   void row_max(Tile m, Tile source) { emit(OpKind::row_max, m, source); }
   void running_max(Tile m, Tile alpha, Tile source) {
-    TileOp& op = begin_op(OpKind::running_max, 2, 1);
+    TileOp& op = begin_op<2, 1>(OpKind::running_max);
     set(op.dest_tiles[0], m);
     set(op.dest_tiles[1], alpha);
     set(op.source_tiles[0], source);
@@ -116,14 +124,15 @@ class Program {
   /// most of its time here.
   template <std::same_as<Tile>... Sources>
   void emit(OpKind kind, const Tile& dest, const Sources&... sources) {
-    TileOp& op = begin_op(kind, 1, sizeof...(sources));
+    TileOp& op = begin_op<1, sizeof...(sources)>(kind);
     set(op.dest_tiles[0], dest);
     std::size_t index = 0;
     (set(op.source_tiles[index++], sources), ...);
     end_op();
   }
 
-  TileOp& begin_op(OpKind kind, std::uint8_t dest_count, std::uint8_t source_count) {
+  template <std::size_t dest_count, std::size_t source_count>
+  TileOp& begin_op(OpKind kind) {
     TileOp& op = buffer_[size_];
     op.kind = kind;
     op.line = line_;
@@ -134,6 +143,7 @@ class Program {
   void end_op() {
     if (++size_ == buffer_.size()) flush();
   }
+  void mark_dropped();
   static void set(Tile& to, const Tile& tile) {
     to.tensor = tile.tensor;
     to.slot = tile.slot;
@@ -147,6 +157,8 @@ class Program {
   std::vector<Observer*> observers_;
   std::vector<CountingObserver*> counters_;
   std::span<const std::uint8_t> line_numbers_;
+  std::optional<DroppedOps> dropped_;
+  Index times_matched_ = 0;        ///< in this thread block
   std::array<TileOp, 64> buffer_;  // one virtual call per observer for many operations
   std::size_t size_ = 0;
   std::uint8_t line_ = 0;

@@ -130,8 +130,9 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
 struct TileOp {
   OpKind kind = OpKind::load;
   std::uint8_t line = 0;  ///< index into the launch's pseudo-code
-  std::uint8_t dest_count = 0;
-  std::uint8_t source_count = 0;
+  std::uint8_t dest_count : 4 = 0;
+  std::uint8_t source_count : 3 = 0;
+  bool skipped : 1 = false;  ///< the run's break drops it: no value changes
   std::array<Tile, 2> dest_tiles;
   std::array<Tile, 3> source_tiles;
 

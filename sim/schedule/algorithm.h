@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -88,11 +89,14 @@ struct Launch {
   bool ignores_mask = false;
   /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;
+  /// Operations that the run's break drops, set by make_pass().
+  std::optional<DroppedOps> dropped = {};
 
   /// Writes one thread block's program.
   void run(const TileGrid& tiles, Index block, Program& out) const {
     out.number_lines(shown ? std::span<const std::uint8_t>(shown->line_numbers)
                            : std::span<const std::uint8_t>());
+    out.drop(dropped);
     program(tiles, block, out);
     out.flush();
   }
@@ -125,9 +129,15 @@ inline void append(Pass& pass, const std::vector<Launch>& launches) {
   pass.launches.insert(pass.launches.end(), launches.begin(), launches.end());
 }
 
+/// The options of the run that is not broken.
+inline ScheduleOptions without_break(ScheduleOptions options) {
+  options.variant.broken = {};
+  return options;
+}
+
 /// The launches of a pass, or of both passes, in order, for PassKind::both. The backward pass must
 /// exist. Their pseudo-code contains the lines of the score function's steps that the options
-/// select.
+/// select; the operations that the options' break drops are marked as skipped.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The same for one head: with every launch that it takes part in, whichever head of its group it

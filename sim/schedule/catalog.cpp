@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reference/check.h"
+#include "sim/schedule/breaks.h"
 #include "sim/schedule/schedules.h"
 
 namespace attnscope {
@@ -86,6 +87,7 @@ Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
   Pass made = whole_pass(algorithm, pass, options);
   show_only_taken_steps(options, made);
+  mark_dropped(options, made);
   return made;
 }
 

@@ -161,6 +161,11 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i) {
 }
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
+  if (op.skipped) {
+    TileOp whole = op;
+    whole.skipped = false;
+    return "Dropped: " + describe_op(whole, grid);
+  }
   const auto& [a, b, c] = op.source_tiles;
   const Shape size = grid.shape(op.dest_tiles[0]);
   const ScoreFunction& score = grid.problem().score;

@@ -9,6 +9,7 @@
 #include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/algorithm.h"
+#include "sim/snapshot/head_values.h"
 
 namespace attnscope {
 
@@ -34,14 +35,6 @@ ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& 
     hide_masked_tiles(problem, query, {0, problem.N_kv}, S.row(query));
   }
   return value_tile(S);
-}
-
-/// Tensors of one head of the shown batch entry.
-AttentionInputs inputs_of(const SteppedRequest& request, Index head) {
-  const AttentionProblem& problem = request.run.problem;
-  return request.given_inputs
-             ? head_of(problem, *request.given_inputs, request.batch, head)
-             : make_head_inputs(problem, request.run.asked.inputs, request.batch, head);
 }
 
 /// The counts of the whole pass; an error when it cannot run or has too many steps.
@@ -83,53 +76,6 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
 }
 
-/// Prepares HBM for the head's pass. The backward pass starts from the state after the forward
-/// pass.
-void begin_values(const SteppedRequest& request, const RunInfo& info,
-                  const AttentionProblem& one_head, NumericExecutor& executor) {
-  executor.begin_head(0, 0, info.pass.initial_values);
-  if (request.run.pass() != PassKind::backward) return;
-  const Pass forward = make_pass(*info.algorithm, PassKind::forward, info.options);
-  executor.set_initial_values(forward.initial_values);
-  Observer* const observers[] = {&executor};
-  run_head(forward, {one_head, info.tiling(), info.options, {}}, 0, 0, observers);
-}
-
-/// Runs the other heads of the shown head's group, and leaves their parts of dK and dV in its HBM:
-/// sum_heads reads them all.
-void run_rest_of_group(const SteppedRequest& request, const std::atomic<bool>* cancel,
-                       RecordedRun& run) {
-  const RunInfo& info = *run.info;
-  const AttentionProblem& problem = info.problem();
-  const Index group = problem.heads_per_kv_head();
-  Pass parts = info.pass;
-  const auto summed =
-      std::erase_if(parts.launches, [](const Launch& launch) { return launch.sums_group; });
-  if (!run.executor || summed == 0) return;
-
-  for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
-    const Shape whole = tensor_shape(tensor, problem);
-    run.executor->hbm(tensor).setConstant(whole.rows, whole.cols, std::nan(""));
-  }
-  const Index first = problem.kv_head_of(request.head) * group;
-  for (Index head = first; head < first + group; ++head) {
-    if (head == request.head) continue;
-    const AttentionProblem one_head = one_head_of(problem, request.batch, head);
-    const AttentionInputs inputs = inputs_of(request, head);
-    NumericExecutor executor(one_head, inputs,
-                             {.round_to_storage = request.run.asked.round_to_storage});
-    begin_values(request, info, one_head, executor);
-    CancelObserver canceller(cancel);
-    Observer* const observers[] = {&executor, &canceller};
-    run_head(parts, {problem, info.tiling(), info.options, {}}, request.batch, head, observers);
-    for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
-      const Index row = (head - first) * problem.N_kv;
-      run.executor->hbm(tensor).middleRows(row, problem.N_kv) =
-          executor.hbm(tensor).middleRows(row, problem.N_kv);
-    }
-  }
-}
-
 /// The other heads store their parts in the same launch as the shown head: all are stored when it
 /// ends.
 void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
@@ -156,10 +102,9 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   if (!info.has_values) return;
   run.shown_problem = one_head_of(problem, request.batch, request.head);
   run.inputs = inputs_of(request, request.head);
-  run.executor = std::make_unique<NumericExecutor>(
-      run.shown_problem, run.inputs,
-      NumericPrecision{.round_to_storage = request.run.asked.round_to_storage});
-  begin_values(request, info, run.shown_problem, *run.executor);
+  run.executor = std::make_unique<NumericExecutor>(run.shown_problem, run.inputs,
+                                                   numeric_rules(request.run.asked));
+  begin_values(request, info.pass, info.options, run.shown_problem, *run.executor);
   info.reference_scores = masked_scores(run.shown_problem, run.inputs);
   info.reference_O = value_tile(head_matrix(naive_forward(run.shown_problem, run.inputs).O, 0, 0));
 }
@@ -199,7 +144,9 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   CancelObserver canceller(cancel);
   Observer* const observers[] = {&recorder, &slots, &ticker, &canceller};
   try {
-    run_rest_of_group(request, cancel, *run);
+    if (run->executor) {
+      run_rest_of_group(request, info.pass, info.options, cancel, *run->executor);
+    }
     run_head(info.pass, {problem, info.tiling(), info.options, {}}, request.batch, request.head,
              observers);
   } catch (const Cancelled&) {

@@ -67,6 +67,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
       op.kind == OpKind::load &&
       (dest.tensor == Tensor::S || is_probability(dest.tensor) || dest.tensor == Tensor::LSE_split);
   if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
+  if (op.skipped) return;
   const RowOnChip on_chip{executor, row_.row_in_tile};
   switch (op.kind) {
     case OpKind::running_max:
@@ -94,6 +95,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
 
 void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
                            const NumericExecutor& executor) {
+  if (op.skipped) return;
   const Tile& dest = op.dest_tiles[0];
   const RowOnChip on_chip{executor, row_.row_in_tile};
   switch (op.kind) {
@@ -211,7 +213,7 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
   const bool row_alone = op.kind == OpKind::row_dot && !row_.known;
   const bool next_row = op.kind == OpKind::load && dest.tensor == Tensor::Q && row_.i != dest.i;
   if (row_alone || next_row) begin_tile(dest, grid);
-  if (!row_.known) return;
+  if (!row_.known || op.skipped) return;
   const RowOnChip on_chip{executor, row_.row_in_tile};
   note_statistics(executor);
 
@@ -225,7 +227,7 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
 
 void GradientTracker::after(const TileOp& op, const TileGrid& /*grid*/,
                             const NumericExecutor& executor) {
-  if (!row_.known) return;
+  if (!row_.known || op.skipped) return;
   const Tile& dest = op.dest_tiles[0];
   const RowOnChip on_chip{executor, row_.row_in_tile};
   if (dest.on_chip()) {

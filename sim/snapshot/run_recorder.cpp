@@ -42,7 +42,7 @@ void RunRecorder::begin_block(const BlockId& block) {
   if (executor_ != nullptr) executor_->begin_block(block);
   history_.blocks.push_back({step_, launch_, block.block});
   counters_.begin_block();
-  keep_keyframe(false);
+  keep_keyframe(executor_ != nullptr && executor_->rules().stale_memory);
   seen_scores_ = false;
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
   outer_j_ = -1;
@@ -174,7 +174,8 @@ void RunRecorder::observe(std::span<const TileOp> ops) {
     for (const Tile& tile : op.dests()) note_score_tile(tile);
     for (const Tile& tile : op.sources()) note_score_tile(tile);
     if (executor_ != nullptr) executor_->execute(op);
-    if (op.kind == OpKind::store || op.kind == OpKind::atomic_add) note_store(op);
+    const bool stores = op.kind == OpKind::store || op.kind == OpKind::atomic_add;
+    if (stores && !op.skipped) note_store(op);
     counters_.add(op, *grid_);
     flops_since_keyframe_ += static_cast<double>(flops_of(op, *grid_).matmul);
     ++ops_since_keyframe_;

@@ -78,7 +78,8 @@ struct Keyframe {
   Index step = 0;
   std::size_t block_index = 0;  ///< into the block starts
   HeadCounters counters;
-  NumericExecutor::OnChip on_chip;  ///< empty at the start of a block
+  /// Empty at the start of a block, unless memory on chip is stale there.
+  NumericExecutor::OnChip on_chip;
 };
 
 /// One atomic add to a tile in HBM.

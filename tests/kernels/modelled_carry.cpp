@@ -25,12 +25,13 @@ NumericResult simulate_rounded(const KernelInfo& kernel, PassKind pass,
   if (tiling) spec.set_tiling(*tiling);
   spec.variant.carry = carry;
   spec.round_to_storage = true;
+  spec.fp32_accumulators = true;
   spec.allow_overflow = true;  // the numbers do not depend on a chip
   const auto gpu = gpu_of(spec);
   ATTNSCOPE_CHECK(gpu.ok(), ==, true);
   const auto run = resolve(spec, gpu.value());
   ATTNSCOPE_CHECK(run.ok(), ==, true);
-  auto numbers = simulate_numbers(run.value(), gpu.value(), inputs, {.fp32_accumulators = true});
+  auto numbers = simulate_numbers(run.value(), gpu.value(), inputs);
   ATTNSCOPE_CHECK(numbers.ok(), ==, true);
   return std::move(numbers).value();
 }

@@ -1,0 +1,56 @@
+/// What a run is asked to do wrong, to show what depends on it: an operation of the schedule that
+/// is dropped, or a row statistic that is replaced by a number.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reference/tiling.h"
+
+namespace attnscope {
+
+/// One execution of an operation.
+struct Occurrence {
+  Index block = 0;  ///< the thread block, within the head
+  Index time = 0;   ///< 0: the first time that the block executes it
+  bool operator==(const Occurrence&) const = default;
+};
+
+/// Operations of one launch, by their line of pseudo-code, by what they do, or by both. Names are
+/// checked where the schedule is known: check_break() in sim/schedule/breaks.h.
+struct DroppedOp {
+  std::string launch;              ///< "forward"
+  Index line = 0;                  ///< of the launch's pseudo-code, from 1; 0: any line
+  std::string kind;                ///< "rescale"; empty: every operation of the line
+  std::string tensor;              ///< that it writes, "O"; empty with `kind`
+  std::optional<Occurrence> only;  ///< unset: whenever it would run
+  bool operator==(const DroppedOp&) const = default;
+};
+
+/// A row statistic that has this value on chip, whatever is computed or loaded.
+struct ReplacedOperand {
+  std::string tensor;  ///< "alpha"
+  Index value = 0;     ///< 0 or 1
+  bool operator==(const ReplacedOperand&) const = default;
+};
+
+/// At most one of the two.
+struct RunBreak {
+  DroppedOp dropped;         ///< of launch "": none
+  ReplacedOperand replaced;  ///< of tensor "": none
+
+  bool drops() const { return !dropped.launch.empty(); }
+  bool replaces() const { return !replaced.tensor.empty(); }
+  bool any() const { return drops() || replaces(); }
+  bool operator==(const RunBreak&) const = default;
+};
+
+/// "drop:forward:rescale:O", "drop:forward:14", "drop:softmax:5:load:S", each but the second with
+/// "@BLOCK.TIME" where it is dropped once; "alpha=1"; "" where nothing is broken.
+std::string to_string(const RunBreak& broken);
+
+/// The inverse of to_string(); nothing for another text.
+std::optional<RunBreak> parse_run_break(std::string_view text);
+
+}  // namespace attnscope

@@ -1,0 +1,42 @@
+/// What can be broken in a pass: its operations by name, and the check of a RunBreak against them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/result.h"
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// An operation of a launch's pseudo-code, which runs any number of times.
+struct PassOperation {
+  std::size_t launch = 0;  ///< index into Pass::launches
+  std::uint8_t line = 0;   ///< index into the launch's pseudo-code
+  OpKind kind = OpKind::load;
+  Tensor tensor = Tensor::Q;  ///< of its first destination
+  bool operator==(const PassOperation&) const = default;
+};
+
+/// The operations that the pass executes for a head of any batch entry, by launch and line, in the
+/// order in which they first run. The pass is of make_head_pass().
+std::vector<PassOperation> operations_of(const Pass& pass, const PassRun& run);
+
+/// The break that drops the operation, wherever it runs or only once; it names the line where
+/// another line of the launch has the same operation.
+RunBreak break_of(const PassOperation& operation, const Pass& pass,
+                  std::span<const PassOperation> operations,
+                  std::optional<Occurrence> only = std::nullopt);
+
+/// Nothing when the break names something that the pass does, else unknown_name, with the names
+/// that there are.
+std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const PassRun& run);
+
+/// "rescale:O", as a break names the operation.
+std::string operation_name(const PassOperation& operation);
+
+/// Marks the launches of which the options' break drops operations; make_pass() calls it.
+void mark_dropped(const ScheduleOptions& options, Pass& pass);
+
+}  // namespace attnscope
