@@ -1,16 +1,21 @@
 /// Every operation matters, forward and backward: with one of them deleted the numbers are wrong,
-/// but for an explicit list of true no-ops. In every tile the row maxima of some rows rise, so that
-/// alpha differs from 1, and those of others fall, so that beta does.
+/// but for an explicit list of true no-ops; the analysis of a break that drops the same operation
+/// (sim/studies/break_effect.h) agrees, and says why. In every tile the row maxima of some rows
+/// rise, so that alpha differs from 1, and those of others fall, so that beta does.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "sim/observers/numeric_executor.h"
+#include "sim/resolve.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
+#include "sim/studies/break_effect.h"
 #include "tests/support/listed_block_mask.h"
 #include "tests/support/tensor_assertions.h"
 
@@ -31,6 +36,7 @@ class Deleter : public Observer {
     block_ = block.block;
     in_first_column_ = false;
     seen_scores_ = false;
+    times_.clear();
   }
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
@@ -42,8 +48,10 @@ class Deleter : public Observer {
         seen_scores_ = true;
       }
       if (op.dest_tiles[0].tensor == Tensor::LSE_split) in_first_column_ = op.dest_tiles[0].j == 0;
+      const Index time = times_[{op.kind, op.dest_tiles[0].tensor}]++;
       if (step_ == deleted_) {
         deleted_op_ = op;
+        deleted_time_ = time;
         deleted_launch_ = launch_;
         deleted_block_ = block_;
         deleted_in_first_column_ = in_first_column_;
@@ -59,6 +67,7 @@ class Deleter : public Observer {
   // Where the deleted operation stood
   std::string_view launch() const { return deleted_launch_; }
   Index block() const { return deleted_block_; }
+  Index time() const { return deleted_time_; }  ///< how often its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
 
  private:
@@ -69,6 +78,8 @@ class Deleter : public Observer {
   TileOp deleted_op_;
   std::string_view launch_, deleted_launch_;
   Index block_ = 0, deleted_block_ = 0;
+  std::map<std::pair<OpKind, Tensor>, Index> times_;
+  Index deleted_time_ = 0;
   bool seen_scores_ = false;  ///< in this thread block
   bool in_first_column_ = false, deleted_in_first_column_ = false;
 };
@@ -182,6 +193,47 @@ bool hides_keys(const AttentionProblem& problem) {
   return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
 }
 
+/// The same run with a break that drops what the deleter dropped; nothing where the run lacks it:
+/// LSE of standard attention is asked for by this test only.
+std::optional<BreakEffect> effect_of_break(const Deletion& c, const Deleter& deleter,
+                                           const AttentionInputs& inputs) {
+  const TileOp& op = deleter.deleted_op();
+  const Algorithm& algorithm = *find_algorithm(c.algorithm);
+  const bool asked_lse = op.dest_tiles[0].tensor == Tensor::LSE && c.algorithm == "standard";
+  if (asked_lse) return std::nullopt;
+  RunSpec spec{.problem = problem_of(c),
+               .algorithm = std::string(c.algorithm),
+               .pass = algorithm.has_backward ? PassKind::both : PassKind::forward,
+               .variant = c.variant,
+               .allow_overflow = true};
+  spec.set_tiling(c.tiling);
+  if (algorithm.splits_keys) spec.splits = 2;
+  spec.variant.broken.dropped = {.launch = std::string(deleter.launch()),
+                                 .kind = std::string(to_string(op.kind)),
+                                 .tensor = std::string(to_string(op.dest_tiles[0].tensor)),
+                                 .only = Occurrence{deleter.block(), deleter.time()}};
+  static const GpuDescription gpu = gpu_of(spec).value();
+  const auto run = resolve(spec, gpu);
+  EXPECT_TRUE(run) << (run ? "" : run.error().message);
+  if (!run) return std::nullopt;
+  auto effect = break_effect({.run = run.value(), .gpu = gpu, .given_inputs = inputs});
+  EXPECT_TRUE(effect);
+  return std::move(effect).value();
+}
+
+/// The analysis of a break names what is wrong first, or the reason why nothing is.
+void expect_explained(const BreakEffect& effect, bool is_right) {
+  EXPECT_EQ(effect.skipped_count, 1);
+  EXPECT_EQ(effect.changes_result(), !is_right);
+  if (is_right) {
+    EXPECT_FALSE(effect.reasons.empty());
+    return;
+  }
+  ASSERT_TRUE(effect.first_difference && effect.first_wrong_store);
+  EXPECT_GE(effect.first_difference->step, effect.first_skipped->step);
+  EXPECT_GE(effect.first_wrong_store->step, effect.first_difference->step);
+}
+
 class OpDeletion : public testing::TestWithParam<Deletion> {};
 
 TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
@@ -218,8 +270,12 @@ TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
     }
     const bool no_op = is_true_no_op(name, deleter, plain);
     no_ops += no_op ? 1 : 0;
-    EXPECT_EQ(right, no_op) << "launch " << deleter.launch() << ", step " << deleted << ": "
-                            << op_listing(deleter.deleted_op());
+    SCOPED_TRACE(fmt::format("launch {}, step {}: {}", deleter.launch(), deleted,
+                             op_listing(deleter.deleted_op())));
+    EXPECT_EQ(right, no_op);
+    if (const auto effect = effect_of_break(GetParam(), deleter, inputs)) {
+      expect_explained(*effect, no_op);
+    }
   }
   EXPECT_LT(no_ops, step_count / 4) << "the list of no-ops hides too much";
 }

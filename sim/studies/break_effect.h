@@ -1,0 +1,102 @@
+/// What a run's break changes in one head: the first operation with another result, the first wrong
+/// tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
+///
+/// Errors are differences from the right run: the same run without its break, whose operations are
+/// executed beside those of the broken one. A difference counts where it exceeds rounding.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/snapshot/stepped_run.h"
+
+namespace attnscope {
+
+/// One operation of the head's run.
+struct OpPlace {
+  Index step = 0;          ///< as SteppedRun counts them, from 0
+  std::size_t launch = 0;  ///< index into BreakEffect::pass
+  Index block = 0;         ///< thread block within the head
+  TileOp op;
+};
+
+/// How far values are from those of the right run.
+struct Deviation {
+  double max_abs = 0;    ///< infinite where only one of both is; NaN elements are left out
+  bool has_nan = false;  ///< the broken run has a NaN that the right run lacks, or the reverse
+  bool is_wrong() const { return has_nan || max_abs > 0; }
+  bool operator==(const Deviation&) const = default;
+};
+
+/// The deviation of a tile, on chip or in HBM, from this step until the tile's next entry.
+struct TileDeviation {
+  Index step = 0;
+  Tile tile;  ///< its slot says where
+  Deviation deviation;
+};
+
+/// A tensor of the result.
+struct ResultDeviation {
+  Tensor tensor = Tensor::O;
+  Deviation deviation;
+  std::vector<double> by_row;  ///< max_abs of each row; infinite where it has a NaN
+};
+
+/// Why an execution of the broken operation changes no result.
+enum class NoChange : std::uint8_t {
+  never_runs,       ///< the run has no such operation there
+  first_iteration,  ///< it rescales zeros
+  times_one,        ///< it multiplies by 1
+  adds_zero,        ///< what it adds is 0
+  hides_nothing,    ///< the mask leaves what is there
+  same_value,       ///< its result is what was there before
+  masked,           ///< the mask replaces what depends on it
+  times_zero,       ///< what depends on it is multiplied by 0
+  cancelled,        ///< what depends on it is divided out again
+  never_read,       ///< nothing reads its result
+};
+constexpr std::array<std::string_view, 10> enum_names(NoChange) {
+  return {"never_runs", "first_iteration", "times_one",  "adds_zero", "hides_nothing",
+          "same_value", "masked",          "times_zero", "cancelled", "never_read"};
+}
+/// The reason as a sentence.
+std::string_view sentence_of(NoChange reason);
+
+struct BreakEffect {
+  Pass pass;                    ///< of the head; its launches name the steps
+  std::vector<TileGrid> grids;  ///< of each launch
+  Index step_count = 0;
+  Index skipped_count = 0;               ///< executions that are dropped
+  std::optional<OpPlace> first_skipped;  ///< unset where an operand is replaced
+
+  /// The first operation that runs and leaves a wrong tile, or the first dropped store that leaves
+  /// one in HBM.
+  std::optional<OpPlace> first_difference;
+  /// The first store, atomic add or dropped one of them that leaves a wrong tile in HBM.
+  std::optional<OpPlace> first_wrong_store;
+  /// Every change of a tile's deviation, by step.
+  std::vector<TileDeviation> spread;
+  std::vector<ResultDeviation> results;  ///< O, LSE and the gradients that the pass stores
+
+  bool changes_result() const;
+  /// Where the result is right: the reasons, and how many executions each explains; a replaced
+  /// operand has one.
+  std::vector<std::pair<NoChange, Index>> reasons;
+};
+
+/// Executes the head with and without its break, as a SteppedRun does. The run must have a break.
+/// invalid_request where the scores are too many to show; errors of simulate(); `cancel` gives
+/// ErrorCode::cancelled.
+Result<BreakEffect> break_effect(const SteppedRequest& request,
+                                 const std::atomic<bool>* cancel = nullptr);
+
+/// The largest deviation of each tile of the tensor after `step`, C order over tiles of the given
+/// number of columns, [rows, cols] tiles; in HBM, or on chip at any time until then.
+std::vector<Deviation> deviations_at(const BreakEffect& effect, Tensor tensor, bool in_hbm,
+                                     Index rows, Index cols, Index step);
+
+}  // namespace attnscope
