@@ -103,6 +103,7 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::explain_tab>("view", "explain"),
                                      view_field<&ViewState::memory_tab>("view", "memory"),
                                      view_field<&ViewState::softmax_tab>("view", "softmax"),
+                                     view_field<&ViewState::scores_tab>("view", "scores"),
                                      view_field<&ViewState::timeline_tab>("view", "timeline"),
                                      view_field<&ViewState::ledger_scope>("view", "ledger"),
                                      view_field<&ViewState::chart>("view", "charts"),

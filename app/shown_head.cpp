@@ -2,18 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 namespace attnscope::app {
 
-ShownHead shown_head(const AttentionProblem& problem, const ViewState& view) {
-  const AttentionProblem& chosen = view.choice.problem;
+ShownHead shown_head(const ResolvedRun& run, Index head) {
+  const AttentionProblem& problem = run.problem;
+  const AttentionProblem& chosen = run.asked.problem;
+  head = std::min(head, std::max<Index>(chosen.batch * chosen.heads, 1) - 1);
   ShownHead shown;
   shown.head_count = chosen.heads;
   shown.kv_head_count = chosen.kv_heads;
   shown.entry_count = chosen.batch;
-  shown.entry = view.head / chosen.heads;
-  shown.head = view.head % chosen.heads;
+  shown.entry = head / chosen.heads;
+  shown.head = head % chosen.heads;
   shown.kv_head = chosen.kv_head_of(shown.head);
   shown.queries = chosen.N;
   const Index group = chosen.heads_per_kv_head();

@@ -18,8 +18,8 @@ struct ShownHead {
   Index queries = 1;                     ///< rows of each of them
 };
 
-/// The head of a run of `problem`, which is the view's own, or the one with packed groups.
-ShownHead shown_head(const AttentionProblem& problem, const ViewState& view);
+/// Head `head` = batch * heads + head of the run, whose problem may have packed groups.
+ShownHead shown_head(const ResolvedRun& run, Index head);
 
 /// "head 5 (0-7)": index 5 of 8, counted from 0.
 std::string among(std::string_view what, Index index, Index count);

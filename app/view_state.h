@@ -33,6 +33,13 @@ constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
   return {"row", "why_online"};
 }
 
+/// What the cells of the scores panel show; `latest`: S, and where whole tensors are computed one
+/// after the other, the last complete one.
+enum class ScoresTab : std::uint8_t { latest, S, P, dP, dS };
+constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
+  return {"latest", "S", "P", "dP", "dS"};
+}
+
 /// What the timeline shows: the order of operations, or SMs in time.
 enum class TimelineTab : std::uint8_t { operations, sms };
 constexpr std::array<std::string_view, 2> enum_names(TimelineTab) {
@@ -121,6 +128,7 @@ struct ViewState {
   Index head = 0;       ///< batch * heads + head
   MemoryTab memory_tab = MemoryTab::memory;
   SoftmaxTab softmax_tab = SoftmaxTab::row;
+  ScoresTab scores_tab = ScoresTab::latest;
   TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;

@@ -31,7 +31,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
                const Rect& rect)
     : snapshot_(snapshot),
       context_(context),
-      head_words_(in_words(shown_head(snapshot.run->problem(), view))),
+      head_words_(in_words(shown_head(snapshot.run->resolved(), view.head))),
       rect_(rect) {
   // Two rows where the tensors of a backward pass would otherwise be too small
   std::vector<const HbmTensorState*> all;

@@ -323,7 +323,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
-  const ShownHead head = shown_head(snapshot.run->problem(), view);
+  const ShownHead head = shown_head(snapshot.run->resolved(), view.head);
   std::string scope = head.packed > 1 ? fmt::format("bytes at the SM, {} heads as one", head.packed)
                                       : "bytes at the SM, this head";
   if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);

@@ -163,6 +163,7 @@ class SramBox {
   /// The tile of a now invalid slot that the last operation read for the last time; nullptr for all
   /// other slots.
   const Tile* last_used_here(const SlotState& slot) const;
+  bool lacks_row_tiles(const SlotState& slot) const;
 
   const Snapshot& snapshot_;
   const PanelContext& context_;

@@ -16,14 +16,20 @@ namespace attnscope::app {
 
 namespace {
 
-std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, bool combining) {
-  std::string query = row_in_words(head, row.known ? row.query : chosen);
-  if (!row.known || row.j < 0) return query;
-  return fmt::format("{} (row {} of tile i = {}), {} {}", query, row.row_in_tile, row.i,
-                     combining ? "split" : "j =", row.j);
+/// Where the playhead has left the row's tile: since when the row is as it is shown.
+std::string since(const Snapshot& snapshot) {
+  if (snapshot.row_step < 0) return ", not reached yet";
+  if (snapshot.row_step == snapshot.step) return "";
+  return fmt::format(", after step {}", snapshot.row_step);
 }
 
-/// "query row 37 (row 5 of tile i = 2), j = 1, key 21".
+std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, bool combining) {
+  std::string query = row_in_words(head, chosen);
+  if (!row.known || row.j < 0) return query;
+  return fmt::format("{} (tile i = {}), {} {}", query, row.i, combining ? "split" : "j =", row.j);
+}
+
+/// "query row 37 (i = 2), j = 1, key 21".
 std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen) {
   if (!row.known) return row_in_words(head, chosen);
   std::string note = fmt::format("{} (i = {})", row_in_words(head, row.query), row.i);
@@ -58,15 +64,16 @@ struct RowView {
 
 RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   const RunInfo& run = *snapshot.run;
-  const ShownHead head = shown_head(run.problem(), view);
+  const ShownHead head = shown_head(run.resolved(), view.head);
   if (snapshot.in_backward()) {
-    return {note_of(snapshot.gradient_row, head, view.query_row),
+    return {note_of(snapshot.gradient_row, head, view.query_row) + since(snapshot),
             gradient_terms(snapshot.gradient_row, run), adders_line(snapshot)};
   }
-  return {note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)),
-          softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
-                        run.problem().score.has_dropout()),
-          check_line(snapshot, view.query_row)};
+  return {
+      note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)) + since(snapshot),
+      softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
+                    run.problem().score.has_dropout()),
+      check_line(snapshot, view.query_row)};
 }
 
 /// The positions of the columns: symbol, formula, the row's values, numbers, result.
@@ -104,8 +111,7 @@ void draw_strip(const draw::Canvas& canvas, const SoftmaxTerm& term, const Rect&
                 std::size_t key) {
   const ValueTile row{1, static_cast<Index>(term.strip.size()), term.strip};
   const ValueTile cells = draw::aggregated(row, 1, static_cast<Index>(box.width() / 3.0f));
-  const draw::ValueRange range =
-      term.symbol == "P" ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
+  const draw::ValueRange range = draw::range_of(cells);
   draw::heat_map(canvas, box, cells,
                  [&](double value) { return score_color(canvas.theme, range, value); });
   const float width = box.width() / static_cast<float>(term.strip.size());
@@ -153,7 +159,7 @@ void draw_online_softmax(const Snapshot& snapshot, ViewState& view, const PanelC
   const Fonts& fonts = context.fonts;
   const RowView row = row_view(snapshot, view);
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), row.note);
-  if (!snapshot.run->has_values) {
+  if (!snapshot.run->has_values && !snapshot.run->has_tile_values) {
     draw::wrapped_text(context, fonts.small, rest.min, context.theme.text_faint,
                        "Values are left out: the problem is too large to show them.", rest.width(),
                        2);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "app/panels/scores_frame.h"
@@ -9,9 +11,9 @@ namespace {
 /// Most cells along an axis, apart from those that an edge of the part or of a tile cuts.
 constexpr Index kMaxCells = 64;
 
-/// The mean of the scores in each cell, C order.
-std::vector<double> means_of(const ValueTile& scores, const std::vector<CellSpan>& rows,
-                             const std::vector<CellSpan>& cols) {
+/// The mean of the visible elements in each cell, C order; an element with S = -inf is hidden.
+std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
+                             const std::vector<CellSpan>& rows, const std::vector<CellSpan>& cols) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> means;
   means.reserve(rows.size() * cols.size());
@@ -21,9 +23,8 @@ std::vector<double> means_of(const ValueTile& scores, const std::vector<CellSpan
       Index visible = 0;
       for (Index row = row_span.begin; row < row_span.end; ++row) {
         for (Index col = col_span.begin; col < col_span.end; ++col) {
-          const double value = scores.at(row, col);
-          if (!std::isfinite(value)) continue;
-          sum += value;
+          if (!std::isfinite(S.at(row, col))) continue;
+          sum += values.at(row, col);
           ++visible;
         }
       }
@@ -31,6 +32,30 @@ std::vector<double> means_of(const ValueTile& scores, const std::vector<CellSpan
     }
   }
   return means;
+}
+
+/// The value that this share of the finite ones does not exceed in magnitude, of at most 2^16 of
+/// them.
+double quantile(const std::vector<double>& values, double share) {
+  constexpr std::size_t kMostLookedAt = std::size_t{1} << 16;
+  const std::size_t stride = values.size() / kMostLookedAt * 2 + 1;  // odd: meets every column
+  std::vector<double> sample;
+  for (std::size_t k = 0; k < values.size(); k += stride) {
+    if (std::isfinite(values[k])) sample.push_back(std::abs(values[k]));
+  }
+  if (sample.empty()) return 0.0;
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(sample.size() - 1));
+  std::ranges::nth_element(sample, sample.begin() + at);
+  return sample[static_cast<std::size_t>(at)];
+}
+
+/// The values of cells of this size in the whole tensor.
+ValueTile whole_cells(const RunInfo& run, Tensor tensor, const Shape& cell) {
+  const ValueTile& values = run.scores(tensor).values;
+  const auto rows = cut_axis({0, values.rows}, values.rows, run.tiling().Br, cell.rows);
+  const auto cols = cut_axis({0, values.cols}, values.cols, run.tiling().Bc, cell.cols);
+  return {std::ssize(rows), std::ssize(cols),
+          means_of(values, run.scores(Tensor::S).values, rows, cols)};
 }
 
 }  // namespace
@@ -55,23 +80,54 @@ std::vector<CellSpan> cut_axis(const Span& part, Index count, Index tile_size, I
   return spans;
 }
 
-ScoreCells::ScoreCells(const RunInfo& run, const Area& part)
-    : size{cell_size(part.rows, run.tiling().Br), cell_size(part.cols, run.tiling().Bc)},
+ScoreCells::ScoreCells(const RunInfo& run, Tensor shown, const Area& part)
+    : tensor(shown),
+      size{cell_size(part.rows, run.tiling().Br), cell_size(part.cols, run.tiling().Bc)},
       rows(cut_axis(part.rows, run.problem().N, run.tiling().Br, size.rows)),
       cols(cut_axis(part.cols, run.problem().N_kv, run.tiling().Bc, size.cols)) {
-  if (run.reference_scores.values.empty()) {
+  const ValueTile& values = run.scores(tensor).values;
+  if (values.values.empty()) {
     means.assign(rows.size() * cols.size(), std::numeric_limits<double>::quiet_NaN());
   } else {
-    means = means_of(run.reference_scores, rows, cols);
+    means = means_of(values, run.scores(Tensor::S).values, rows, cols);
   }
 }
 
-draw::ValueRange score_scale(const RunInfo& run, const Shape& cell) {
-  const ValueTile& scores = run.reference_scores;
-  if (scores.values.empty() || cell == Shape{1, 1}) return draw::range_of(scores);
-  const auto rows = cut_axis({0, scores.rows}, scores.rows, run.tiling().Br, cell.rows);
-  const auto cols = cut_axis({0, scores.cols}, scores.cols, run.tiling().Bc, cell.cols);
-  return draw::range_of({std::ssize(rows), std::ssize(cols), means_of(scores, rows, cols)});
+draw::ValueRange score_scale(const RunInfo& run, Tensor tensor, const Shape& cell) {
+  constexpr double kShare = 0.98;
+  const ValueTile& values = run.scores(tensor).values;
+  if (values.values.empty()) return {};
+  if (tensor == Tensor::S && cell == Shape{1, 1}) return draw::range_of(values);
+  const ValueTile cells = whole_cells(run, tensor, cell);
+  if (tensor == Tensor::S) return draw::range_of(cells);
+  const double high = quantile(cells.values, kShare);
+  return {tensor == Tensor::P ? 0.0 : -high, high};
+}
+
+Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen) {
+  const RunInfo& run = *snapshot.run;
+  const std::vector<ScoresTab> tabs = scores_tabs(run);
+  if (chosen != ScoresTab::latest && std::ranges::find(tabs, chosen) != tabs.end()) {
+    return kScoreTensors[static_cast<std::size_t>(chosen) - 1];
+  }
+  // Flash algorithms compute all of them tile by tile
+  std::optional<Tensor> latest;
+  for (const Tensor tensor : kScoreTensors) {
+    const std::int32_t complete = run.scores(tensor).complete_from;
+    if (complete < 0) continue;
+    const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
+    if (!latest || (whole_rows && complete <= snapshot.step)) latest = tensor;
+  }
+  return latest.value_or(Tensor::S);
+}
+
+std::vector<ScoresTab> scores_tabs(const RunInfo& run) {
+  std::vector<ScoresTab> tabs{ScoresTab::latest};
+  for (std::size_t k = 0; k < kScoreTensors.size(); ++k) {
+    const bool in_pass = run.score_matrices[k].complete_from >= 0;
+    if (in_pass) tabs.push_back(static_cast<ScoresTab>(k + 1));
+  }
+  return tabs;
 }
 
 }  // namespace attnscope::app

@@ -39,21 +39,30 @@ std::vector<CellSpan> cut_axis(const Span& part, Index count, Index tile_size, I
 /// A part of the scores of one head reduced to few cells that respect the tiles' borders.
 struct ScoreCells {
   ScoreCells() = default;
-  ScoreCells(const RunInfo& run, const Area& part);
+  ScoreCells(const RunInfo& run, Tensor shown, const Area& part);
 
-  /// Mean of the scores in the cell; -inf where the mask hides all of it, NaN without values.
+  /// Mean of the visible elements in the cell; -inf where the mask hides all of it, NaN without
+  /// values.
   double mean(std::size_t row, std::size_t col) const { return means[row * cols.size() + col]; }
   bool is_exact() const { return size == Shape{1, 1}; }
 
+  Tensor tensor = Tensor::S;
   Shape size;  ///< elements of a cell
   std::vector<CellSpan> rows, cols;
   std::vector<double> means;
   draw::ValueRange scale;  ///< score_scale() of this size
 };
 
-/// The smallest and the largest mean of cells of this size in all scores of the head, whatever part
-/// of them is visible.
-draw::ValueRange score_scale(const RunInfo& run, const Shape& cell);
+/// The colour scale of cells of this size, whatever part of the head's tensor is visible. S: from
+/// the smallest to the largest mean. P: from 0 to the value that 98 % of the cells do not exceed;
+/// dP and dS: as far to both sides of 0. A few large values of these would leave all others in one
+/// colour.
+draw::ValueRange score_scale(const RunInfo& run, Tensor tensor, const Shape& cell);
+
+/// The tensor that the cells show: the chosen one, or the latest; S where the pass has no other.
+Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen);
+/// The tabs of the heading: "latest" and each tensor that the pass has.
+std::vector<ScoresTab> scores_tabs(const RunInfo& run);
 
 /// The place of the grid, and the marks in it.
 struct ScoresFrame {
@@ -61,15 +70,15 @@ struct ScoresFrame {
   const PanelContext& context;
   Rect grid;  ///< of the visible part of the N x N_kv scores
   draw::ZoomedAxis rows = {}, cols = {};
-  Index chosen_row = 0;  ///< the row that was clicked
-  Index query_row =
-      0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
+  Index query_row = 0;                   ///< the followed row
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
   std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
 
-  ShownHead head{};  ///< which rows these are
+  ShownHead head{};             ///< which rows these are
+  Tensor shown = Tensor::S;     ///< that the cells show
+  bool draws_all_slots = true;  ///< also tiles of other tensors on chip
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     const double share = static_cast<double>(col) / static_cast<double>(run().problem().N_kv);
@@ -93,9 +102,6 @@ struct ScoresFrame {
   Rect tile_rect(Index i, Index j) const { return rect_of(tile_area(run(), i, j)); }
 };
 
-/// The tensors on the score grid: scores, probabilities and their gradients.
-inline constexpr Tensor kScoreTensors[] = {Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
-
 /// The slot of these that currently has a tile, the latest computed first; nullptr when none does.
 inline const SlotState* score_slot(const Snapshot& snapshot) {
   for (const Tensor tensor : {Tensor::dS, Tensor::dP, Tensor::P, Tensor::S}) {
@@ -104,6 +110,13 @@ inline const SlotState* score_slot(const Snapshot& snapshot) {
   }
   return nullptr;
 }
+
+/// The scale of a tile on chip: that of the cells, where they are single elements of its tensor and
+/// its values are final; else its own.
+draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
+                               const SlotState& slot);
+/// The tile on chip that is drawn on top; nullptr when there is none.
+const SlotState* top_slot(const ScoresFrame& frame);
 
 /// Colour of a score or a probability: 0 for one that is not there, a hint of red for a hidden one.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
@@ -126,10 +139,17 @@ inline constexpr Index kTileCells = 32;
 /// "scores.current_tile", "scores.query_row", "scores.pointed".
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
+/// Above the grid, where a run has several heads: selectors of head and batch entry, and a strip of
+/// all heads, in which the filled part of a cell is the share of the entry's keys that are not
+/// padding. Returns the room below. Named rectangles: "scores.heads", "scores.heads.chosen",
+/// "scores.head.next", "scores.entry.next", ... "previous".
+Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& context,
+                     const Rect& rest);
+
 /// Beside the grid: states of tiles and the scale of their values; returns the height used.
 float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
 /// The tile on chip, enlarged, where tiles of the grid are small.
-void draw_score_inset(const ScoresFrame& frame, const Rect& area);
+void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
 }  // namespace attnscope::app

@@ -10,6 +10,14 @@ namespace attnscope::app {
 
 namespace {
 
+/// Whether the cells' tensor has values here; without any, whether the tile has been touched.
+bool is_computed(const ScoresFrame& frame, TileState state, Index row, Index j) {
+  if (state == TileState::untouched) return false;
+  const ScoreMatrix& matrix = frame.run().scores(frame.shown);
+  return matrix.values.values.empty() ||
+         matrix.is_known(frame.snapshot.step, row, j, frame.run().Tc);
+}
+
 /// Values, or plain colours by state; hatching over what the mask skips.
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
@@ -26,17 +34,19 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
       const CellSpan& cols = cells.cols[c];
       if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
       known_tile = cols.tile;
-      if (state == TileState::untouched) continue;
+      const Index last_row = std::min(rows.end, (rows.tile + 1) * frame.run().tiling().Br) - 1;
+      const bool skipped = state == TileState::skipped || state == TileState::left_out;
+      if (!skipped && !is_computed(frame, state, last_row, cols.tile)) continue;
       const Rect cell = frame.rect_of({{rows.begin, rows.end}, {cols.begin, cols.end}});
-      if (state == TileState::skipped || state == TileState::left_out) {
+      if (skipped) {
         draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
         continue;
       }
       const double mean = cells.mean(r, c);
-      const bool there = stored == StoredScores::final_values ||
+      const bool there = cells.tensor != Tensor::S || stored == StoredScores::final_values ||
                          (stored == StoredScores::unmasked && std::isfinite(mean));
       const ImU32 known = there ? score_color(theme, cells.scale, mean) : 0;
-      const ImU32 plain = color_of(theme, Tensor::S);
+      const ImU32 plain = color_of(theme, cells.tensor);
       const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
       const float faded = state == TileState::discarded ? 0.5f : 0.0f;
       draw::fill(canvas, cell, mix(color, theme.untouched, faded));
@@ -86,13 +96,16 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
   }
 }
 
-/// Probabilities have a separate scale, 0 to 1; gradients that of their tile.
-draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
-                               const SlotState& slot) {
-  if (slot.tile.tensor == Tensor::P) return {0.0, 1.0};
-  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
-  const bool as_cells = slot.tile.tensor == Tensor::S && cells.is_exact() && settled;
-  return as_cells ? cells.scale : draw::range_of(slot.values);
+/// The slots whose tiles are drawn, in the order in which they are computed.
+std::vector<const SlotState*> drawn_slots(const ScoresFrame& frame) {
+  std::vector<const SlotState*> slots;
+  for (const SlotState& slot : frame.snapshot.slots) {
+    const bool of_scores = std::ranges::find(kScoreTensors, slot.tensor) != kScoreTensors.end();
+    const bool drawn = of_scores && (frame.draws_all_slots || slot.tile.tensor == frame.shown);
+    if (slot.valid && drawn) slots.push_back(&slot);
+  }
+  std::ranges::stable_sort(slots, {}, [](const SlotState* slot) { return slot->tensor; });
+  return slots;
 }
 
 /// The visible elements of a tile on chip; none where it has no values.
@@ -120,9 +133,7 @@ ValueTile values_of(const ScoresFrame& frame, const SlotState& slot, const Area&
 
 void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
-  for (const Tensor tensor : kScoreTensors) {
-    const SlotState* slot = find_slot(frame.snapshot, tensor);
-    if (slot == nullptr || !slot->valid) continue;
+  for (const SlotState* slot : drawn_slots(frame)) {
     const Rect rect = frame.rect_of(area_of(frame.snapshot, slot->tile));
     const Area part = visible_part(frame, *slot);
     const bool shown = part.rows.size() > 0 && part.cols.size() > 0;
@@ -150,23 +161,25 @@ std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& 
                                     Index col) {
   const Theme& theme = frame.context.theme;
   std::optional<CellNumber> number;
-  for (const Tensor tensor : kScoreTensors) {
-    const SlotState* slot = find_slot(frame.snapshot, tensor);
-    if (slot == nullptr || !slot->valid || slot->values.values.empty()) continue;
+  for (const SlotState* slot : drawn_slots(frame)) {
+    if (slot->values.values.empty()) continue;
     const Area tile = area_of(frame.snapshot, slot->tile);
     if (!tile.contains(row, col)) continue;
     const double value = slot->values.at(row - tile.rows.begin, col - tile.cols.begin);
     number = {value, score_color(theme, range_of_slot(frame, cells, *slot), value)};
   }
-  if (number || frame.run().reference_scores.values.empty()) return number;
+  const ValueTile& values = frame.run().scores(frame.shown).values;
+  if (number || values.values.empty()) return number;
   const Tiling& tiling = frame.run().tiling();
   const TileState state = score_tile_state(frame.snapshot, row / tiling.Br, col / tiling.Bc);
-  const bool computed = state == TileState::stored || state == TileState::discarded;
-  if (!computed || stored_scores(frame.snapshot) == StoredScores::unfinished) return std::nullopt;
-  const double score = frame.run().reference_scores.at(row, col);
-  const ImU32 color = score_color(theme, cells.scale, score);
+  const bool unfinished =
+      frame.shown == Tensor::S && stored_scores(frame.snapshot) == StoredScores::unfinished;
+  const bool hidden = std::isinf(frame.run().scores(Tensor::S).values.at(row, col));
+  if (hidden || unfinished || !is_computed(frame, state, row, col / tiling.Bc)) return number;
+  const double value = values.at(row, col);
+  const ImU32 color = score_color(theme, cells.scale, value);
   const float faded = state == TileState::discarded ? 0.5f : 0.0f;
-  return CellNumber{score, mix(color, theme.untouched, faded)};
+  return CellNumber{value, mix(color, theme.untouched, faded)};
 }
 
 /// Where cells are single elements and have room for it, their values.
@@ -317,6 +330,23 @@ void draw_axis_indices(const ScoresFrame& frame) {
 }
 
 }  // namespace
+
+const SlotState* top_slot(const ScoresFrame& frame) {
+  const std::vector<const SlotState*> slots = drawn_slots(frame);
+  return slots.empty() ? nullptr : slots.back();
+}
+
+draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
+                               const SlotState& slot) {
+  // A forward pass has P on chip before it is divided by l
+  const Tensor tensor = slot.tile.tensor;
+  const bool final_values = tensor == Tensor::S
+                                ? stored_scores(frame.snapshot) != StoredScores::unfinished
+                            : tensor == Tensor::P ? frame.snapshot.in_backward()
+                                                  : true;
+  if (tensor == cells.tensor && cells.is_exact() && final_values) return cells.scale;
+  return draw::range_of(slot.values);
+}
 
 Area ScoresFrame::visible() const {
   const auto elements_of = [](const draw::ZoomedAxis& axis, Index size) {

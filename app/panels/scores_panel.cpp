@@ -49,8 +49,8 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
         "\n{} on chip = {}", display_name(slot->tile.tensor),
         draw::format_value(slot->values.at(row - area.rows.begin, col - area.cols.begin)));
   }
-  if (!run.reference_scores.values.empty()) {
-    const double score = run.reference_scores.at(row, col);
+  if (const ValueTile& S = run.scores(Tensor::S).values; !S.values.empty()) {
+    const double score = S.at(row, col);
     const StoredScores stored = stored_scores(frame.snapshot);
     const bool unfinished = stored == StoredScores::unfinished;
     lines += std::isinf(score)
@@ -59,24 +59,22 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
                  : fmt::format("\n{} = {}, from the reference in double precision",
                                unfinished ? "final score, of a later launch" : "score",
                                draw::format_value(score));
+    const ValueTile& shown = run.scores(frame.shown).values;
+    if (frame.shown != Tensor::S && std::isfinite(score)) {
+      lines += fmt::format("\n{} = {}, from the reference in double precision",
+                           to_string(frame.shown), draw::format_value(shown.at(row, col)));
+    }
   }
   lines += kClickHelp;
   lines += fmt::format("; both follow {}", row_in_words(frame.head, row));
   tooltip(frame.context, lines);
 }
 
-/// Sets the marked row, the followed row and the current tile.
-void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
+/// Sets the followed row and the current tile.
+void choose_row_and_tile(ScoresFrame& frame, const ViewState& view) {
   const RunInfo& run = frame.run();
   const Snapshot& snapshot = frame.snapshot;
-  const SoftmaxRow& followed = snapshot.softmax_row;
-  frame.chosen_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
-  frame.query_row = followed.known ? followed.query : frame.chosen_row;
-  if (snapshot.in_backward() && snapshot.gradient_row.known) {
-    frame.query_row = snapshot.gradient_row.query;
-  }
-  // That tab shows all keys of the chosen row
-  if (view.softmax_tab == SoftmaxTab::why_online) frame.query_row = frame.chosen_row;
+  frame.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
 
   // A launch may have different tiles (a few whole rows): then the slot has the position
   const SlotState* slot = score_slot(snapshot);
@@ -98,41 +96,74 @@ struct Headline {
   std::vector<std::string> beside;
 };
 
-/// The heading with the formulas: in its line, under it if they are too long, or in a low panel
-/// beside the grid, which needs the height.
-Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, std::string note) {
+/// The heading with the formulas, up to the tabs at its right: in its line, under it if they are
+/// too long, or in a low panel beside the grid, which needs the height.
+Headline draw_headline(const Snapshot& snapshot, Tensor shown, const PanelContext& context,
+                       float tabs_left) {
   constexpr std::string_view kTitle = "SCORES";
   constexpr float kLow = 300.0f;  // of the panel, in design units
   const FontRef& title = context.fonts.title;
-  const std::vector<std::string> formulas = scores_headline(snapshot);
+  const std::vector<std::string> formulas = scores_headline(snapshot, shown);
   const std::string all = fmt::format("{}", fmt::join(formulas, "; "));
-  const float room = context.rect.width() - 40.0f * context.scale;
+  const float room = tabs_left - context.rect.min.x - context.px(32.0f);
   const float title_width = title.measure(kTitle).x;
-  // The mask by its name, where there is room for it
-  const Mask& mask = snapshot.run->problem().mask;
-  const std::string named = fmt::format("mask {}  ·  {}", to_string(mask), note);
-  const float formulas_width =
-      title.measure(all).x <= room - title_width ? title.measure(all).x : 0;
-  const float left = room - title_width - formulas_width - context.fonts.small.measure(named).x;
-  if (!mask.is_none() && left > 0.0f) note = named;
   if (title_width + title.measure(all).x <= room) {
-    return {draw_panel_header(context, kTitle, all, note), {}};
+    return {draw_panel_header(context, kTitle, all, {}), {}};
   }
   const FontRef& small = context.fonts.small;
   if (context.rect.height() < kLow * context.scale) {
     if (title_width + title.measure(formulas.front()).x > room) {
-      return {draw_panel_header(context, kTitle, {}, note), formulas};
+      return {draw_panel_header(context, kTitle, {}, {}), formulas};
     }
     const Rect rest = draw_panel_header(context, kTitle, formulas.front(), {});
     return {rest, {formulas.begin() + 1, formulas.end()}};
   }
-  Rect rest = draw_panel_header(context, kTitle, {}, note);
+  Rect rest = draw_panel_header(context, kTitle, {}, {});
   for (const std::string& formula : formulas) {
     draw::fitted_text(context, small, rest.min, context.theme.text_dim, formula, rest.width());
     rest.min.y += draw::line_height(small);
   }
   rest.min.y += 4.0f * context.scale;
   return {rest, {}};
+}
+
+/// Chooses the tensor that the cells show; returns the left end of the tabs.
+float draw_tensor_tabs(const RunInfo& run, ViewState& view, const PanelContext& context) {
+  const std::vector<ScoresTab> tabs = scores_tabs(run);
+  std::vector<std::string_view> labels;
+  for (const ScoresTab tab : tabs) labels.push_back(to_string(tab));
+  const auto chosen = std::ranges::find(tabs, view.scores_tab);
+  const std::ptrdiff_t lit = chosen == tabs.end() ? 0 : chosen - tabs.begin();
+  const float title = context.fonts.title.size;
+  const ImVec2 at{
+      context.rect.max.x - context.px(8.0f),
+      context.rect.min.y + context.px(10.0f) + (title - context.fonts.small.size) * 0.8f};
+  const TextTabs drawn = draw_text_tabs(context, "scores", labels, lit, at);
+  if (drawn.pressed) view.scores_tab = tabs[*drawn.pressed];
+  return drawn.left;
+}
+
+std::string tiles_text(const RunInfo& run, bool zoomed) {
+  return fmt::format("{}{} × {} tiles of {} × {}", zoomed ? "zoomed  ·  " : "", run.Tr, run.Tc,
+                     run.tiling().Br, run.tiling().Bc);
+}
+
+/// The grid's tiles, and the mask where there is room, right-aligned in the line of the axis name;
+/// returns its left end.
+float draw_tiles_note(const Snapshot& snapshot, const PanelContext& context, const Rect& rest,
+                      bool zoomed) {
+  const RunInfo& run = *snapshot.run;
+  const FontRef& small = context.fonts.small;
+  const std::string tiles = tiles_text(run, zoomed);
+  const Mask& mask = run.problem().mask;
+  std::vector<std::string> notes{tiles, ""};
+  if (!mask.is_none())
+    notes.insert(notes.begin(), fmt::format("mask {}  ·  {}", to_string(mask), tiles));
+  const float axis = small.measure("j: key columns, N_kv = 0000  →").x + context.px(60.0f);
+  const std::string note = draw::widest_that_fits(small, notes, rest.width() - axis);
+  draw::text(context, small, {rest.max.x, rest.min.y}, context.theme.text_faint, note,
+             draw::Align::right);
+  return rest.max.x - small.measure(note).x - context.px(8.0f);
 }
 
 class ScoresPanel {
@@ -174,21 +205,21 @@ void ScoresPanel::zoom(ScoresFrame& frame) {
 
 void ScoresPanel::update_cells(const ScoresFrame& frame) {
   const Area part = frame.visible();
-  if (cells_of_ == frame.snapshot.run && cells_part_ == part) return;
-  const bool same_run = cells_of_ == frame.snapshot.run;
-  const ScoreCells before = std::exchange(cells_, ScoreCells(frame.run(), part));
-  const bool keeps = same_run && before.size == cells_.size;
-  cells_.scale = keeps ? before.scale : score_scale(frame.run(), cells_.size);
+  const bool same_tensor = cells_of_ == frame.snapshot.run && cells_.tensor == frame.shown;
+  if (same_tensor && cells_part_ == part) return;
+  const ScoreCells before = std::exchange(cells_, ScoreCells(frame.run(), frame.shown, part));
+  const bool keeps = same_tensor && before.size == cells_.size;
+  cells_.scale = keeps ? before.scale : score_scale(frame.run(), frame.shown, cells_.size);
   cells_of_ = frame.snapshot.run;
   cells_part_ = part;
 }
 
 void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
-  const std::string note = fmt::format("{}{} × {} tiles of {} × {}",
-                                       rows_.is_whole() && cols_.is_whole() ? "" : "zoomed  ·  ",
-                                       run.Tr, run.Tc, run.tiling().Br, run.tiling().Bc);
-  const auto [rest, beside] = draw_headline(snapshot, context, note);
+  const float tabs_left = draw_tensor_tabs(run, view, context);
+  const Tensor shown = shown_scores(snapshot, view.scores_tab);
+  auto [below, beside] = draw_headline(snapshot, shown, context, tabs_left);
+  const Rect rest = draw_head_strip(run, view, context, below);
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;
@@ -208,9 +239,14 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, {corner, {corner.x + size.x, corner.y + size.y}}};
   frame.pointed = pointed_highlight(snapshot, view);
-  frame.head = shown_head(run.problem(), view);
-  frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
-  choose_rows_and_tile(frame, view);
+  frame.head = shown_head(run.resolved(), view.head);
+  frame.shown = shown;
+  frame.draws_all_slots = view.scores_tab == ScoresTab::latest;
+  const bool zoomed = !(rows_.is_whole() && cols_.is_whole());
+  frame.name_end =
+      beside.empty() ? draw_tiles_note(snapshot, context, rest, zoomed) : frame.grid.max.x;
+  if (!beside.empty()) beside.push_back(tiles_text(run, zoomed));
+  choose_row_and_tile(frame, view);
   zoom(frame);
   update_cells(frame);
   context.named_rects.add("scores.grid", frame.grid);
@@ -224,7 +260,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
     side.min.y += draw::line_height(fonts.small) + context.px(2.0f);
   }
   side.min.y += draw_score_legend(frame, cells_, side);
-  draw_score_inset(frame, side);
+  draw_score_inset(frame, cells_, side);
   point_at(frame, view);
 }
 

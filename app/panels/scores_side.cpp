@@ -55,9 +55,10 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
     draw::fill(canvas, box, sample);
     draw::outline(canvas, box, theme.highlight, canvas.px(2.0f), canvas.px(2.0f));
   });
-  const StoredScores stored = stored_scores(frame.snapshot);
+  const StoredScores stored =
+      frame.shown == Tensor::S ? stored_scores(frame.snapshot) : StoredScores::final_values;
   if (stores_scores(frame.snapshot)) {
-    const ImU32 plain = mix(theme.untouched, color_of(theme, Tensor::S), 0.45f);
+    const ImU32 plain = mix(theme.untouched, color_of(theme, frame.shown), 0.45f);
     const bool has_values = stored != StoredScores::unfinished;
     entry(has_values ? "stored" : "stored, not final",
           [&](const Rect& box) { draw::fill(canvas, box, has_values ? sample : plain); });
@@ -93,12 +94,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  // The followed row is at the chosen row's position within the current tile
-  const std::string row = row_in_words(frame.head, frame.query_row);
-  const std::string rows[] = {fmt::format("{} (chosen {})", row, frame.chosen_row), row};
-  const float row_room = std::min(flow.room(), flow.column) - swatch * 1.5f;
-  const bool other = frame.query_row != frame.chosen_row;
-  entry(other ? draw::widest_that_fits(font, rows, row_room) : row, [&](const Rect& box) {
+  entry(row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
     const float middle = box.center().y;
     const ImU32 color = color_of(theme, Tensor::m);
     const float begin = box.min.x + swatch * 0.5f;
@@ -115,19 +111,35 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const FontRef& font = frame.context.fonts.small;
   const float line = draw::line_height(font);
   if (!frame.run().has_values) {
-    draw::wrapped_text(canvas, font, flow.take(2.0f * line), theme.text_faint,
-                       "too large to show values", flow.room(), 2);
-    return;
+    const std::string_view what =
+        frame.run().has_tile_values ? "values of this tile only" : "too large to show values";
+    draw::wrapped_text(canvas, font, flow.take(2.0f * line), theme.text_faint, what, flow.room(),
+                       2);
+    if (!frame.run().has_tile_values) return;
   }
-  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
-  const std::string range =
-      !settled ? "of the tile" : fmt::format("{:.3g} … {:.3g}", cells.scale.low, cells.scale.high);
-  const std::string name = cells.is_exact() || !settled ? "S:" : "S, means:";
-  const bool one_line = font.measure(name + " " + range).x <= flow.room();
-  std::vector<std::string> lines =
-      one_line ? std::vector{name + " " + range} : std::vector{name, range};
-  lines.emplace_back("P: 0 … 1");
-  if (frame.snapshot.in_backward()) lines.emplace_back("dP, dS: of the tile");
+  const bool settled =
+      !frame.run().has_values
+          ? false
+          : cells.tensor != Tensor::S || stored_scores(frame.snapshot) != StoredScores::unfinished;
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& name, const draw::ValueRange& range) {
+    const std::string words = fmt::format("{:.3g} … {:.3g}", range.low, range.high);
+    const bool one_line = font.measure(name + " " + words).x <= flow.room();
+    if (one_line) {
+      lines.push_back(name + " " + words);
+    } else {
+      lines.insert(lines.end(), {name, words});
+    }
+  };
+  const std::string_view tensor = to_string(cells.tensor);
+  if (settled) add(fmt::format("{}{}:", tensor, cells.is_exact() ? "" : ", means"), cells.scale);
+  const SlotState* slot = top_slot(frame);
+  if (slot != nullptr && !slot->values.values.empty()) {
+    const draw::ValueRange range = range_of_slot(frame, cells, *slot);
+    const bool own = range.low != cells.scale.low || range.high != cells.scale.high;
+    const std::string_view name = display_name(slot->tile.tensor);
+    if (own || !settled) add(fmt::format("{} on chip:", name), range);
+  }
   if (!cells.is_exact() && settled) lines.emplace_back("one cell = a mean");
 
   // The ramp and its words stay together
@@ -156,8 +168,8 @@ float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const
   return flow.used;
 }
 
-void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
-  const SlotState* slot = score_slot(frame.snapshot);
+void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area) {
+  const SlotState* slot = top_slot(frame);
   const float tile_px = frame.tile_width();
   if (slot == nullptr || slot->values.values.empty()) return;
   if (tile_px >= frame.context.px(kInsetBelow)) return;
@@ -170,14 +182,13 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   draw::draw_symbol(frame.context, font, area.min, text_color_of(theme, slot->tile.tensor),
                     symbol_of(slot->tile));
   const ImVec2 corner{area.min.x, area.min.y + draw::line_height(font)};
-  const ValueTile cells = draw::aggregated(slot->values, kTileCells, kTileCells);
-  const float unit = side / static_cast<float>(std::max(cells.rows, cells.cols));
+  const ValueTile shown = draw::aggregated(slot->values, kTileCells, kTileCells);
+  const float unit = side / static_cast<float>(std::max(shown.rows, shown.cols));
   const Rect box{corner,
-                 {corner.x + unit * static_cast<float>(cells.cols),
-                  corner.y + std::max(unit * static_cast<float>(cells.rows), 4.0f)}};
-  const draw::ValueRange range =
-      slot->tile.tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
-  draw::heat_map(frame.context, box, cells,
+                 {corner.x + unit * static_cast<float>(shown.cols),
+                  corner.y + std::max(unit * static_cast<float>(shown.rows), 4.0f)}};
+  const draw::ValueRange range = range_of_slot(frame, cells, *slot);
+  draw::heat_map(frame.context, box, shown,
                  [&](double value) { return score_color(theme, range, value); });
   draw::outline(frame.context, box, theme.highlight, frame.context.px(1.5f));
 

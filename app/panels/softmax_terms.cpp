@@ -77,17 +77,20 @@ StoredScores stored_scores(const Snapshot& snapshot) {
   return masked ? StoredScores::final_values : StoredScores::unmasked;
 }
 
-std::vector<std::string> scores_headline(const Snapshot& snapshot) {
+std::vector<std::string> scores_headline(const Snapshot& snapshot, Tensor shown) {
   const RunInfo& run = *snapshot.run;
+  const ScoreFunction& score = run.problem().score;
+  if (shown == Tensor::P) return {"P = softmax S"};
+  if (shown == Tensor::dP) return {score.has_dropout() ? "dP = dropout(dO Vᵀ)" : "dP = dO Vᵀ"};
+  if (shown == Tensor::dS) return {score.soft_cap ? "dS = P ∘ (dP - D) ∘ T" : "dS = P ∘ (dP - D)"};
   const Launch& launch = launch_of(snapshot);
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
   const bool is_final = stored_scores(snapshot) == StoredScores::final_values;
   std::string S = is_final ? "S = " : "S becomes ";
   S += score_formula(run.problem(), run.head, "scale · Q Kᵀ");
   std::string then;
-  if (run.problem().score.has_dropout()) {
-    then =
-        fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem().score.dropout.probability);
+  if (score.has_dropout()) {
+    then = fmt::format("O = dropout(softmax S) V, p = {:g}", score.dropout.probability);
   }
   if (launch.splits == SplitRole::folded) {
     S += fmt::format(", of launch 1: {}", launch_words(run.pass.launches.front().name));
@@ -107,7 +110,7 @@ using Value = std::optional<double>;
 
 /// All scores of the row are hidden; false where a problem is too large to show values.
 bool sees_no_key(const RunInfo& run, Index query) {
-  const ValueTile& scores = run.reference_scores;
+  const ValueTile& scores = run.scores(Tensor::S).values;
   if (scores.values.empty() || query >= scores.rows) return false;
   const auto row = scores.values.begin() + query * scores.cols;
   return std::all_of(row, row + scores.cols, [](double score) {

@@ -29,8 +29,9 @@ enum class StoredScores : std::uint8_t {
 };
 StoredScores stored_scores(const Snapshot& snapshot);
 
-/// The scores panel's headline: which scores its cells are, and what follows, with dropout.
-std::vector<std::string> scores_headline(const Snapshot& snapshot);
+/// The scores panel's headline: the formula of the tensor that its cells show (S, P, dP or dS), and
+/// what follows S, with dropout.
+std::vector<std::string> scores_headline(const Snapshot& snapshot, Tensor shown);
 
 /// One line: symbol = formula, the same with numbers, the result. Without a result the operation
 /// has not run yet in this tile.

@@ -97,6 +97,13 @@ void SramBox::place_slots(const Heights& heights) {
   }
 }
 
+/// Whether its values sum over row tiles of a problem in which only one is computed.
+bool SramBox::lacks_row_tiles(const SlotState& slot) const {
+  const bool of_keys = slot.tensor == Tensor::dK || slot.tensor == Tensor::dV ||
+                       slot.tensor == Tensor::dK_heads || slot.tensor == Tensor::dV_heads;
+  return snapshot_.run->has_tile_values && of_keys;
+}
+
 void SramBox::draw() const {
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
@@ -109,7 +116,11 @@ void SramBox::draw() const {
     draw::text(context_, fonts.ui_bold, at, theme.text_dim, title);
     const bool gradients = std::ranges::any_of(
         placed_, [](const Placed& placed) { return is_gradient(placed.slot->tensor); });
-    const std::string hatched = gradients ? " · hatched: gradients" : "";
+    const bool sums_rows = std::ranges::any_of(
+        placed_, [this](const Placed& placed) { return lacks_row_tiles(*placed.slot); });
+    const std::string hatched = sums_rows   ? " · dK, dV: need all earlier row tiles"
+                                : gradients ? " · hatched: gradients"
+                                            : "";
     const bool used_last = std::ranges::any_of(
         placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
     const std::string dotted = "dotted: invalid" + hatched;
@@ -319,6 +330,9 @@ void SramBox::point_at(ViewState& view) const {
                              area.cols.begin + col, display_name(slot.tile.tensor),
                              draw::format_value(slot.values.at(row, col)));
       }
+    }
+    if (lacks_row_tiles(slot)) {
+      lines += "\nno values: needs all earlier row tiles, and the problem is too large for them";
     }
     lines += "\nstronger colour: larger |value|";
     const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);

@@ -165,11 +165,11 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
 void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const SoftmaxMethods* methods = snapshot.softmax_methods.get();
   const std::string note =
-      methods != nullptr
-          ? fmt::format("{}, {} keys",
-                        row_in_words(shown_head(snapshot.run->problem(), view), methods->query),
-                        methods->keys)
-          : "";
+      methods != nullptr ? fmt::format("{}, {} keys",
+                                       row_in_words(shown_head(snapshot.run->resolved(), view.head),
+                                                    methods->query),
+                                       methods->keys)
+                         : "";
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), note);
   const FontRef& small = context.fonts.small;
   if (methods == nullptr || methods->keys == 0) {

@@ -145,7 +145,7 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   const AttentionProblem& chosen = frame.app.view.choice.problem;
   if (chosen.heads * chosen.batch > 1) {
     const std::vector<std::string> wordings =
-        in_words(shown_head(snapshot.run->problem(), frame.app.view));
+        in_words(shown_head(snapshot.run->resolved(), frame.app.view.head));
     const std::string head = draw::label_that_fits(small, wordings, most_head_width);
     const float gap = frame.px(10.0f);
     const float left = x + font.measure(widest).x + gap;

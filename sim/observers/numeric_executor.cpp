@@ -138,10 +138,16 @@ RowMatrix NumericExecutor::operand(const Tile& tile) {
   return values;
 }
 
+Shape NumericExecutor::place_in_hbm(const Tile& tile) const {
+  Shape origin = grid_->origin(tile);
+  if (is_score(tile.tensor)) origin.rows -= score_row_begin_;
+  return origin;
+}
+
 void NumericExecutor::load(const TileOp& op) {
   const Tile& from = op.source_tiles[0];
   const Shape shape = grid_->shape(from);
-  const Shape origin = grid_->origin(from);
+  const Shape origin = place_in_hbm(from);
   const RowMatrix& tensor = hbm(from.tensor);
   RowMatrix& to = write(op.dest_tiles[0]);
   if (tensor.size() == 0) {
@@ -156,7 +162,8 @@ RowMatrix& NumericExecutor::stored_tensor(const Tile& tile) {
   RowMatrix& tensor = hbm(tile.tensor);
   if (tensor.size() == 0) {
     // The grid's problem has all heads of the group, problem_ is one of them
-    const Shape whole = tensor_shape(tile.tensor, grid_->problem(), grid_->options().splits);
+    Shape whole = tensor_shape(tile.tensor, grid_->problem(), grid_->options().splits);
+    if (is_score(tile.tensor) && score_row_end_ > 0) whole.rows = score_row_end_ - score_row_begin_;
     tensor.setConstant(whole.rows, whole.cols, kNaN);
   }
   return tensor;
@@ -166,7 +173,7 @@ RowMatrix& NumericExecutor::stored_tensor(const Tile& tile) {
 void NumericExecutor::store(const TileOp& op) {
   const Tile& to = op.dest_tiles[0];
   const Shape shape = grid_->shape(to);
-  const Shape origin = grid_->origin(to);
+  const Shape origin = place_in_hbm(to);
   RowMatrix& tensor = stored_tensor(to);
   auto place = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
   if (op.kind == OpKind::atomic_add) {

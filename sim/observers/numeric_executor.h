@@ -71,8 +71,15 @@ class NumericExecutor : public Observer {
   /// For keyframes: restores on-chip memory.
   void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
   void set_grid(const TileGrid& grid) { grid_ = &grid; }
+  /// Keeps only rows [begin, end) of S, P, dP and dS in HBM; the operations may touch no others.
+  void keep_score_rows(Index begin, Index end) {
+    score_row_begin_ = begin;
+    score_row_end_ = end;
+  }
 
  private:
+  /// First row and column of the tile in hbm().
+  Shape place_in_hbm(const Tile& tile) const;
   Slot& slot(const Tile& tile) {
     return on_chip_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
   }
@@ -100,6 +107,8 @@ class NumericExecutor : public Observer {
   const AttentionInputs& inputs_;
   NumericRules rules_;
   const TileGrid* grid_ = nullptr;
+  Index score_row_begin_ = 0;
+  Index score_row_end_ = 0;  ///< 0: all rows
   std::array<RowMatrix, kTensorCount> hbm_;
   OnChip on_chip_;
 };

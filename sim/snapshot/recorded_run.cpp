@@ -5,11 +5,10 @@
 
 #include "reference/eigen_view.h"
 #include "reference/naive_attention.h"
-#include "reference/row_blocks.h"
-#include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/head_values.h"
+#include "sim/snapshot/score_values.h"
 
 namespace attnscope {
 
@@ -19,23 +18,6 @@ constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but no
 constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
-
-/// softmax_scale Q K^T of the one head, with the problem's soft cap and bias, and hidden keys at
-/// -inf.
-ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& inputs) {
-  RowMatrix S = problem.softmax_scale() *
-                (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
-  const ScoreSteps steps(problem, 0, 0);
-  for (Index query = 0; query < problem.N; ++query) {
-    steps.apply(S.row(query), query, 0);
-    const KeyRange keys = problem.keys_of(query);
-    for (Index key = 0; key < problem.N_kv; ++key) {
-      if (key < keys.begin || key >= keys.end) S(query, key) = -INFINITY;
-    }
-    hide_masked_tiles(problem, query, {0, problem.N_kv}, S.row(query));
-  }
-  return value_tile(S);
-}
 
 /// The counts of the whole pass; an error when it cannot run or has too many steps.
 Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
@@ -89,6 +71,27 @@ void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
   }
 }
 
+/// Rows that every launch processes together.
+Index group_rows_of(const RunInfo& info) {
+  Index rows = info.tiling().Br;
+  for (const TileGrid& grid : info.grids) rows = std::min(rows, grid.tiling().Br);
+  const auto divides = [rows](const TileGrid& grid) { return grid.tiling().Br % rows == 0; };
+  const bool all = info.tiling().Br % rows == 0 && std::ranges::all_of(info.grids, divides);
+  return all ? rows : 1;
+}
+
+/// Whether the values of one row tile can be computed fast enough to follow the playhead.
+bool can_follow_rows(const SteppedRequest& request, const RunInfo& info) {
+  constexpr double kMostProducts = 3e8;  // multiplications of a row tile
+  constexpr double kMostInputs = 1e8;    // elements of a head's inputs
+  const AttentionProblem& problem = info.problem();
+  const auto number = [](Index value) { return static_cast<double>(value); };
+  // Heads packed into one tile are drawn as a group
+  if (request.run.query_heads_per_tile > 1 && !request.given_inputs) return false;
+  return number(info.tiling().Br) * number(problem.N_kv) * number(problem.d) <= kMostProducts &&
+         number(problem.N + problem.N_kv) * number(problem.d) <= kMostInputs;
+}
+
 /// Prepares true values if the problem is small enough to show them.
 void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   const AttentionProblem& problem = request.run.problem;
@@ -97,16 +100,27 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   const double stored_values = static_cast<double>(info.totals.requested.write_bytes) / heads /
                                static_cast<double>(size_bytes(problem.dtype)) *
                                static_cast<double>(sizeof(double));
-  info.has_values = problem.N * problem.N_kv <= kMaxShownScores &&
+  info.has_values = problem.N * problem.N_kv <= request.most_scores &&
                     stored_values <= kJournalBudgetBytes * request.memory_share;
-  if (!info.has_values) return;
+  info.has_tile_values = !info.has_values && can_follow_rows(request, info);
+  if (!info.has_values && !info.has_tile_values) return;
   run.shown_problem = one_head_of(problem, request.batch, request.head);
   run.inputs = inputs_of(request, request.head);
+  if (info.has_tile_values) return;
   run.executor = std::make_unique<NumericExecutor>(run.shown_problem, run.inputs,
                                                    numeric_rules(request.run.asked));
   begin_values(request, info.pass, info.options, run.shown_problem, *run.executor);
-  info.reference_scores = masked_scores(run.shown_problem, run.inputs);
-  info.reference_O = value_tile(head_matrix(naive_forward(run.shown_problem, run.inputs).O, 0, 0));
+  const ForwardResult forward = naive_forward(run.shown_problem, run.inputs);
+  info.reference_O = value_tile(head_matrix(forward.O, 0, 0));
+  const bool gradients = request.run.pass() != PassKind::forward;
+  auto values = score_values(run.shown_problem, run.inputs, forward, gradients);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    ScoreMatrix& matrix = info.score_matrices[k];
+    matrix.values = std::move(values[k]);
+    matrix.group_rows = run.rows.group_rows;
+    matrix.first_steps.assign(
+        static_cast<std::size_t>(ceil_div(problem.N, matrix.group_rows) * info.Tc), -1);
+  }
 }
 
 }  // namespace
@@ -123,6 +137,9 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   auto run = std::make_unique<RecordedRun>();
   RunInfo& info = *run->info;
   describe_run(request, std::move(report), info);
+  run->rows.group_rows = group_rows_of(info);
+  run->rows.ranges.resize(
+      static_cast<std::size_t>(ceil_div(info.problem().N, run->rows.group_rows)));
   prepare_values(request, *run);
 
   // Run the head once

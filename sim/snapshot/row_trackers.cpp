@@ -39,13 +39,24 @@ bool is_query_gradient(Tensor tensor) {
   return tensor == Tensor::dQ || tensor == Tensor::dQ_accum;
 }
 
+/// The query rows of a tile; empty for a tile of keys.
+RowRange rows_of(const Tile& tile, const TileGrid& grid) {
+  const TensorLayout layout = layout_of(tile.tensor);
+  if (layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d) return {};
+  const Index begin = grid.row_begin(tile.i);
+  return {begin, begin + grid.rows_of(tile.i)};
+}
+
 }  // namespace
 
-void SoftmaxTracker::begin_block() {
-  SoftmaxRow empty;
-  empty.O_column = row_.O_column;
-  row_ = empty;
-  consistent_ = false;
+RowRange rows_of(const TileOp& op, const TileGrid& grid) {
+  for (const auto tiles : {op.dests(), op.sources()}) {
+    for (const Tile& tile : tiles) {
+      const RowRange rows = rows_of(tile, grid);
+      if (rows.end > rows.begin) return rows;
+    }
+  }
+  return {};
 }
 
 void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
@@ -54,14 +65,15 @@ void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
   next.known = true;
   next.i = S.i;
   next.j = S.j;
-  next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(S.i) - 1);
-  next.query = grid.row_begin(S.i) + next.row_in_tile;
+  next.row_in_tile = query_ - grid.row_begin(S.i);
+  next.query = query_;
   row_ = next;
   consistent_ = false;
 }
 
 void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
+  if (!rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
   const bool comes_back =
       op.kind == OpKind::load &&
@@ -95,7 +107,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
 
 void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
                            const NumericExecutor& executor) {
-  if (op.skipped) return;
+  if (op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
   const RowOnChip on_chip{executor, row_.row_in_tile};
   switch (op.kind) {
@@ -165,8 +177,8 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   next.known = true;
   next.i = tile.i;
   next.j = is_score(tile.tensor) ? tile.j : kAllColumns;
-  next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(tile.i) - 1);
-  next.query = grid.row_begin(tile.i) + next.row_in_tile;
+  next.row_in_tile = query_ - grid.row_begin(tile.i);
+  next.query = query_;
   next.key_begin = grid.col_begin(next.j);
   row_ = next;
 }
@@ -203,6 +215,8 @@ void GradientTracker::note_statistics(const NumericExecutor& executor) {
 
 void GradientTracker::before(const TileOp& op, const TileGrid& grid,
                              const NumericExecutor& executor) {
+  if (!rows_of(op, grid).contains(query_)) return;
+
   // A tile begins with the first operation that computes a part of its row
   const Tile& dest = op.dest_tiles[0];
   const bool on_grid = is_score(dest.tensor);
@@ -225,9 +239,9 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
   }
 }
 
-void GradientTracker::after(const TileOp& op, const TileGrid& /*grid*/,
+void GradientTracker::after(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
-  if (!row_.known || op.skipped) return;
+  if (!row_.known || op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
   const RowOnChip on_chip{executor, row_.row_in_tile};
   if (dest.on_chip()) {

@@ -6,15 +6,24 @@
 
 namespace attnscope {
 
+/// Query rows [begin, end).
+struct RowRange {
+  Index begin = 0, end = 0;
+  bool contains(Index row) const { return row >= begin && row < end; }
+  bool meets(const RowRange& other) const { return begin < other.end && other.begin < end; }
+  bool operator==(const RowRange&) const = default;
+};
+
+/// The rows that an operation processes; empty where it only touches tiles of keys.
+RowRange rows_of(const TileOp& op, const TileGrid& grid);
+
 /// Follows the running softmax of one query row, as the screen's online-softmax panel shows it.
+/// Operations on other rows leave it as it is.
 class SoftmaxTracker {
  public:
-  /// Follows, in the row tile being processed, the row at the same position as `query` in its row
-  /// tile, and column `O_column` of O.
+  /// Follows row `query`, and column `O_column` of O.
   SoftmaxTracker(Index query, Index O_column) : query_(query) { row_.O_column = O_column; }
 
-  /// Forgets the row: a thread block starts with nothing.
-  void begin_block();
   /// Record the values that the op is about to change, and, after it, those it has changed.
   void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
@@ -37,11 +46,10 @@ class SoftmaxTracker {
 };
 
 /// Follows one query row of a backward pass: its scores and probabilities, recomputed or read back,
-/// their gradients, and its contribution to dQ.
+/// their gradients, and its contribution to dQ. Operations on other rows leave it as it is.
 class GradientTracker {
  public:
-  /// Follows, in the row tile being processed, the row at the same position as `query` in its row
-  /// tile, and column `column` of dQ.
+  /// Follows row `query`, and column `column` of dQ.
   GradientTracker(Index query, Index column) : query_(query) { row_.column = column; }
 
   /// Record the values that the op is about to use or change, and, after it, those it has changed.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/snapshot/describe_op.h"
+#include "sim/snapshot/row_trackers.h"
 
 namespace attnscope {
 
@@ -104,6 +105,55 @@ void RunRecorder::note_score_tile(const Tile& tile) {
   }
 }
 
+/// The first step at which values of S, P, dP or dS are on chip. Standard attention computes P in
+/// place of S, and dS in place of dP.
+void RunRecorder::note_score_values(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  if (!dest.on_chip() || !is_score(dest.tensor)) return;
+  const Tensor made = op.kind == OpKind::exp                ? Tensor::P
+                      : op.kind == OpKind::softmax_gradient ? Tensor::dS
+                                                            : dest.tensor;
+  const auto place = std::ranges::find(kScoreTensors, made);
+  if (place == kScoreTensors.end()) return;
+  ScoreMatrix& matrix =
+      info_.score_matrices[static_cast<std::size_t>(place - kScoreTensors.begin())];
+  matrix.complete_from = std::max(matrix.complete_from, 0);
+  if (matrix.first_steps.empty()) return;
+  const Shape origin = grid_->origin(dest);
+  const Shape shape = grid_->shape(dest);
+  const Index rows = matrix.group_rows;
+  const Index Bc = info_.tiling().Bc;
+  for (Index g = origin.rows / rows; g * rows < origin.rows + shape.rows; ++g) {
+    for (Index j = origin.cols / Bc; j * Bc < origin.cols + shape.cols; ++j) {
+      std::int32_t& first = matrix.first_steps[static_cast<std::size_t>(g * info_.Tc + j)];
+      if (first >= 0) continue;
+      first = matrix.complete_from = static_cast<std::int32_t>(step_);
+    }
+  }
+}
+
+void RunRecorder::note_rows(const TileOp& op) {
+  const RowRange rows = rows_of(op, *grid_);
+  if (rows.end == rows.begin) return;
+  const auto now = static_cast<std::int32_t>(step_);
+  RowVisits& visits = history_.rows;
+  const Index past = ceil_div(rows.end, visits.group_rows);
+  for (Index g = rows.begin / visits.group_rows; g < past; ++g) {
+    // Loads of keys in between do not end a range
+    std::vector<StepRange>& ranges = visits.ranges[static_cast<std::size_t>(g)];
+    const bool goes_on = !ranges.empty() && ranges.back().end == rows_end_;
+    if (goes_on) ranges.back().end = now + 1;
+    if (!goes_on) ranges.push_back({now, now + 1});
+  }
+  rows_end_ = now + 1;
+}
+
+Index RowVisits::last(Index row, Index step) const {
+  const std::vector<StepRange>& all = ranges[static_cast<std::size_t>(row / group_rows)];
+  const auto past = std::ranges::upper_bound(all, step, {}, &StepRange::begin);
+  return past == all.begin() ? -1 : std::min<Index>(step, std::prev(past)->end - 1);
+}
+
 void RunRecorder::note_store(const TileOp& op) {
   const Tile& tile = op.dest_tiles[0];
   const Shape whole = tensor_shape(tile.tensor, info_.problem(), info_.options.splits);
@@ -173,6 +223,8 @@ void RunRecorder::observe(std::span<const TileOp> ops) {
     note_line(op);
     for (const Tile& tile : op.dests()) note_score_tile(tile);
     for (const Tile& tile : op.sources()) note_score_tile(tile);
+    note_score_values(op);
+    note_rows(op);
     if (executor_ != nullptr) executor_->execute(op);
     const bool stores = op.kind == OpKind::store || op.kind == OpKind::atomic_add;
     if (stores && !op.skipped) note_store(op);

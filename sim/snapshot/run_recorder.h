@@ -97,8 +97,24 @@ struct StoreHistory {
       adds;  ///< of each tile, by step; empty where nothing is added
 };
 
+/// A range of steps [begin, end).
+struct StepRange {
+  std::int32_t begin = 0, end = 0;
+};
+
+/// The operations that process each row: ascending ranges of steps, for groups of rows that every
+/// launch processes together.
+struct RowVisits {
+  Index group_rows = 1;
+  std::vector<std::vector<StepRange>> ranges;  ///< of each group
+
+  /// The last operation up to `step` that processed the row; -1 where none did.
+  Index last(Index row, Index step) const;
+};
+
 /// What is kept of a run, so that every step can be shown again.
 struct RunHistory {
+  RowVisits rows;
   std::vector<BlockStart> blocks;   ///< by first step
   std::vector<Keyframe> keyframes;  ///< by step
   std::array<StoreHistory, kTensorCount> stores;
@@ -129,6 +145,8 @@ class RunRecorder : public Observer {
   bool begins_tile_step(const TileOp& op) const;
   void note_line(const TileOp& op);
   void note_score_tile(const Tile& tile);
+  void note_score_values(const TileOp& op);
+  void note_rows(const TileOp& op);
   void note_store(const TileOp& op);
   void keep_keyframe(bool with_memory);
 
@@ -140,6 +158,7 @@ class RunRecorder : public Observer {
   int launch_ = -1;
   std::int32_t outer_j_ = -1;  ///< column tile of the outer loop, with one block per head
   bool seen_scores_ = false;   ///< in this thread block
+  std::int32_t rows_end_ = 0;  ///< after the last operation that processed rows
   Index step_ = 0;
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;
@@ -149,7 +168,7 @@ class RunRecorder : public Observer {
 /// One head, run once from its first operation to its last (recorded_run.cpp).
 struct RecordedRun : RunHistory {
   std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
-  AttentionProblem shown_problem;  ///< one head; it and `inputs` where values are shown
+  AttentionProblem shown_problem;  ///< one head; it and `inputs` where some values are shown
   AttentionInputs inputs;
   std::vector<LaunchOccupancy> occupancy;     ///< of each launch
   std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values

@@ -3,6 +3,8 @@
 /// and the device description, with true values from the numeric executor.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +57,28 @@ struct TileLife {
   std::int32_t last = -1;
 };
 
+/// The tensors with a value for each query and key that the screen shows.
+inline constexpr std::array kScoreTensors{Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
+
+/// One of them, of the shown head.
+struct ScoreMatrix {
+  /// [N, N_kv], in double precision: S = softmax_scale Q K^T with soft cap and bias, hidden keys at
+  /// -inf; P = softmax S; dP = dO V^T after dropout; dS = P (dP - D), times the cap's slope. Empty
+  /// where the pass has none, or where the problem is too large to show values.
+  ValueTile values;
+  /// First step after which the pass has its values on chip, C order [groups of rows, Tc]; -1 where
+  /// it never has. Empty without values.
+  std::vector<std::int32_t> first_steps;
+  Index group_rows = 1;             ///< rows of a group
+  std::int32_t complete_from = -1;  ///< the last of first_steps; -1: the pass never has it
+
+  /// Whether a row's values of column tile j have been computed, or loaded, by this step.
+  bool is_known(Index step, Index row, Index j, Index Tc) const {
+    const auto at = static_cast<std::size_t>(row / group_rows * Tc + j);
+    return at < first_steps.size() && first_steps[at] >= 0 && first_steps[at] <= step;
+  }
+};
+
 /// One HBM tensor of the shown head and its state at this step.
 struct HbmTensorState {
   Tensor tensor = Tensor::Q;
@@ -73,8 +97,8 @@ struct HbmTensorState {
   Index tile_col_count() const { return ceil_div(shape.cols, tile_cols); }
 };
 
-/// The running softmax of the chosen query row, around the current column tile. A
-/// field is empty until its operation has run in this tile.
+/// The running softmax of the chosen query row, around the last column tile that was folded into
+/// it. A field is empty until its operation has run in that tile.
 struct SoftmaxRow {
   bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head
@@ -93,8 +117,8 @@ struct SoftmaxRow {
   std::optional<double> error;
 };
 
-/// The chosen query row of a backward pass in the current tile. Values not yet computed in this
-/// tile are empty.
+/// The chosen query row of a backward pass in the last tile that it was processed in. Values not
+/// yet computed in that tile are empty.
 struct GradientRow {
   bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head
@@ -144,12 +168,17 @@ struct RunInfo {
   std::vector<TileLife> score_tiles;
   Index Tr = 0;
   Index Tc = 0;
-  Index batch = 0, head = 0;  ///< the head that is shown
-  /// softmax_scale Q K^T of the shown head with hidden keys at -inf, [N, N_kv]; empty when the
-  /// problem is too large to show values.
-  ValueTile reference_scores;
+  Index batch = 0, head = 0;                                     ///< the head that is shown
+  std::array<ScoreMatrix, kScoreTensors.size()> score_matrices;  ///< in the order of kScoreTensors
+  const ScoreMatrix& scores(Tensor tensor) const {
+    return score_matrices[static_cast<std::size_t>(std::ranges::find(kScoreTensors, tensor) -
+                                                   kScoreTensors.begin())];
+  }
   ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
+  /// Too large for the values of the whole head: only those of the row tile under the playhead are
+  /// computed, without the gradients of keys, which sum over all row tiles.
+  bool has_tile_values = false;
   SimulationReport totals;     ///< whole pass, all heads
   BytesByTensor head_bytes{};  ///< requested, whole pass, this head
   /// With kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.
@@ -179,6 +208,9 @@ struct Snapshot {
 
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
   std::vector<HbmTensorState> hbm;
+  /// The last operation so far that processed the chosen row, whose state softmax_row or
+  /// gradient_row is; -1: none has.
+  Index row_step = -1;
   SoftmaxRow softmax_row;
   /// Of the chosen row; null where there are no values, or the row is longer than
   /// kMaxComparedKeys.

@@ -6,8 +6,10 @@
 #include "reference/naive_attention.h"
 #include "sim/schedule/schedules.h"
 #include "sim/snapshot/describe_op.h"
+#include "sim/snapshot/row_slice.h"
 #include "sim/snapshot/row_trackers.h"
 #include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/score_values.h"
 
 namespace attnscope {
 
@@ -16,6 +18,14 @@ namespace {
 constexpr Index kMostLookedAhead = 16;      // limit of the search for the next tile
 constexpr Index kMostLookedBack = 1 << 15;  // limit of the search for a slot's contents
 
+/// The followed row after the last operation that processed it.
+struct FollowedRow {
+  Index query = 0, column = 0;
+  Index step = -1;
+  SoftmaxRow softmax;
+  GradientRow gradients;
+};
+
 }  // namespace
 
 struct SteppedRun::Impl {
@@ -23,32 +33,44 @@ struct SteppedRun::Impl {
       : recorded(std::move(run)),
         published(recorded->info),
         ops(*recorded->info, recorded->blocks),
-        hbm_step(recorded->info->step_count - 1) {}
+        hbm_step(recorded->info->step_count - 1) {
+    if (!recorded->info->has_tile_values) return;
+    tile_slice.emplace(*recorded);
+    row_slice.emplace(*recorded);
+  }
 
   std::unique_ptr<RecordedRun> recorded;
   std::shared_ptr<const RunInfo> published;  ///< the run's, as readers see it
   OpWindow ops;
   Index hbm_step;                                 ///< the executor's HBM is the one after this step
   std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row requested last
+  std::optional<FollowedRow> followed;            ///< in the last snapshot
+  /// Of a problem too large for all values: the row tile under the playhead, and the followed
+  /// row's.
+  std::optional<RowSlice> tile_slice, row_slice;
 
   const RunInfo& info() const { return *recorded->info; }
-  WarpsByPartition replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
-                          GradientTracker& gradients);
+  WarpsByPartition replay(Index step, HeadCounters& counters, SoftmaxTracker* softmax,
+                          GradientTracker* gradients);
+  void follow_row(Snapshot& snapshot, Index query, Index column);
   void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot, const BlockStart& block);
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
   Tensor held_tensor(const SlotState& slot, Index step, const BlockStart& block);
   void fill_adders(Snapshot& snapshot) const;
   void fill_softmax_methods(Snapshot& snapshot, Index query);
-  Index first_key(const Snapshot& snapshot) const;
-  void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
+  RowRange shown_rows(const Snapshot& snapshot) const;
+  void fill_tile_values(Snapshot& snapshot, Index query, Index column);
+  Index first_key(const BlockStart& block) const;
+  SoftmaxRow softmax_row(const SoftmaxTracker& tracker, const NumericExecutor::OnChip& on_chip,
+                         const BlockStart& block) const;
   const TileGrid& grid(int launch) const { return info().grids[static_cast<std::size_t>(launch)]; }
 };
 
-/// Executes from the keyframe before `step` up to and including `step`; returns the warps' counts
-/// of that operation.
+/// Executes from the keyframe before `step` up to and including `step`, with trackers or without;
+/// returns the warps' counts of that operation.
 WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
-                                          SoftmaxTracker& softmax, GradientTracker& gradients) {
+                                          SoftmaxTracker* softmax, GradientTracker* gradients) {
   const auto past = std::ranges::upper_bound(recorded->keyframes, step, {}, &Keyframe::step);
   const Keyframe& keyframe = *(past - 1);
   const BlockStart& block = recorded->blocks[keyframe.block_index];
@@ -65,11 +87,11 @@ WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
     const TileOp& op = ops.at(s);
     const TileGrid& g = grid(block.launch);
     if (recorded->executor) {
-      softmax.before(op, g, *recorded->executor);
-      if (backward) gradients.before(op, g, *recorded->executor);
+      if (softmax != nullptr) softmax->before(op, g, *recorded->executor);
+      if (gradients != nullptr && backward) gradients->before(op, g, *recorded->executor);
       recorded->executor->execute(op);
-      softmax.after(op, g, *recorded->executor);
-      if (backward) gradients.after(op, g, *recorded->executor);
+      if (softmax != nullptr) softmax->after(op, g, *recorded->executor);
+      if (gradients != nullptr && backward) gradients->after(op, g, *recorded->executor);
     }
     if (s == step) before = counters.warp_traffic();
     counters.add(op, g);
@@ -216,39 +238,42 @@ void SteppedRun::Impl::fill_adders(Snapshot& snapshot) const {
 }
 
 void SteppedRun::Impl::fill_softmax_methods(Snapshot& snapshot, Index query) {
-  const ValueTile& scores = info().reference_scores;
-  if (scores.values.empty() || scores.cols > kMaxComparedKeys) return;
-  query = std::clamp<Index>(query, 0, scores.rows - 1);
+  const AttentionProblem& problem = info().problem();
+  if (!info().has_values && !info().has_tile_values) return;
+  if (problem.N_kv > kMaxComparedKeys) return;
+  query = std::clamp<Index>(query, 0, problem.N - 1);
   if (methods == nullptr || methods->query != query) {
-    const std::span<const double> all(scores.values);
-    const auto first = static_cast<std::size_t>(query * scores.cols);
-    methods = std::make_shared<const SoftmaxMethods>(softmax_methods(
-        query, all.subspan(first, static_cast<std::size_t>(scores.cols)), info().tiling().Bc));
+    const std::vector<double> scores = score_row(recorded->shown_problem, recorded->inputs, query);
+    methods =
+        std::make_shared<const SoftmaxMethods>(softmax_methods(query, scores, info().tiling().Bc));
   }
   snapshot.softmax_methods = methods;
 }
 
 /// The first key of the thread block: a split of the keys begins where the one before it ends.
-Index SteppedRun::Impl::first_key(const Snapshot& snapshot) const {
-  if (snapshot.split < 0) return 0;
-  const TileGrid& g = grid(snapshot.launch);
-  return g.col_begin(column_tiles_of_split(g, snapshot.split).first);
+Index SteppedRun::Impl::first_key(const BlockStart& block) const {
+  const Launch& launch = info().pass.launches[static_cast<std::size_t>(block.launch)];
+  if (launch.splits != SplitRole::one_a_block) return 0;
+  const TileGrid& g = grid(block.launch);
+  const auto split = static_cast<std::int32_t>(block.block % info().options.splits);
+  return g.col_begin(column_tiles_of_split(g, split).first);
 }
 
-void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
-  SoftmaxRow& row = snapshot.softmax_row;
-  row = tracker.row();
-  if (row.j < 0 || !tracker.consistent()) return;
+/// The tracker's row, compared with attention over just the keys folded in so far.
+SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
+                                         const NumericExecutor::OnChip& on_chip,
+                                         const BlockStart& block) const {
+  SoftmaxRow row = tracker.row();
+  if (row.j < 0 || !tracker.consistent()) return row;
   const KeyRange visible = recorded->shown_problem.keys_of(row.query);
-  const KeyRange seen{first_key(snapshot), tracker.key_end()};
+  const KeyRange seen{first_key(block), tracker.key_end()};
   row.keys_seen = 0;
   for (Index key = std::max(visible.begin, seen.begin); key < std::min(visible.end, seen.end);
        ++key)
     row.keys_seen += recorded->shown_problem.attends(row.query, key) ? 1 : 0;
 
-  // Compare with attention over just the keys folded in so far
-  const auto& O = recorded->executor->on_chip()[static_cast<std::size_t>(Tensor::O)][0];
-  if (!O.valid || O.tile.i != row.i) return;
+  const auto& O = on_chip[static_cast<std::size_t>(Tensor::O)][0];
+  if (!O.valid || O.tile.i != row.i) return row;
   const PartialRow reference =
       partial_forward(recorded->shown_problem, recorded->inputs, 0, 0, row.query, seen);
   const double divisor = tracker.normalized() || *row.l == 0.0 ? 1.0 : *row.l;
@@ -258,6 +283,56 @@ void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker
                                      reference.O[static_cast<std::size_t>(c)]));
   }
   row.error = error;
+  return row;
+}
+
+/// The chosen row after the last operation up to the snapshot's that processed it.
+void SteppedRun::Impl::follow_row(Snapshot& snapshot, Index query, Index column) {
+  if (!info().has_values && !info().has_tile_values) return;
+  const Index step = recorded->rows.last(query, snapshot.step);
+  snapshot.row_step = step;
+  const bool is_known =
+      followed && followed->query == query && followed->column == column && followed->step == step;
+  if (!is_known) {
+    followed = FollowedRow{query, column, step, {}, {}};
+    followed->softmax.O_column = followed->gradients.column = column;
+    if (step >= 0 && row_slice) {
+      // Often the row is one of those under the playhead, and the slice is shared
+      const RowRange rows = row_slice->aligned({query, query + 1});
+      const bool shared = step == snapshot.step && rows == shown_rows(snapshot);
+      std::optional<RowSlice>& slice = shared ? tile_slice : row_slice;
+      slice->move_to(step, rows, query, column);
+      followed->softmax = softmax_row(slice->softmax(), slice->on_chip(), ops.block_of(step));
+      followed->gradients = slice->gradients().row();
+    } else if (step >= 0) {
+      SoftmaxTracker softmax(query, column);
+      GradientTracker gradients(query, column);
+      HeadCounters unused;
+      replay(step, unused, &softmax, &gradients);
+      followed->softmax = softmax_row(softmax, recorded->executor->on_chip(), ops.block_of(step));
+      followed->gradients = gradients.row();
+    }
+  }
+  snapshot.softmax_row = followed->softmax;
+  snapshot.gradient_row = followed->gradients;
+}
+
+/// The rows of the row tile under the playhead.
+RowRange SteppedRun::Impl::shown_rows(const Snapshot& snapshot) const {
+  const TileGrid& g = grid(snapshot.launch);
+  const Index begin = g.row_begin(snapshot.i);
+  return tile_slice->aligned({begin, begin + g.rows_of(snapshot.i)});
+}
+
+/// The values of the tiles on chip, from the slice of the row tile under the playhead.
+void SteppedRun::Impl::fill_tile_values(Snapshot& snapshot, Index query, Index column) {
+  tile_slice->move_to(snapshot.step, shown_rows(snapshot), query, column);
+  for (SlotState& state : snapshot.slots) {
+    const NumericExecutor::Slot& slot =
+        tile_slice->on_chip()[static_cast<std::size_t>(state.tensor)][state.slot - 1U];
+    const bool same = slot.valid && slot.tile.i == state.tile.i && slot.tile.j == state.tile.j;
+    if (state.valid && same) state.values = value_tile(slot.values);
+  }
 }
 
 SteppedRun::SteppedRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -286,12 +361,13 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   const TileGrid& grid = run.grid(block.launch);
   snapshot.launch = block.launch;
   snapshot.block = block.block;
+  run.fill_position(snapshot, block);
+  if (query < 0) query = grid.row_begin(snapshot.i);
   const Index column = std::clamp<Index>(O_column, 0, run.info().problem().d - 1);
-  GradientTracker gradients(std::max<Index>(query, 0), column);
-  SoftmaxTracker tracker(std::max<Index>(query, 0), column);
+  run.follow_row(snapshot, query, column);
   HeadCounters counters;
   if (step >= 0) {
-    snapshot.op_warps = run.replay(step, counters, tracker, gradients);
+    snapshot.op_warps = run.replay(step, counters, nullptr, nullptr);
     snapshot.op = run.ops.at(step);
     snapshot.op_bytes = moved_bytes(snapshot.op, grid);
     snapshot.what = describe_op(snapshot.op, grid);
@@ -306,12 +382,10 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   snapshot.bytes_so_far = counters.bytes;
   snapshot.matmul_flops_so_far = counters.flops.matmul;
   snapshot.other_flops_so_far = counters.flops.non_matmul;
-  run.fill_position(snapshot, block);
   run.fill_slots(snapshot, block);
+  if (run.tile_slice && step >= 0) run.fill_tile_values(snapshot, query, column);
   snapshot.hbm = hbm_states(run.info(), run.recorded->stores, step);
-  if (run.recorded->executor) run.fill_softmax_row(snapshot, tracker);
   run.fill_softmax_methods(snapshot, query);
-  snapshot.gradient_row = gradients.row();
   run.fill_adders(snapshot);
   return snapshot;
 }

@@ -12,17 +12,20 @@
 
 namespace attnscope {
 
+/// Problems with more scores than this have the values of the shown row tile and of the followed
+/// row only (RunInfo::has_tile_values), or where these take too long, none: geometry, bytes and
+/// pseudo-code.
+inline constexpr Index kMaxShownScores = Index{1} << 22;
+
 /// What to step through.
 struct SteppedRequest {
   ResolvedRun run;
   GpuDescription gpu;
   std::optional<AttentionInputs> given_inputs;  ///< instead of those that the run draws
   Index batch = 0, head = 0;                    ///< the head to show
+  Index most_scores = kMaxShownScores;
   double memory_share = 1.0;  ///< of one run's memory limit, when several runs are kept
 };
-
-/// Problems with more scores than this step without values: geometry, bytes and pseudo-code only.
-inline constexpr Index kMaxShownScores = Index{1} << 22;
 
 class SteppedRun {
  public:
@@ -35,8 +38,8 @@ class SteppedRun {
 
   const std::shared_ptr<const RunInfo>& info() const;
   /// The state after operation `step`, -1 <= step < step_count; exact, whichever step was requested
-  /// before. `query` and `O_column` choose what SoftmaxRow follows; query -1: the first row of the
-  /// current row tile.
+  /// before. `query` and `O_column` choose the row that SoftmaxRow and GradientRow follow; query
+  /// -1: the first row of the current row tile.
   Snapshot at(Index step, Index query = -1, Index O_column = 0);
 
  private:

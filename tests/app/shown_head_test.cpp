@@ -6,12 +6,12 @@ namespace attnscope::app {
 namespace {
 
 ShownHead shown_of(Index batch, Index heads, Index kv_heads, Index index) {
-  ViewState view;
-  view.choice.problem.batch = batch;
-  view.choice.problem.heads = heads;
-  view.choice.problem.kv_heads = kv_heads;
-  view.head = index;
-  return shown_head(view.choice.problem, view);
+  ResolvedRun run;
+  run.asked.problem.batch = batch;
+  run.asked.problem.heads = heads;
+  run.asked.problem.kv_heads = kv_heads;
+  run.problem = run.asked.problem;
+  return shown_head(run, index);
 }
 
 TEST(ShownHead, NamesOnlyWhatThereIsMoreThanOneOf) {

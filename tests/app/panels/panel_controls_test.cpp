@@ -52,13 +52,11 @@ TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   EXPECT_TRUE(pointed.commands.empty());
 }
 
-TEST(ScoresPanel, MarksTheRowOfThePanelBelowIt) {
-  // The playhead is in row tile 1: the online softmax follows row 5 of it, "why online" row 37
+TEST(ScoresPanel, MarksTheRowThatTheUserChoseWhereverThePlayheadIs) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4, 37);
-  ASSERT_EQ(snapshot.i, 1);
-  for (const auto& [tab, row] :
-       {std::pair{SoftmaxTab::row, 21}, std::pair{SoftmaxTab::why_online, 37}}) {
+  ASSERT_EQ(snapshot.i, 1);  // the row is in tile 2
+  for (const SoftmaxTab tab : {SoftmaxTab::row, SoftmaxTab::why_online}) {
     Pointed pointed;
     pointed.around.view.query_row = 37;
     pointed.around.view.softmax_tab = tab;
@@ -66,8 +64,49 @@ TEST(ScoresPanel, MarksTheRowOfThePanelBelowIt) {
     const auto grid = pointed.around.rects.find("scores.grid");
     const auto marked = pointed.around.rects.find("scores.query_row");
     ASSERT_TRUE(grid && marked);
-    EXPECT_NEAR((marked->min.y - grid->min.y) / grid->height(), row / 64.0, 1e-3);
+    EXPECT_NEAR((marked->min.y - grid->min.y) / grid->height(), 37 / 64.0, 1e-3);
   }
+}
+
+TEST(ScoresPanel, ATabChoosesTheTensor) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.tab.P", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.scores_tab, ScoresTab::P);
+}
+
+/// Two batch entries of four heads; the second entry has 40 keys.
+test::SampleRequest many_heads() {
+  test::SampleRequest request;
+  request.problem.batch = 2;
+  request.problem.heads = 4;
+  request.problem.kv_heads = 2;
+  request.problem.key_lengths = {64, 40};
+  return request;
+}
+
+TEST(HeadStrip, AClickChoosesAHeadAndABatchEntry) {
+  const test::SampleRequest request = many_heads();
+  const auto run = test::sample_run(request);
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  pointed.around.view.choice = request;
+  point_at("scores", snapshot, "scores.heads", {0.6f, 0.75f}, pointed);
+  EXPECT_EQ(pointed.around.view.head, 4 + 2);
+  point_at("scores", snapshot, "scores.head.next", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.head, 4 + 3);
+  point_at("scores", snapshot, "scores.head.next", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.head, 4) << "goes around within the batch entry";
+  point_at("scores", snapshot, "scores.entry.previous", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.head, 0);
+}
+
+TEST(HeadStrip, IsNotThereForASingleHead) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.5f}, pointed);
+  EXPECT_FALSE(pointed.around.rects.find("scores.heads"));
+  EXPECT_FALSE(pointed.around.rects.find("scores.head.next"));
 }
 
 TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {

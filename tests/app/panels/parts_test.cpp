@@ -100,6 +100,53 @@ TEST(ScoreCells, StayWhereTheyAreWhenThePartMoves) {
   }
 }
 
+TEST(ScoresTabs, StandardShowsPAfterItsSoftmax) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  const auto run = test::sample_run(request);
+  const auto& launches = run->info()->launches;
+  EXPECT_EQ(shown_scores(run->at(launches[1].begin), ScoresTab::latest), Tensor::S);
+  EXPECT_EQ(shown_scores(run->at(launches[1].end - 1), ScoresTab::latest), Tensor::P);
+  EXPECT_EQ(shown_scores(run->at(launches[1].end - 1), ScoresTab::S), Tensor::S);
+  EXPECT_EQ(shown_scores(run->at(0), ScoresTab::P), Tensor::P);
+  // A forward pass has no gradients
+  EXPECT_EQ(scores_tabs(*run->info()),
+            (std::vector{ScoresTab::latest, ScoresTab::S, ScoresTab::P}));
+  EXPECT_EQ(shown_scores(run->at(0), ScoresTab::dS), Tensor::S);
+}
+
+TEST(ScoresTabs, ABackwardPassHasTheTensorsThatItComputes) {
+  SampleRequest request;
+  request.pass = PassKind::backward;
+  const auto flash2 = test::sample_run(request);
+  EXPECT_EQ(scores_tabs(*flash2->info()).size(), 5U);
+  EXPECT_EQ(shown_scores(flash2->at(100), ScoresTab::dS), Tensor::dS);
+  request.algorithm = "standard";
+  const auto standard = test::sample_run(request);
+  EXPECT_EQ(scores_tabs(*standard->info()),
+            (std::vector{ScoresTab::latest, ScoresTab::P, ScoresTab::dP, ScoresTab::dS}))
+      << "S stays in the forward pass";
+}
+
+TEST(ScoreScale, OfEachTensorIsItsOwn) {
+  SampleRequest request;
+  request.pass = PassKind::backward;
+  const auto run = test::sample_run(request);
+  const RunInfo& info = *run->info();
+  const Shape element{1, 1};
+  const draw::ValueRange S = score_scale(info, Tensor::S, element);
+  EXPECT_EQ(S.low, draw::range_of(info.scores(Tensor::S).values).low);
+  const draw::ValueRange P = score_scale(info, Tensor::P, element);
+  EXPECT_EQ(P.low, 0.0);
+  EXPECT_LT(P.high, 0.3) << "64 keys share 1: a scale up to 1 would be flat";
+  EXPECT_GT(P.high, 1.0 / 64.0);
+  for (const Tensor tensor : {Tensor::dP, Tensor::dS}) {
+    const draw::ValueRange range = score_scale(info, tensor, element);
+    EXPECT_EQ(range.low, -range.high);
+    EXPECT_LT(range.high, draw::range_of(info.scores(tensor).values).high);
+  }
+}
+
 TEST(ScoreTiles, AreUntouchedThenInSramThenDiscarded) {
   const auto run = test::sample_run({});
   const TileLife life = run->info()->score_tiles[5];  // tile (1, 1)

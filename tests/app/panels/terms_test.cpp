@@ -44,7 +44,7 @@ TEST(ScoreFormula, HasTheStepsOfTheProblemInTheAlgorithmsOrder) {
 
 TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
   const auto run = test::sample_run(shaped_request("flash2", PassKind::forward));
-  const auto headline = scores_headline(run->at(20));
+  const auto headline = scores_headline(run->at(20), Tensor::S);
   ASSERT_EQ(headline.size(), 2U);
   EXPECT_EQ(headline[0], "S = mask(1.5 · tanh(scale · Q Kᵀ / 1.5) - 0.25 · |k - q|)");
   EXPECT_EQ(headline[1], "O = dropout(softmax S) V, p = 0.25");
@@ -52,9 +52,17 @@ TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
   SampleRequest request;
   request.algorithm = "split_kv";
   const auto split = test::sample_run(request);
-  EXPECT_EQ(scores_headline(split->at(0)).front(), "S = scale · Q Kᵀ");
-  EXPECT_EQ(scores_headline(split->at(split->info()->step_count - 1)).front(),
+  EXPECT_EQ(scores_headline(split->at(0), Tensor::S).front(), "S = scale · Q Kᵀ");
+  EXPECT_EQ(scores_headline(split->at(split->info()->step_count - 1), Tensor::S).front(),
             "S = scale · Q Kᵀ, of launch 1: each split alone");
+}
+
+TEST(ScoreFormula, OfEachTensorHeadsThePanelThatShowsIt) {
+  const auto run = test::sample_run(shaped_request("flash2", PassKind::backward));
+  const Snapshot snapshot = run->at(20);
+  EXPECT_EQ(scores_headline(snapshot, Tensor::P), std::vector<std::string>{"P = softmax S"});
+  EXPECT_EQ(scores_headline(snapshot, Tensor::dP).front(), "dP = dropout(dO Vᵀ)");
+  EXPECT_EQ(scores_headline(snapshot, Tensor::dS).front(), "dS = P ∘ (dP - D) ∘ T");
 }
 
 /// The states of S in HBM in the order of the steps, each launch's by its last step but one.
@@ -81,7 +89,8 @@ TEST(StoredScores, BecomeFinalWithTheLaunchThatMakesThemSo) {
   const auto& launches = run->info()->launches;
   EXPECT_EQ(stored_scores(run->at(launches[1].end - 1)), unmasked);
   EXPECT_EQ(stored_scores(run->at(launches[2].end - 1)), final_values);
-  EXPECT_EQ(scores_headline(run->at(launches[1].begin)).front(), "S becomes mask(scale · Q Kᵀ)");
+  EXPECT_EQ(scores_headline(run->at(launches[1].begin), Tensor::S).front(),
+            "S becomes mask(scale · Q Kᵀ)");
 
   SampleRequest capped;
   capped.algorithm = "standard";
@@ -192,6 +201,7 @@ TEST(GradientTerms, SayHowFarTheScoreHasCome) {
   int checked = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step, 37, 3);
+    if (snapshot.row_step != step) continue;
     const std::string formula = gradient_terms(snapshot.gradient_row, *run->info())[0].formula;
     if (snapshot.op.kind == OpKind::scores) {
       EXPECT_EQ(formula, "scale · q · k") << step;

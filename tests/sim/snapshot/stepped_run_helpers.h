@@ -12,6 +12,7 @@ namespace attnscope::test {
 struct WalkRequest : ModelRequest {
   std::optional<AttentionInputs> given_inputs = std::nullopt;
   Index batch = 0, head = 0;
+  Index most_scores = kMaxShownScores;
 };
 
 inline WalkRequest request_for(std::string_view algorithm, Index N, Index d, Tiling tiling,
@@ -35,7 +36,8 @@ inline Result<std::unique_ptr<SteppedRun>> create_run(
                              .gpu = request.gpu_description,
                              .given_inputs = request.given_inputs,
                              .batch = request.batch,
-                             .head = request.head},
+                             .head = request.head,
+                             .most_scores = request.most_scores},
                             progress, cancel);
 }
 
@@ -43,6 +45,12 @@ inline std::unique_ptr<SteppedRun> make_run(const WalkRequest& request) {
   auto run = create_run(request);
   EXPECT_TRUE(run.ok()) << run.error().message;
   return std::move(run).value();
+}
+
+/// The same with only the values of a row tile, as in a large problem.
+inline std::unique_ptr<SteppedRun> make_sliced_run(WalkRequest request) {
+  request.most_scores = 0;
+  return make_run(request);
 }
 
 }  // namespace attnscope::test

@@ -241,9 +241,10 @@ TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {
   }
 }
 
-TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
-  const auto run = make_run(request_for("flash2", 16384, 64, {128, 128}));
+TEST(SteppedRun, AProblemTooLargeForARowTileIsWalkedWithoutValues) {
+  const auto run = make_run(request_for("flash2", 65536, 64, {128, 128}));
   EXPECT_FALSE(run->info()->has_values);
+  EXPECT_FALSE(run->info()->has_tile_values);
   const Snapshot snapshot = run->at(run->info()->step_count / 2);
   EXPECT_FALSE(snapshot.what.empty());
   EXPECT_GT(of(snapshot.bytes_so_far, Tensor::K).read_bytes, 0);

@@ -1,0 +1,84 @@
+#include "sim/snapshot/score_values.h"
+
+#include <cmath>
+#include <limits>
+
+#include "reference/eigen_view.h"
+#include "reference/row_blocks.h"
+#include "reference/score_steps.h"
+#include "sim/snapshot/run_recorder.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+
+/// softmax_scale Q K^T, before the score function.
+RowMatrix scaled_products(const AttentionProblem& problem, const AttentionInputs& inputs) {
+  return problem.softmax_scale() *
+         (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
+}
+
+/// Applies soft cap, bias and mask to the scaled products of a query.
+template <typename Row>
+void apply_score_function(const AttentionProblem& problem, Index query, Row&& row) {
+  ScoreSteps(problem, 0, 0).apply(row, query, 0);
+  const KeyRange keys = problem.keys_of(query);
+  for (Index key = 0; key < problem.N_kv; ++key) {
+    if (key < keys.begin || key >= keys.end) row[key] = kMinusInf;
+  }
+  hide_masked_tiles(problem, query, {0, problem.N_kv}, row);
+}
+
+/// exp(S - LSE); 0 for a hidden key.
+RowMatrix probabilities(const RowMatrix& S, const ForwardResult& forward) {
+  const auto LSE = forward.LSE.head(0, 0);
+  RowMatrix P(S.rows(), S.cols());
+  for (Index query = 0; query < S.rows(); ++query) {
+    const double shift = LSE[static_cast<std::size_t>(query)];
+    for (Index key = 0; key < S.cols(); ++key) {
+      P(query, key) = S(query, key) == kMinusInf ? 0.0 : std::exp(S(query, key) - shift);
+    }
+  }
+  return P;
+}
+
+}  // namespace
+
+std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem& problem,
+                                                         const AttentionInputs& inputs,
+                                                         const ForwardResult& forward,
+                                                         bool gradients) {
+  const ScoreSteps steps(problem, 0, 0);
+  RowMatrix S = scaled_products(problem, inputs);
+  RowMatrix slopes = gradients && steps.caps() ? S : RowMatrix();
+  for (Index query = 0; query < problem.N; ++query) {
+    apply_score_function(problem, query, S.row(query));
+  }
+  const RowMatrix P = probabilities(S, forward);
+  if (!gradients) return {value_tile(S), value_tile(P), {}, {}};
+
+  // dP = Z * dO V^T; dS = P * (dP - D) with D = rowsum(dO * O), through the soft cap
+  const auto dO = head_matrix(inputs.dO, 0, 0);
+  RowMatrix dP = dO * head_matrix(inputs.V, 0, 0).transpose();
+  for (Index query = 0; query < problem.N; ++query) steps.drop(dP.row(query), query, 0);
+  const Eigen::VectorXd D = dO.cwiseProduct(head_matrix(forward.O, 0, 0)).rowwise().sum();
+  RowMatrix dS = P.cwiseProduct(dP.colwise() - D);
+  for (Index query = 0; query < problem.N && steps.caps(); ++query) {
+    steps.slopes(slopes.row(query));
+    dS.row(query).array() *= slopes.row(query).array();
+  }
+  return {value_tile(S), value_tile(P), value_tile(dP), value_tile(dS)};
+}
+
+std::vector<double> score_row(const AttentionProblem& problem, const AttentionInputs& inputs,
+                              Index query) {
+  Eigen::VectorXd S =
+      problem.softmax_scale() *
+      (head_matrix(inputs.K, 0, 0) * head_matrix(inputs.Q, 0, 0).row(query).transpose());
+  apply_score_function(problem, query, S);
+  return {S.begin(), S.end()};
+}
+
+}  // namespace attnscope

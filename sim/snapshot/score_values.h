@@ -1,0 +1,21 @@
+/// S, P, dP and dS of one head from the reference, in double precision.
+#pragma once
+
+#include "reference/inputs.h"
+#include "reference/naive_attention.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope {
+
+/// The tensors in the order of kScoreTensors, [N, N_kv] each (see ScoreMatrix::values); dP and dS
+/// are empty unless `gradients`. `problem` has one head; `forward` is its naive_forward().
+std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem& problem,
+                                                         const AttentionInputs& inputs,
+                                                         const ForwardResult& forward,
+                                                         bool gradients);
+
+/// One row of S, [N_kv].
+std::vector<double> score_row(const AttentionProblem& problem, const AttentionInputs& inputs,
+                              Index query);
+
+}  // namespace attnscope
