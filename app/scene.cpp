@@ -252,17 +252,20 @@ Error wrong_file(const OwnTensor& tensor, std::string message) {
   return invalid_field(ErrorCode::contradiction, tensor.field, std::move(message));
 }
 
-/// Sizes of the tensor's file, which has four axes; nothing where it is generated.
+/// Sizes of the tensor's file, with four axes; nothing where it is generated.
 Result<std::optional<std::vector<Index>>> shape_of(const RunSpec& choice, const OwnTensor& tensor) {
   const RunField& field = run_field(tensor.field);
   const std::string path = field.print(choice);
   if (path.empty()) return std::optional<std::vector<Index>>();
-  Result<std::vector<Index>> shape = read_npy_shape(path);
-  if (!shape) return wrong_file(tensor, shape.error().message);
-  if (shape.value().size() == 4) return std::optional(std::move(shape).value());
-  return wrong_file(
-      tensor, fmt::format("{}: {} axes; {} takes an array of shape {}", path, shape.value().size(),
-                          field.label, tensor.of_keys ? "[B, H_kv, N_kv, d]" : "[B, H, N, d]"));
+  const Result<std::vector<Index>> read = read_npy_shape(path);
+  if (!read) return wrong_file(tensor, read.error().message);
+  std::vector<Index> shape = with_batch_and_heads(read.value());
+  if (shape.size() == 4) return std::optional(std::move(shape));
+  const std::string_view accepted = tensor.of_keys
+                                        ? "[B, H_kv, N_kv, d], [H_kv, N_kv, d] or [N_kv, d]"
+                                        : "[B, H, N, d], [H, N, d] or [N, d]";
+  return wrong_file(tensor, fmt::format("{}: {} axes; {} takes an array of shape {}", path,
+                                        shape.size(), field.label, accepted));
 }
 
 }  // namespace

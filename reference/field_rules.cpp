@@ -220,8 +220,10 @@ bool is_problem(const std::vector<Index>& shape) {
 std::optional<std::vector<Index>> sizes_of(std::initializer_list<const std::string*> files) {
   for (const std::string* path : files) {
     if (path->empty()) continue;
-    auto shape = read_npy_shape(*path);
-    if (shape && is_problem(shape.value())) return std::move(shape).value();
+    const auto read = read_npy_shape(*path);
+    if (!read) continue;
+    std::vector<Index> shape = with_batch_and_heads(read.value());
+    if (is_problem(shape)) return shape;
   }
   return std::nullopt;
 }

@@ -89,14 +89,14 @@ Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
   // Compare the shapes before the data are read
   ATTNSCOPE_TRY(const auto shape, read_npy_shape(path));
   const std::vector<Index> wanted = shape_of(problem, tensor);
-  if (shape != wanted) {
+  if (with_batch_and_heads(shape) != wanted) {
     return invalid_request("{}: shape is [{}]; the problem needs {} = [{}]", path,
                            fmt::join(shape, ", "), shape_names(tensor), fmt::join(wanted, ", "));
   }
 
   ATTNSCOPE_TRY(auto array, read_npy(path));
   HeadTensor result = empty_tensor(problem, tensor);
-  if (array.shape != wanted) {
+  if (with_batch_and_heads(array.shape) != wanted) {
     return failed("{}: the file changed while it was read", path);
   }
   result.data = std::move(array.data);

@@ -342,6 +342,13 @@ Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes type
   return reader.shape();
 }
 
+std::vector<Index> with_batch_and_heads(std::vector<Index> shape) {
+  constexpr std::size_t kAxes = 4;
+  const bool lacks_axes = shape.size() == 2 || shape.size() == 3;
+  if (lacks_axes) shape.insert(shape.begin(), kAxes - shape.size(), 1);
+  return shape;
+}
+
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data) {
   ATTNSCOPE_CHECK(elements_of(shape), ==, data.size());

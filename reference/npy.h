@@ -65,6 +65,10 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::fl
 Result<std::vector<Index>> read_npy_shape(const std::string& path,
                                           NpyTypes types = NpyTypes::floating);
 
+/// The shape of Q, K, V or dO with four axes: [N, d] is [1, 1, N, d], [H, N, d] is [1, H, N, d];
+/// another rank stays as it is.
+std::vector<Index> with_batch_and_heads(std::vector<Index> shape);
+
 /// Writes fp64, version 1. `data` has as many values as the product of `shape`. Errors as of
 /// FileWriter.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

@@ -103,6 +103,31 @@ TEST_F(OwnInputs, AreNotReplacedByTheirScene) {
   EXPECT_EQ(std::filesystem::file_size(path("k")), size);
 }
 
+TEST_F(OwnInputs, MayLackTheBatchAndTheHeads) {
+  write("q2", {20, 8});
+  write("k2", {24, 8});
+  const InputPaths flat{path("q2"), path("k2"), path("k2"), ""};
+  const RunSpec one = scene_of_files(load_scene("default").value(), flat).value().view.choice;
+  EXPECT_EQ(one.problem.batch, 1);
+  EXPECT_EQ(one.problem.heads, 1);
+  EXPECT_EQ(one.problem.N, 20);
+  EXPECT_EQ(one.problem.N_kv, 24);
+  EXPECT_EQ(one.problem.d, 8);
+  EXPECT_FALSE(check(one));
+
+  write("q3", {4, 20, 8});
+  write("k3", {2, 24, 8});
+  const InputPaths heads{path("q3"), path("k3"), path("k3"), ""};
+  const RunSpec many = scene_of_files(load_scene("default").value(), heads).value().view.choice;
+  EXPECT_EQ(many.problem.batch, 1);
+  EXPECT_EQ(many.problem.heads, 4);
+  EXPECT_EQ(many.problem.kv_heads, 2);
+  EXPECT_FALSE(check(many));
+  const auto inputs = load_inputs(many.problem, many.files, many.inputs);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  EXPECT_NEAR(inputs.value().Q.at(0, 3, 5, 3), std::sin(3 * 20 * 8 + 5 * 8 + 3), 1e-3);
+}
+
 TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   const Scene base = load_scene("default").value();
   const auto message = [&](const InputPaths& given) {
@@ -112,7 +137,7 @@ TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   };
   EXPECT_THAT(message({path("q"), "", path("v"), ""}), HasSubstr("--k is missing"));
   EXPECT_THAT(message({path("none"), path("k"), path("v"), ""}), HasSubstr("none.npy"));
-  write("flat", {20, 8});
+  write("flat", {20 * 8});
   EXPECT_THAT(message({path("flat"), path("k"), path("v"), ""}), HasSubstr("[B, H, N, d]"));
 
   // Sizes that do not go together
