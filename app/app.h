@@ -107,6 +107,7 @@ class App {
   void execute(const Command& command);
   void choose(const RunSpec& choice);
   void run_on_gpu();
+  std::string measured_notice(const MeasuredRun& run) const;
   void read_shipped_files();
   void list_own_scenes();
   void open_scene(const std::string& name_or_path);

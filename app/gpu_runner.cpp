@@ -54,15 +54,43 @@ GpuRunner::Status GpuRunner::status() const {
   return status_;
 }
 
+GpuRunner::~GpuRunner() {
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
+  cancel();
+}
+
 void GpuRunner::run(const RunSpec& choice) {
   {
     const std::lock_guard lock(mutex_);
-    if (status_.state != State::idle) return;
+    if (status_.state != State::idle && status_.state != State::running) return;
+    waiting_.push_back(choice);
+    status_.waiting = static_cast<int>(waiting_.size());
+    if (status_.state == State::running) return;
     status_.state = State::running;
-    status_.kernels = status_.compiled = 0;
-    cancel_ = false;
   }
-  work_ = std::async(std::launch::async, [this, choice] { measure(choice); });
+  work_ = std::async(std::launch::async, [this] { measure_all(); });
+}
+
+/// Measures what is waiting, in order, until nothing is.
+void GpuRunner::measure_all() {
+  while (true) {
+    RunSpec next;
+    {
+      const std::lock_guard lock(mutex_);
+      status_.kernels = status_.compiled = 0;
+      if (waiting_.empty()) {
+        status_.state = State::idle;
+        break;
+      }
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+      status_.waiting = static_cast<int>(waiting_.size());
+      cancel_ = false;
+    }
+    measure(next);
+  }
+  if (on_news_) on_news_();
 }
 
 std::vector<MeasuredRun> GpuRunner::take_results() {
@@ -102,7 +130,6 @@ void GpuRunner::measure(const RunSpec& choice) {
     const std::lock_guard lock(mutex_);
     const bool is_cancelled = run.row.error && run.row.error->code == ErrorCode::cancelled;
     if (!is_cancelled) results_.push_back(std::move(run));
-    status_.state = State::idle;
   }
   if (on_news_) on_news_();
 }

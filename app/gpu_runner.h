@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
@@ -33,20 +34,23 @@ class GpuRunner {
     std::string reason;    ///< why no GPU is available, in one line
     /// While running: the number of kernels to compile first, and how many are ready.
     int kernels = 0, compiled = 0;
+    int waiting = 0;  ///< runs after the one that is in progress
   };
   Status status() const;
 
-  ~GpuRunner() { cancel(); }
+  ~GpuRunner();
 
-  /// Measures the kernel of the choice; ignored unless idle.
+  /// Measures the kernel of the choice, after the runs that were requested before it; ignored
+  /// without a GPU.
   void run(const RunSpec& choice);
-  /// Ends a run whose kernels are being compiled, without a measurement.
+  /// Ends a run whose kernels are being compiled, without a measurement; the next one begins.
   void cancel() { cancel_ = true; }
   /// The measurements since the last call, errors included.
   std::vector<MeasuredRun> take_results();
 
  private:
   void open();
+  void measure_all();
   void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
@@ -56,6 +60,7 @@ class GpuRunner {
   Status status_;
   std::shared_ptr<Gpu> gpu_;
   std::vector<MeasuredRun> results_;
+  std::deque<RunSpec> waiting_;
   std::atomic<bool> cancel_ = false;
   std::future<void> work_;  // last: its destructor waits for what uses all of the above
 };

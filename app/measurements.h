@@ -61,6 +61,7 @@ class Measurements {
   bool running = false;  ///< a run of this session is in progress
   /// The number of its kernels, and how many are compiled; equal once measuring has begun.
   int kernels = 0, compiled = 0;
+  int waiting = 0;  ///< runs after it
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
   /// and with any tiling and cache state; difference() decides whether it may be compared. The

@@ -254,14 +254,14 @@ void draw_footer(const Table& table, const Rect& rect) {
   if (copy.pressed) context.commands.push(CopyText{ledger_csv(table.ledger), "the ledger as CSV"});
   float left = copy.left;
   if (!measurements.live_gpu.empty()) {
-    const bool running = measurements.running;
     at.x = copy.left - context.px(4.0f);
     const TextButton run =
-        draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
-    if (run.pressed && !running) context.commands.push(RunOnGpu{});
+        draw_text_button(context, "ledger.run", "Run on GPU", at, !measurements.running);
+    if (run.pressed) context.commands.push(RunOnGpu{});
     if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
       tooltip(context, "runs this problem's kernel on " + measurements.live_gpu +
-                           ", checks it against the reference and fills this column");
+                           ", checks it against the reference and fills this column; waits "
+                           "for the runs before it");
     }
     left = run.left;
   }

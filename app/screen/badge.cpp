@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -17,6 +18,12 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
+/// "H200" of "NVIDIA H200": the bar has little room; the tooltip has the whole name.
+std::string without_maker(const std::string& gpu) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  return gpu.starts_with(kMaker) ? gpu.substr(kMaker.size()) : gpu;
+}
+
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
@@ -26,8 +33,10 @@ BadgeText badge_text(const Frame& frame) {
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
   if (!measurements.live_gpu.empty()) {
-    return {"live: " + measurements.live_gpu,
-            "This machine's GPU can run the real kernel of the chosen problem.", frame.theme.good};
+    return {
+        "live: " + without_maker(measurements.live_gpu),
+        measurements.live_gpu + " of this computer can run the real kernel of the chosen problem.",
+        frame.theme.good};
   }
   const auto model_only = [&](const std::string& help) {
     return BadgeText{"model only", help, frame.theme.text_faint};
@@ -46,7 +55,7 @@ BadgeText badge_text(const Frame& frame) {
     const std::string alone = differs.none() || differs.in == DifferenceIn::tiling
                                   ? ""
                                   : "\nNo gap: " + differs.words + ".";
-    return {"recorded · " + seen.run->provenance.gpu(),
+    return {"recorded · " + without_maker(seen.run->provenance.gpu()),
             fmt::format("The numbers of the real kernel were {}.{}{}{}{}",
                         seen.run->provenance.describe(), alone, trace.empty() ? "" : "\n", trace,
                         no_gpu),
@@ -73,6 +82,88 @@ BadgeText badge_text(const Frame& frame) {
                     no_gpu);
 }
 
+struct RunButton {
+  std::string text;
+  std::string help;
+  bool enabled = false;
+};
+
+/// Why the kernel cannot run here, and what to do about it; empty where it can.
+std::string why_not_run(const App& app) {
+  const Measurements& measurements = app.measurements;
+  if (measurements.live_gpu.empty() && measurements.live_unavailable.empty()) {
+    return "The GPU is being opened.";
+  }
+  if (measurements.live_gpu.empty()) {
+    return fmt::format(
+        "No GPU to run on: {}.\nRun attnscope on a computer with an NVIDIA GPU, its driver and "
+        "NVRTC. Or record the run there with attnscope-cli measure, and copy the file to "
+        "assets/recordings: it is shown here in the measured column.",
+        measurements.live_unavailable);
+  }
+  const auto snapshot = app.snapshot();
+  if (!snapshot) return "There is no run yet.";
+  const std::string no_kernel = why_no_kernel(snapshot->run->totals, snapshot->run->gpu);
+  if (no_kernel.empty()) return "";
+  return fmt::format("The model alone has this run: {}.\nChange that choice to run a kernel.",
+                     no_kernel);
+}
+
+RunButton run_button(const App& app) {
+  const Measurements& measurements = app.measurements;
+  const std::string reason = why_not_run(app);
+  if (!reason.empty()) return {"Run on GPU", reason, false};
+  const bool running = measurements.running;
+  const std::string more =
+      measurements.waiting > 0 ? fmt::format(" +{}", measurements.waiting) : "";
+  const std::string queue =
+      measurements.waiting > 0 ? fmt::format("\nRuns that wait: {}.", measurements.waiting) : "";
+  if (running && measurements.compiled < measurements.kernels) {
+    return {
+        fmt::format("compiling {} of {}{}", measurements.compiled + 1, measurements.kernels, more),
+        "Compiles the kernels of a run. A click adds the shown run to the queue; the × beside "
+        "it cancels the run that is compiled." +
+            queue,
+        true};
+  }
+  const std::string help =
+      "Compiles the real kernel of this problem, runs it, checks it against the reference, and "
+      "fills the measured column of the ledger.";
+  return {running ? "running…" + more : "Run on GPU",
+          help + (running ? "\nA click adds the shown run to the queue." : "") + queue, true};
+}
+
+/// The button that runs the kernel, and while one is compiled another one that cancels it, at the
+/// right end of the room; returns their left edge.
+float draw_run_button(const Frame& frame, const Rect& room) {
+  const RunButton button = run_button(frame.app);
+  const Measurements& measurements = frame.app.measurements;
+  const bool compiling = measurements.running && measurements.compiled < measurements.kernels;
+  float right = room.max.x;
+  if (compiling) {
+    const Rect cancel{{right - room.height(), room.min.y}, {right, room.max.y}};
+    if (ui::draw_button(frame, {.name = "badge.cancel",
+                                .rect = cancel,
+                                .text = "×",
+                                .help = "Cancels the run that is being compiled."})) {
+      frame.app.commands.push(CancelGpuRun{});
+    }
+    right = cancel.min.x - frame.px(4.0f);
+  }
+  const FontRef& font = frame.fonts.ui_bold;
+  const float widest = font.measure("Run on GPU").x;
+  const float width = std::max(widest, font.measure(button.text).x) + frame.text_px(20.0f);
+  const Rect run{{right - width, room.min.y}, {right, room.max.y}};
+  const bool clicked = ui::draw_button(frame, {.name = "badge.run",
+                                               .rect = run,
+                                               .text = button.text,
+                                               .help = button.help,
+                                               .primary = true,
+                                               .enabled = button.enabled});
+  if (clicked) frame.app.commands.push(RunOnGpu{});
+  return run.min.x;
+}
+
 }  // namespace
 
 float draw_badge(const Frame& frame, const Rect& bar) {
@@ -94,27 +185,7 @@ float draw_badge(const Frame& frame, const Rect& bar) {
   ui::tooltip(frame, badge.help);
   right = rect.min.x - frame.px(8.0f);
 
-  // With a GPU: run the kernel
-  if (frame.app.measurements.live_gpu.empty()) return rect.min.x;
-  const Measurements& measurements = frame.app.measurements;
-  const bool running = measurements.running;
-  const bool compiling = running && measurements.compiled < measurements.kernels;
-  const std::string text = compiling ? fmt::format("compiling {} of {} ✗",
-                                                   measurements.compiled + 1, measurements.kernels)
-                           : running ? "running…"
-                                     : "Run on GPU";
-  const float run_width =
-      frame.fonts.ui_bold.measure("compiling 1 of 3 ✗").x + frame.text_px(24.0f);
-  const Rect run{{right - run_width, y}, {right, y + height}};
-  const std::string_view kHelp =
-      compiling ? "Compiles the kernels of this problem; a click cancels the run."
-                : "Compiles the real kernel of this problem, runs it, checks it against the "
-                  "reference, and fills the measured column.";
-  const bool clicked = ui::draw_button(
-      frame, {.name = "badge.run", .rect = run, .text = text, .help = kHelp, .primary = true});
-  if (clicked && compiling) frame.app.commands.push(CancelGpuRun{});
-  if (clicked && !running) frame.app.commands.push(RunOnGpu{});
-  return run.min.x;
+  return draw_run_button(frame, {{rect.min.x, y}, {right, y + height}});
 }
 
 }  // namespace attnscope::app

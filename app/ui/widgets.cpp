@@ -45,7 +45,7 @@ bool draw_button(const Frame& frame, const Button& button) {
   const Rect& rect = button.rect;
   const Theme& theme = frame.theme;
   ImGui::SetCursorScreenPos(rect.min);
-  const bool pressed = frame.focus.visit(button.name, rect, frame.theme);
+  const bool pressed = button.enabled && frame.focus.visit(button.name, rect, frame.theme);
   const bool clicked =
       ImGui::InvisibleButton(std::string(button.name).c_str(), {rect.width(), rect.height()}) ||
       pressed;
@@ -56,8 +56,13 @@ bool draw_button(const Frame& frame, const Button& button) {
   const float rounding = frame.px(5.0f);
   const ImU32 surface = button.primary ? theme.primary : theme.button;
   const ImU32 hovered = button.primary ? theme.primary_hovered : theme.button_hovered;
-  list->AddRectFilled(rect.min, rect.max, ImGui::IsItemHovered() ? hovered : surface, rounding);
-  if (button.primary) list->AddRect(rect.min, rect.max, theme.accent, rounding);
+  const bool lit = button.enabled && ImGui::IsItemHovered();
+  list->AddRectFilled(rect.min, rect.max,
+                      !button.enabled ? with_alpha(theme.button, 0.5f)
+                      : lit           ? hovered
+                                      : surface,
+                      rounding);
+  if (button.primary && button.enabled) list->AddRect(rect.min, rect.max, theme.accent, rounding);
 
   // Text and icon, together in the middle
   const FontRef& font = frame.fonts.ui_bold;
@@ -72,11 +77,12 @@ bool draw_button(const Frame& frame, const Button& button) {
     x += icon_size + gap;
   };
   if (icon_size > 0.0f && !icon_last) put_icon();
-  font.draw(list, {x, std::round(center.y - font.size * 0.5f)}, theme.text, button.text);
+  font.draw(list, {x, std::round(center.y - font.size * 0.5f)},
+            button.enabled ? theme.text : theme.text_faint, button.text);
   x += text_width + gap;
   if (icon_size > 0.0f && icon_last) put_icon();
   tooltip(frame, button.help);
-  return clicked;
+  return clicked && button.enabled;
 }
 
 bool visit_item(const Frame& frame, std::string_view name) {

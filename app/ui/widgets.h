@@ -39,6 +39,7 @@ struct Button {
   std::string_view help = {};  ///< shown while the pointer is over it
   Icon icon = Icon::none;      ///< before the text, or after it when it points forward
   bool primary = false;        ///< stands out
+  bool enabled = true;         ///< otherwise faint, and it cannot be pressed
 };
 
 /// Draws the button and returns whether it was clicked.

@@ -107,5 +107,33 @@ TEST_F(GpuRunnerTest, AKernelThatIsBeingCompiledCanBeCancelled) {
   EXPECT_GT(runner_->status().kernels, 0);
 }
 
+TEST_F(GpuRunnerTest, RunsWaitForTheOnesBeforeThem) {
+  const RunSpec plain = load_scene("default").value().view.choice;
+  RunSpec held = plain;
+  held.inputs.seed = 13;  // the echo's compiler waits until it is cancelled
+  runner_->run(held);
+  for (const Index N : {32, 64, 96}) {
+    RunSpec next = plain;
+    next.problem.N = next.problem.N_kv = N;
+    runner_->run(next);
+  }
+  EXPECT_TRUE(wait([&] { return runner_->status().waiting == 3; }));
+  EXPECT_EQ(runner_->status().state, GpuRunner::State::running);
+  EXPECT_TRUE(wait([&] {  // its compilation has begun
+    runner_->cancel();
+    return runner_->status().waiting < 3;
+  }));
+  std::vector<Index> measured;
+  EXPECT_TRUE(wait([&] {
+    for (const MeasuredRun& run : runner_->take_results()) {
+      EXPECT_FALSE(run.row.error);
+      measured.push_back(run.row.run.problem.N);
+    }
+    return runner_->status().state == GpuRunner::State::idle && measured.size() == 3;
+  }));
+  EXPECT_EQ(measured, (std::vector<Index>{32, 64, 96}));
+  EXPECT_EQ(runner_->status().waiting, 0);
+}
+
 }  // namespace
 }  // namespace attnscope::app
