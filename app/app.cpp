@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/choice_rules.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -122,7 +124,11 @@ void App::take_snapshot() {
   shown_ = published_;
   first_error_.reset();
   if (pending_) refused.reset();
-  if (pending_) view.choice = *std::exchange(pending_, std::nullopt);
+  if (pending_) {
+    const RunSpec before = std::exchange(view.choice, *std::exchange(pending_, std::nullopt));
+    const bool same_race = view.race && course_;
+    if (same_race) view.race->rival = rival_after(before, view.choice, view.race->rival);
+  }
   view.head = nearest_head(view.choice.problem, view.head);
   view.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);

@@ -64,7 +64,7 @@ class App {
   std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
   /// The reason why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
-  /// The newest snapshot of a race's second algorithm; nullptr without a race.
+  /// The newest snapshot of a race's second run; nullptr without a race.
   std::shared_ptr<const Snapshot> rival_snapshot() const;
   /// The common clock of a race; nullptr until both runs exist.
   const RaceCourse* course() const { return course_ ? &*course_ : nullptr; }
@@ -120,6 +120,7 @@ class App {
   void end_opening(Error error);
   void ask_worker();
   void run_race(double elapsed_s);
+  void begin_race(const Snapshot& own, const Snapshot& rival);
   void step_race(const Command& command);
   bool race_settled() const;
   bool shows(const RunInfo& run) const;
@@ -156,10 +157,11 @@ class App {
   GpuRunner gpu_;
   Worker worker_;
 
-  // A race: the second algorithm has a separate worker
+  // A race: the second run has a separate worker
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
+  std::optional<RunSpec> last_rival_;  ///< of this race, that could run
   Worker rival_worker_;
 
   /// The operation that a click on a thing jumps to (app_search.cpp).

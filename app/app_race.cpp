@@ -20,33 +20,29 @@ void App::run_race(double elapsed_s) {
   if (!view.race) {
     course_.reset();
     rival_asked_.reset();
+    last_rival_.reset();
     return;
   }
 
-  // The rival solves the same problem
+  // A rival that cannot run: back to the last one that could, or no race
   rival_published_ = rival_worker_.latest();
-  const RunSpec choice = rival_of(view.choice, view.race->rival);
   const auto& refusal = rival_published_->refusal;
   if (refusal && rival_asked_ && rival_published_->refused_request == *rival_asked_) {
-    show_notice(view.race->rival + " cannot race: " + words(refusal->error, Reader::screen));
-    view.race.reset();
-    return;
+    const RunSpec refused_rival = view.race->rival;
+    show_notice(refused_rival.algorithm + " cannot race: " + words(refusal->error, Reader::screen));
+    if (!last_rival_) return view.race.reset();
+    view.race->rival = *last_rival_;
   }
 
   // When both runs exist: one clock, played by its ticks
   const auto own = shown_->snapshot;
   const auto rival = rival_published_->snapshot;
+  const RunSpec& choice = view.race->rival;
   const bool ready = own && rival && shown_->request.choice == view.choice &&
                      rival_published_->request.choice == choice;
   if (!ready) course_.reset();
-  if (ready && (!course_ || !course_->is_of(own->run, rival->run, view.race->clock))) {
-    course_.emplace(own->run, rival->run, view.race->clock);
-    if (opened_tick_ > course_->last_tick()) {
-      show_notice(fmt::format("{}: race: tick {}: the last one is {}", scene.name, opened_tick_,
-                              course_->last_tick()));
-    }
-    opened_tick_ = 0;
-  }
+  if (ready) begin_race(*own, *rival);
+  if (ready) last_rival_ = choice;
   Index rival_step = -1;
   if (course_) {
     if (view.playing) view.race_tick += player_.units(view, elapsed_s);
@@ -55,11 +51,28 @@ void App::run_race(double elapsed_s) {
     view.step = course_->step_of(RaceCourse::chosen, view.race_tick);
     rival_step = course_->step_of(RaceCourse::rival, view.race_tick);
   }
-  const Request wanted{choice,        view.head,        rival_step,       view.query_row,
-                       view.O_column, /*in_race=*/true, /*is_rival=*/true};
+
+  // The rival may have fewer heads and rows than the choice
+  const AttentionProblem& problem = choice.problem;
+  const Index heads = std::max<Index>(problem.batch * problem.heads, 1);
+  const Request wanted{choice,           std::min(view.head, heads - 1), rival_step, view.query_row,
+                       view.O_column,
+                       /*in_race=*/true,
+                       /*is_rival=*/true};
   if (rival_asked_ == wanted) return;
   rival_asked_ = wanted;
   rival_worker_.request(wanted);
+}
+
+/// Makes the clock of both runs, unless they have it.
+void App::begin_race(const Snapshot& own, const Snapshot& rival) {
+  if (course_ && course_->is_of(own.run, rival.run, view.race->clock)) return;
+  course_.emplace(own.run, rival.run, view.race->clock);
+  if (opened_tick_ > course_->last_tick()) {
+    show_notice(fmt::format("{}: race: tick {}: the last one is {}", scene.name, opened_tick_,
+                            course_->last_tick()));
+  }
+  opened_tick_ = 0;
 }
 
 /// Moves the clock as the command moves the playhead.

@@ -27,7 +27,7 @@ std::string difference(const Choices& before, const Choices& now) {
   }
   if (before.run != now.run) return "switches of the kernel";
   if (before.race != now.race) {
-    return now.race ? fmt::format("race against {}", now.race->rival) : "no race";
+    return now.race ? fmt::format("race against {}", now.race->rival.algorithm) : "no race";
   }
   if (before.head != now.head) return fmt::format("head {}", now.head);
   if (before.query_row != now.query_row) return fmt::format("query row {}", now.query_row);

@@ -7,6 +7,23 @@
 
 namespace attnscope::app {
 
+RunSpec rival_of(const RunSpec& choice, const std::string& algorithm) {
+  RunSpec other = choice;
+  other.algorithm = algorithm;
+  return with_consequences(choice, std::move(other));
+}
+
+RunSpec rival_after(const RunSpec& before, const RunSpec& choice, const RunSpec& rival) {
+  RunSpec after = rival;
+  for (const RunField& field : run_fields()) {
+    const std::string value = field.print(choice);
+    const std::string last = field.print(before);
+    if (value != last && field.print(rival) == last) field.parse(value, after);
+  }
+  if (rival.switches == before.switches) after.switches = choice.switches;
+  return with_consequences(rival, std::move(after));
+}
+
 namespace {
 
 /// Packed queries determine the packed keys: the same ends if N = N_kv, else the same number of

@@ -1,6 +1,7 @@
 /// The consequences of changing one field of the choice on the screen.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,11 @@ namespace attnscope::app {
 /// determine the packed keys, paths become absolute, switches that the kernel then lacks go away.
 /// not_understood as in set_field().
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
+
+/// The choice with another algorithm, for the second run of a race.
+RunSpec rival_of(const RunSpec& choice, const std::string& algorithm);
+/// The rival after the choice has changed: a field that both had in common changes in both.
+RunSpec rival_after(const RunSpec& before, const RunSpec& choice, const RunSpec& rival);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/run_fields.h"
-
 namespace attnscope::app {
 
 namespace {
@@ -60,12 +58,6 @@ void Player::advance(const RunInfo& run, ViewState& view, double elapsed_s) {
     view.playing = false;
     units_ = 0.0;
   }
-}
-
-RunSpec rival_of(const RunSpec& choice, const std::string& rival) {
-  RunSpec other = choice;
-  other.algorithm = rival;
-  return with_consequences(choice, std::move(other));
 }
 
 RaceCourse::RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock clock)

@@ -36,10 +36,7 @@ class Player {
   double units_ = 0.0;
 };
 
-// Two algorithms on the same problem and on one clock: where each of them is.
-
-/// The choice for the second algorithm of a race.
-RunSpec rival_of(const RunSpec& choice, const std::string& rival);
+// Two runs on one clock: where each of them is.
 
 /// The clock ticks whenever one of the two completes a tile. Its reading, requested bytes of the
 /// shown head or visits of tiles, is an upper limit for each, as the other may be in the middle of

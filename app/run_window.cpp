@@ -51,7 +51,7 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
     state["step_count"] = snapshot->run->step_count;
   }
   if (const RaceCourse* course = app.course()) {
-    state["race"] = {{"against", view.race->rival},
+    state["race"] = {{"against", view.race->rival.algorithm},
                      {"tick", view.race_tick},
                      {"last_tick", course->last_tick()},
                      {"rival_step", course->step_of(RaceCourse::rival, view.race_tick)}};

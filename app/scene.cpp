@@ -110,21 +110,34 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::large_chart>("view", "large_chart"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 
-void read_race(const JsonObject& race, ViewState& view) {
-  view.race = Race{race.string("against")};
+/// The rival is a whole run, "rival", or the choice with another algorithm, "against".
+void read_race(const JsonObject& race, const std::filesystem::path& folder, ViewState& view) {
+  if (race.has("rival")) {
+    view.race = Race{run_of_scene(race.object("rival"), folder)};
+  } else {
+    const std::string algorithm = race.string("against");
+    if (find_algorithm(algorithm) == nullptr) {
+      throw JsonFieldError("{}: {}", race.path_of("against"),
+                           unknown_name_message("algorithm", algorithm, algorithm_names()));
+    }
+    view.race = Race{rival_of(view.choice, algorithm)};
+  }
   read_value(race, "clock", view.race->clock);
   read_value(race, "tick", view.race_tick);
-  const std::string& rival = view.race->rival;
-  if (find_algorithm(rival) != nullptr) return;
-  throw JsonFieldError("{}: {}", race.path_of("against"),
-                       unknown_name_message("algorithm", rival, algorithm_names()));
 }
 
-void read_view(const JsonObject& root, ViewState& view) {
+/// Stores the run where run_of_scene() reads it.
+void store_choice(const RunSpec& run, json& document) {
+  const RunSpec choice = from_folder(run, std::filesystem::current_path());
+  store_run(choice, document);
+  document["round_to_storage"] = choice.round_to_storage;  // its default differs from a run's
+}
+
+void read_view(const JsonObject& root, const std::filesystem::path& folder, ViewState& view) {
   for (const ViewField& field : kViewFields) {
     if (root.has(field.object)) field.read(root.object(field.object), field.key, view);
   }
-  if (root.has("race")) read_race(root.object("race"), view);
+  if (root.has("race")) read_race(root.object("race"), folder, view);
 }
 
 Result<Scene> scene_from(Result<json> document, std::string_view name) {
@@ -139,8 +152,9 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   try {
     const JsonObject root(*scene.source, "");
     scene.title = short_text(root, "title", scene.name);
-    scene.view.choice = run_of_scene(root, std::filesystem::path(name).parent_path());
-    read_view(root, scene.view);
+    const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+    scene.view.choice = run_of_scene(root, folder);
+    read_view(root, folder, scene.view);
   } catch (const JsonFieldError& error) {
     return invalid_request("{}: {}", name, error.what());
   }
@@ -163,17 +177,14 @@ std::string scene_text(const Scene& scene) {
   json document = scene.source ? *scene.source : json::object();
   document["schema"] = fmt::format("{}/{}", kSceneSchema, kSceneVersion);
   document["title"] = scene.title;
-  const RunSpec choice = from_folder(view.choice, std::filesystem::current_path());
-  store_run(choice, document);
-  document["round_to_storage"] = choice.round_to_storage;  // its default differs from a run's
+  store_choice(view.choice, document);
   for (const ViewField& field : kViewFields) {
     document[field.object][field.key] = field.store(view);
   }
   document.erase("race");
   if (view.race) {
-    document["race"] = {{"against", view.race->rival},
-                        {"clock", to_string(view.race->clock)},
-                        {"tick", view.race_tick}};
+    document["race"] = {{"clock", to_string(view.race->clock)}, {"tick", view.race_tick}};
+    store_choice(view.race->rival, document["race"]["rival"]);
   }
   return json_dump(document, 2) + "\n";
 }

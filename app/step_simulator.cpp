@@ -80,7 +80,7 @@ std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus) {
 
 namespace {
 
-/// The choice's run; the run of a race's second algorithm uses the largest tiles that fit if the
+/// The choice's run; the run of a race's second run uses the largest tiles that fit if the
 /// first one's do not.
 Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
   auto run = resolve_choice(request.choice, gpus);

@@ -103,9 +103,9 @@ constexpr std::array<std::string_view, 2> enum_names(RaceClock) {
   return {"requested_bytes", "tiles"};
 }
 
-/// A second algorithm on the same problem, beside the chosen one.
+/// A second run beside the chosen one.
 struct Race {
-  std::string rival;
+  RunSpec rival;
   RaceClock clock = RaceClock::requested_bytes;
   bool operator==(const Race&) const = default;
 };
@@ -115,7 +115,8 @@ struct ViewState {
   /// tiles are set.
   RunSpec choice;
   std::optional<Race> race;
-  Index race_tick = 0;  ///< place on the clock that both share; see app/playhead.h
+  std::optional<RunSpec> pinned;  ///< to compare the choice with (app/run_comparison.h)
+  Index race_tick = 0;            ///< place on the clock that both share; see app/playhead.h
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;

@@ -27,7 +27,7 @@ struct Request {
   Index query_row = 0;
   Index O_column = 0;
   bool in_race = false;   ///< two runs share the memory limit of one
-  bool is_rival = false;  ///< a race's second algorithm: its tiles may be smaller than chosen
+  bool is_rival = false;  ///< a race's second run: its tiles may be smaller than chosen
 
   bool operator==(const Request&) const = default;
   /// Whether both are steps of the same run.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/app.h"
+#include "app/choice_rules.h"
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/screen/field_box.h"
@@ -13,31 +14,72 @@
 
 namespace attnscope::app {
 
-std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
+RaceLayout lay_out_race(const Frame& frame, const Rect& body) {
   const float gap = std::round(frame.px(10.0f));
+  const float bar = std::round(frame.text_px(15.0f) + frame.px(22.0f));
   const float head = std::round(frame.text_px(46.0f) + frame.px(9.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
   const bool presenter = frame.app.view.presenter;
+  const float top = body.min.y + bar + gap;
   const float share = presenter ? 0.62f : 0.5f;
-  const float memory = std::round((body.height() - head - 2.0f * gap) * share);
-  std::vector<RaceSide> sides;
+  const float memory = std::round((body.max.y - top - head - 2.0f * gap) * share);
+  RaceLayout race{.bar = {body.min, {body.max.x, body.min.y + bar}}, .sides = {}};
   for (const float left : {body.min.x, body.max.x - width}) {
     const float right = left + width;
-    const float memory_top = body.min.y + head + gap;
+    const float memory_top = top + head + gap;
     const float scores_top = memory_top + memory + gap;
-    RaceSide side{.head = {{left, body.min.y}, {right, body.min.y + head}}};
+    RaceSide side{.head = {{left, top}, {right, top + head}}};
     side.panels[Slot::memory] = {{left, memory_top}, {right, memory_top + memory}};
     side.panels[Slot::scores] = {{left, scores_top}, {right, body.max.y}};
     if (!presenter) {
+      const float code = std::round(left + (width - gap) * 0.56f);
+      side.panels[Slot::memory].max.x = code;
+      side.panels[Slot::explain] = {{code + gap, memory_top}, {right, memory_top + memory}};
       const float middle = std::round(left + (width - gap) * 0.5f);
       const float softmax_end = std::round(scores_top + (body.max.y - scores_top - gap) * 0.54f);
       side.panels[Slot::scores].max.x = middle;
       side.panels[Slot::online_softmax] = {{middle + gap, scores_top}, {right, softmax_end}};
       side.totals = Rect{{middle + gap, softmax_end + gap}, {right, body.max.y}};
     }
-    sides.push_back(side);
+    race.sides.push_back(side);
   }
-  return sides;
+  return race;
+}
+
+std::string race_verdict(const RunInfo& chosen, const RunInfo& rival) {
+  const Index own = sum(chosen.head_bytes).total();
+  const Index other = sum(rival.head_bytes).total();
+  const auto [less, more] = std::minmax(own, other);
+  if (less == more) return fmt::format("both request {} bytes", draw::format_count(own));
+  const bool rival_less = other < own;
+  return fmt::format("{}: {} / {} bytes = {}", rival_less ? "rival ahead" : "rival behind",
+                     draw::format_count(more), draw::format_count(less),
+                     ratio_text(static_cast<double>(more) / static_cast<double>(less)));
+}
+
+void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields) {
+  const App& app = frame.app;
+  const std::string verdict = race_verdict(*app.snapshot()->run, *app.rival_snapshot()->run);
+  const FontRef& font = frame.fonts.ui_bold;
+  const float padding = frame.px(14.0f);
+  const float width = font.measure(verdict).x;
+  const float y = std::round(rect.center().y - font.size * 0.5f);
+  const Rect place{{rect.max.x - padding - width, y}, {rect.max.x - padding, y + font.size}};
+  font.draw(ImGui::GetWindowDrawList(), place.min, frame.theme.good, verdict);
+  frame.rects.add("race.verdict", place);
+  ImGui::SetCursorScreenPos(place.min);
+  ImGui::InvisibleButton("verdict", {place.width(), place.height()});
+  ui::tooltip(frame,
+              "Bytes that the thread blocks of the shown head request in the whole pass, modelled: "
+              "the larger number by the smaller one.");
+  if (app.view.presenter) return;
+
+  const std::string_view label = "Rival";
+  frame.fonts.title.draw(ImGui::GetWindowDrawList(),
+                         {rect.min.x + padding, rect.center().y - frame.fonts.title.size * 0.5f},
+                         frame.theme.text_dim, label);
+  const float left = rect.min.x + padding + frame.fonts.title.measure(label).x;
+  rival_fields.draw(frame, {{left, rect.min.y}, {place.min.x - padding, rect.max.y}});
 }
 
 void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot) {
@@ -153,10 +195,11 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
 
 void draw_race_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
-  const std::string shown = app.view.race ? app.view.race->rival : "off";
+  const auto& race = app.view.race;
+  const std::string shown = race ? race->rival.algorithm : "off";
   const ComboBox combo(frame, "race", box, shown);
   if (!combo.open()) return;
-  if (combo.option("off", !app.view.race, "off")) app.commands.push(ChooseRace{});
+  if (combo.option("off", !race, "off")) app.commands.push(ChooseRace{});
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
     const bool has_pass = app.view.choice.pass == PassKind::forward || algorithm.has_backward;
@@ -165,7 +208,8 @@ void draw_race_field(const Frame& frame, const Rect& box) {
     if (!has_pass) {
       app.commands.push(ShowNotice{name + " has no backward pass to race with"});
     } else {
-      app.commands.push(ChooseRace{Race{name, app.view.race ? app.view.race->clock : RaceClock{}}});
+      app.commands.push(
+          ChooseRace{Race{rival_of(app.view.choice, name), race ? race->clock : RaceClock{}}});
     }
   }
 }

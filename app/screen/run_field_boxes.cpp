@@ -15,17 +15,6 @@ namespace attnscope::app {
 
 namespace {
 
-/// Requests the shown choice with another value of the field; a text that cannot be understood is
-/// shown at the field.
-void change(const Frame& frame, const RunField& field, const std::string& text) {
-  CommandSink& commands = frame.app.commands;
-  const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)
-                           ? not_understood(field, text)
-                           : change_field(frame.app.shown_choice(), field.key, text);
-  if (changed) commands.push(Choose{changed.value()});
-  if (!changed) commands.push(RefuseText{changed.error()});
-}
-
 /// The text in the box: the label of a value that has one, the name of a file without its
 /// folder.
 std::string preview_of(const RunField& field, const std::string& value) {
@@ -37,8 +26,8 @@ std::string preview_of(const RunField& field, const std::string& value) {
 }
 
 /// The options of the list, with algorithms and GPUs as names to choose from.
-std::vector<FieldOption> all_options_of(const App& app, const RunField& field) {
-  std::vector<FieldOption> options = options_of(field, app.shown_choice());
+std::vector<FieldOption> all_options_of(const App& app, const RunSpec& run, const RunField& field) {
+  std::vector<FieldOption> options = options_of(field, run);
   if (field.key == "algorithm") {
     for (const Algorithm& algorithm : algorithms()) {
       const std::string name(algorithm.name);
@@ -53,13 +42,39 @@ std::vector<FieldOption> all_options_of(const App& app, const RunField& field) {
 
 }  // namespace
 
+const RunSpec& RunFieldBoxes::edited(const Frame& frame) const {
+  return edits_ == EditedRun::rival ? frame.app.view.race->rival : frame.app.shown_choice();
+}
+
+void RunFieldBoxes::request(const Frame& frame, const RunSpec& run) const {
+  if (edits_ == EditedRun::chosen) return frame.app.commands.push(Choose{run});
+  frame.app.commands.push(ChooseRace{Race{run, frame.app.view.race->clock}});
+}
+
+/// Requests the run with another value of the field; a text that cannot be understood is shown at
+/// the field.
+void RunFieldBoxes::change(const Frame& frame, const RunField& field,
+                           const std::string& text) const {
+  const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)
+                           ? not_understood(field, text)
+                           : change_field(edited(frame), field.key, text);
+  CommandSink& commands = frame.app.commands;
+  if (changed) return request(frame, changed.value());
+  if (edits_ == EditedRun::chosen) return commands.push(RefuseText{changed.error()});
+  commands.push(ShowNotice{words(changed.error(), Reader::screen)});
+}
+
+std::string RunFieldBoxes::name_of(std::string_view key) const {
+  return fmt::format("{}{}", edits_ == EditedRun::rival ? "rival." : "", key);
+}
+
 void RunFieldBoxes::draw(const Frame& frame, const Rect& box, const RunField& field) {
   const bool has_names = !field.values.empty() || field.key == "algorithm" || field.key == "gpu";
   if (field.key == "tiling_rule") {
     draw_tilings(frame, box, field);
   } else if (has_names) {
-    const std::string value = field.print(frame.app.shown_choice());
-    const ComboBox combo(frame, std::string(field.key), box, preview_of(field, value));
+    const std::string value = field.print(edited(frame));
+    const ComboBox combo(frame, name_of(field.key), box, preview_of(field, value));
     if (const auto clicked = clicked_option(frame, combo, field)) change(frame, field, *clicked);
   } else {
     draw_text(frame, box, field);
@@ -71,8 +86,8 @@ std::optional<std::string> RunFieldBoxes::clicked_option(const Frame& frame, con
   std::optional<std::string> clicked;
   if (!list.open()) return clicked;
   std::vector<FieldOption>& options = states_[field.key].options;
-  if (ImGui::IsWindowAppearing()) options = all_options_of(frame.app, field);
-  const std::string value = field.print(frame.app.shown_choice());
+  if (ImGui::IsWindowAppearing()) options = all_options_of(frame.app, edited(frame), field);
+  const std::string value = field.print(edited(frame));
   const auto show = [&](const FieldOption& option) {
     const std::string& name = option.text.empty() ? option.label : option.text;
     if (list.option(option.label, option.text == value, name, option.help)) clicked = option.text;
@@ -98,15 +113,15 @@ std::optional<std::string> RunFieldBoxes::clicked_option(const Frame& frame, con
 
 void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunField& field) {
   const auto& refused = frame.app.refused;
-  const bool wrong = refused && refused->field == field.key;
+  const bool wrong = edits_ == EditedRun::chosen && refused && refused->field == field.key;
   const bool is_text = wrong && !refused->typed.empty();
-  const std::string value = is_text ? refused->typed : field.print(frame.app.shown_choice());
+  const std::string value = is_text ? refused->typed : field.print(edited(frame));
   const std::string preview = is_text ? value : preview_of(field, value);
   const std::string path = preview == value || value.empty() ? "" : value + "\n\n";
   const bool only_numbers = field.kind == FieldKind::whole && !can_be_unset(field);
   const std::string help =
       wrong ? "" : fmt::format("{}{}", path, field.help);  // would cover the reason
-  const TextBox text(frame, std::string(field.key), box, states_[field.key].draft,
+  const TextBox text(frame, name_of(field.key), box, states_[field.key].draft,
                      {value, preview, help, only_numbers});
   if (const auto& typed = text.typed()) {
     const bool is_unset = can_be_unset(field) && *typed == unset_word(field);
@@ -116,12 +131,12 @@ void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunFiel
 }
 
 void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunField& field) {
-  RunSpec choice = frame.app.shown_choice();
+  RunSpec choice = edited(frame);
   const auto shown = choice.tiling();
   const auto words = [](const std::optional<Tiling>& tiling) {
     return tiling ? fmt::format("{} x {}", tiling->Br, tiling->Bc) : "none";
   };
-  const ComboBox combo(frame, std::string(field.key), box, words(shown));
+  const ComboBox combo(frame, name_of(field.key), box, words(shown));
   if (!combo.open()) return;
 
   // The choice's own tiles do not change those of a rule
@@ -150,17 +165,18 @@ void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunF
                      std::string(value.name), std::string(value.help));
     if (!clicked || !tiling) continue;
     choice.set_tiling(*tiling);
-    frame.app.commands.push(Choose{choice});
+    request(frame, choice);
   }
 }
 
-void draw_switch_box(const Frame& frame, const Rect& box, const kernels::Knob& knob) {
-  RunSpec choice = frame.app.shown_choice();
+void RunFieldBoxes::draw_switch(const Frame& frame, const Rect& box,
+                                const kernels::Knob& knob) const {
+  RunSpec choice = edited(frame);
   const std::string name(knob.name);
   const std::string own(knob.values.front().name);
   const auto given = choice.switches.find(name);
   const std::string shown = given != choice.switches.end() ? given->second : own;
-  const ComboBox combo(frame, "switches." + name, box, shown);
+  const ComboBox combo(frame, name_of("switches." + name), box, shown);
   if (!combo.open()) return;
   for (const kernels::KnobValue& each : knob.values) {
     const std::string value(each.name);
@@ -168,7 +184,7 @@ void draw_switch_box(const Frame& frame, const Rect& box, const kernels::Knob& k
     if (!combo.option(text, value == shown, value, std::string(knob.idea))) continue;
     choice.switches.erase(name);
     if (value != own) choice.switches.emplace(name, value);
-    frame.app.commands.push(Choose{choice});
+    request(frame, choice);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +15,17 @@
 
 namespace attnscope::app {
 
+/// Whose fields a bar shows and changes: those of the choice, or of a race's rival.
+enum class EditedRun : std::uint8_t { chosen, rival };
+
 class RunFieldBoxes {
  public:
+  explicit RunFieldBoxes(EditedRun edits = EditedRun::chosen) : edits_(edits) {}
   void draw(const Frame& frame, const Rect& box, const RunField& field);
+  /// A list of the switch's values, with the one in the run.
+  void draw_switch(const Frame& frame, const Rect& box, const kernels::Knob& knob) const;
+  /// The run whose fields these are; there is a rival while its boxes are drawn.
+  const RunSpec& edited(const Frame& frame) const;
   /// Whether an open list is still being computed.
   bool busy() const { return tilings_.busy() || files_.busy(); }
 
@@ -34,20 +43,23 @@ class RunFieldBoxes {
     bool operator==(const FilesAsked&) const = default;
   };
 
+  /// Requests another one.
+  void request(const Frame& frame, const RunSpec& run) const;
+  void change(const Frame& frame, const RunField& field, const std::string& text) const;
+  /// The prefix of the boxes' names.
+  std::string name_of(std::string_view key) const;
   void draw_text(const Frame& frame, const Rect& box, const RunField& field);
   void draw_tilings(const Frame& frame, const Rect& box, const RunField& field);
   /// Draws the options of an open list; returns the text of the clicked one.
   std::optional<std::string> clicked_option(const Frame& frame, const DropList& list,
                                             const RunField& field);
 
+  EditedRun edits_;
   std::map<std::string_view, State> states_;
   FilesAsked files_asked_;
   BackgroundJob<FilesAsked, std::vector<FieldOption>> files_;
   /// The tiles of every value of tiling_rule for a choice.
   BackgroundJob<RunSpec, std::vector<std::optional<Tiling>>> tilings_;
 };
-
-/// A list of the switch's values, with the one in the shown choice.
-void draw_switch_box(const Frame& frame, const Rect& box, const kernels::Knob& knob);
 
 }  // namespace attnscope::app

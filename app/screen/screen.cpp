@@ -130,7 +130,7 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
-  return pointed_changes_ || top_bar_.busy() ||
+  return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
          std::ranges::any_of(panels_, [this](const auto& panel) {
            return shown_.contains(panel.slot) && panel.busy();
          });
@@ -147,10 +147,11 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
   }
 }
 
-void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
+void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
+  draw_race_bar(frame, race.bar, rival_bar_);
   NamedRects rival_rects;  // tests click the first algorithm's
   for (const bool rival : {false, true}) {
-    const RaceSide& side = sides[rival ? 1 : 0];
+    const RaceSide& side = race.sides[rival ? 1 : 0];
     const auto snapshot = rival ? frame.app.rival_snapshot() : frame.app.snapshot();
     ImGui::PushID(rival ? 1 : 0);
     draw_race_head(frame, side.head, *snapshot, rival);
@@ -171,11 +172,11 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   Layout layout = app.view.large_chart
                       ? layout_alone(display.x, display.y, scales, Slot::charts)
                       : layout_screen(display.x, display.y, scales, present, app.view.presenter);
-  std::vector<RaceSide> race;
+  std::optional<RaceLayout> race;
   if (app.rival_snapshot() && app.snapshot()) {
     race = lay_out_race(frame, layout.body);
-    layout.cards.clear();
-    for (const RaceSide& side : race) {
+    layout.cards = {race->bar};
+    for (const RaceSide& side : race->sides) {
       layout.cards.push_back(side.head);
       for (const auto& [slot, rect] : side.panels) layout.cards.push_back(rect);
       if (side.totals) layout.cards.push_back(*side.totals);
@@ -189,9 +190,12 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
-  top_bar_.draw(frame, layout.top_bar);  // first in the order of Tab
-  if (!race.empty()) {
-    draw_race(frame, race);
+  const float pin = draw_badge(frame, layout.top_bar) - frame.px(8.0f);
+  const float fields = pin - RunComparisonCard::button_width(frame) - frame.px(14.0f);
+  top_bar_.draw(frame, {layout.top_bar.min, {fields, layout.top_bar.max.y}});
+  comparison_.draw_button(frame, layout.top_bar, pin);
+  if (race) {
+    draw_race(frame, *race);
   } else if (const auto snapshot = app.snapshot()) {
     draw_panels(frame, panels_, layout.panels, *snapshot, rects_);
   } else {
@@ -205,6 +209,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   go_to_tile_.draw(frame);
   ImGui::End();
 
+  comparison_.draw(frame);
   draw_refusal(frame);
   draw_notice(frame, layout.transport);
   draw_keys_overlay(frame);

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/background_job.h"
 #include "app/platform/imgui_session.h"
+#include "app/run_comparison.h"
 #include "app/screen/run_field_boxes.h"
 #include "app/ui/widgets.h"
 #include "kernels/knobs.h"
@@ -21,6 +23,8 @@ class App;
 /// The bar of choices: scene, algorithm, problem, tiling, GPU; and the source of the numbers.
 class TopBar {
  public:
+  /// The chosen run's bar, or the one of a race's rival, which has neither scene nor race.
+  explicit TopBar(EditedRun edits = EditedRun::chosen) : edits_(edits), boxes_(edits) {}
   void draw(const Frame& frame, const Rect& rect);
   /// Whether an open list is still being computed.
   bool busy() const { return boxes_.busy(); }
@@ -36,17 +40,18 @@ class TopBar {
  private:
   /// The field's box, and its label from `x` on.
   void draw_field(const Frame& frame, float x, const Rect& box, const Field& field);
-  float draw_fields(const Frame& frame, const Rect& rect);
+  void draw_fields(const Frame& frame, const Rect& rect);
   void draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden);
   /// The error of a rejected choice of a field behind the "more" button, below those fields.
   void draw_refusal_inside(const Frame& frame, float width);
 
+  EditedRun edits_;
   RunFieldBoxes boxes_;
 };
 
 /// The badge at the right of the bar (app/screen/badge.cpp): whether the real numbers come from
-/// this machine's GPU, from recordings, or are missing; with a GPU also the button that runs the
-/// kernel. Returns its left edge.
+/// this machine's GPU, from recordings, or are missing; and the button that runs the kernel, which
+/// is disabled without a GPU. Returns its left edge.
 float draw_badge(const Frame& frame, const Rect& bar);
 
 /// The line under a field of the bar whose choice was rejected, with the nearest valid one to
@@ -93,23 +98,49 @@ Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed);
 /// The box of the top bar: the shipped scenes, and entries that open the dialog.
 void draw_scene_field(const Frame& frame, const Rect& box);
 
-// Two algorithms racing: each with its memory, its scores and its progress (race_view.cpp).
+// Two runs racing: each with its memory, its scores and its progress (race_view.cpp).
 
-/// Where one racer's parts are; presenter mode has neither its online softmax nor its totals.
+/// Where one racer's parts are; presenter mode has only its memory and its scores.
 struct RaceSide {
   Rect head;
   std::map<Slot, Rect> panels;
   std::optional<Rect> totals;
 };
 
-/// The cards of both, side by side within `body`.
-std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body);
+struct RaceLayout {
+  Rect bar;  ///< of the rival's fields and the verdict
+  std::vector<RaceSide> sides;
+};
+/// The bar, and the cards of both side by side below it, within `body`.
+RaceLayout lay_out_race(const Frame& frame, const Rect& body);
 
 /// Bytes and operations of one racer so far, beside those of its whole pass.
 void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot);
 
 /// Name, progress and totals of one racer; `rival` selects which.
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
+
+/// The line of a race's rival above both: its fields to edit, and the verdict at its right end;
+/// in presenter mode the verdict alone. Named rectangle: "race.verdict".
+void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields);
+/// "59,392 / 20,736 bytes = 2.9x" of the bytes that both runs request in the shown head; which of
+/// them requests more.
+std::string race_verdict(const RunInfo& chosen, const RunInfo& rival);
+
+/// The button that pins the choice, and while one is pinned the card that compares it with the
+/// present choice (run_comparison_card.cpp).
+class RunComparisonCard {
+ public:
+  /// Draws the button with its right edge at `right`.
+  void draw_button(const Frame& frame, const Rect& bar, float right);
+  static float button_width(const Frame& frame);
+  void draw(const Frame& frame);
+  bool busy() const { return job_.busy(); }
+
+ private:
+  bool open_ = false;
+  BackgroundJob<std::pair<RunSpec, RunSpec>, RunComparison> job_;
+};
 
 /// The boxes that start a race against another algorithm, and choose its clock.
 void draw_race_field(const Frame& frame, const Rect& box);
@@ -119,7 +150,7 @@ void draw_race_clock_field(const Frame& frame, const Rect& box);
 
 class Screen {
  public:
-  /// `rival_panels` are those of the second algorithm in a race.
+  /// `rival_panels` are those of the second run in a race.
   explicit Screen(Panels panels, Panels rival_panels = {})
       : panels_(std::move(panels)), rival_panels_(std::move(rival_panels)) {}
 
@@ -139,11 +170,13 @@ class Screen {
   void lay_surfaces(const Frame& frame, const Layout& layout);
   void draw_panels(const Frame& frame, const Panels& panels, const std::map<Slot, Rect>& places,
                    const Snapshot& snapshot, NamedRects& rects);
-  void draw_race(const Frame& frame, const std::vector<RaceSide>& sides);
+  void draw_race(const Frame& frame, const RaceLayout& race);
 
   Panels panels_;
   Panels rival_panels_;
   TopBar top_bar_;
+  TopBar rival_bar_{EditedRun::rival};
+  RunComparisonCard comparison_;
   SceneDialog scene_dialog_;
   GoToTile go_to_tile_;
   NamedRects rects_;

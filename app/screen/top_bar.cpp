@@ -24,7 +24,7 @@ struct Section {
 };
 
 /// The sections with fields that apply to the choice.
-std::vector<Section> more_sections(const RunSpec& choice) {
+std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
   const auto section = [](std::string title, std::size_t column, float width,
                           std::initializer_list<std::string_view> keys) {
     Section result{std::move(title), column, {}};
@@ -39,9 +39,11 @@ std::vector<Section> more_sections(const RunSpec& choice) {
               {"inputs", "seed", "q", "k", "v", "do"}),
       section("How " + choice.algorithm + " runs", 2, 150,
               {"tiling_rule", "allow_overflow", "round_to_storage"}),
-      section("Race", 2, 150, {"race", "race_clock"}),
       section("What if the GPU were another?", 1, 130, {})};
   for (const RunField& field : what_if_fields()) sections.back().fields.push_back({field.key, 130});
+  if (edits == EditedRun::chosen) {
+    sections.push_back(section("Race", 2, 150, {"race", "race_clock"}));
+  }
   if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
   if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
 
@@ -78,7 +80,7 @@ void TopBar::draw_field(const Frame& frame, float x, const Rect& box, const Fiel
   font.draw(ImGui::GetWindowDrawList(), {x, std::round(box.center().y - font.size * 0.5f)},
             frame.theme.text_dim, label_of(field));
   if (field.knob != nullptr) {
-    draw_switch_box(frame, box, *field.knob);
+    boxes_.draw_switch(frame, box, *field.knob);
   } else if (field.key == "scene") {
     draw_scene_field(frame, box);
   } else if (field.key == "race") {
@@ -91,11 +93,12 @@ void TopBar::draw_field(const Frame& frame, float x, const Rect& box, const Fiel
 }
 
 void TopBar::draw(const Frame& frame, const Rect& rect) {
-  const float badge_left = draw_badge(frame, rect);
-  draw_fields(frame, {rect.min, {badge_left - frame.px(14.0f), rect.max.y}});
+  ImGui::PushID(edits_ == EditedRun::rival ? "rival" : "chosen");
+  draw_fields(frame, rect);
+  ImGui::PopID();
 }
 
-float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
+void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float label_gap = frame.px(8.0f);
   const float field_gap = frame.px(14.0f);
   const float more_width = frame.text_px(34.0f);
@@ -115,7 +118,8 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   };
 
   // The least important fields move behind the "more" button until the rest fits
-  std::vector<Field> shown(std::begin(kBar), std::end(kBar));
+  const bool is_rival = edits_ == EditedRun::rival;
+  std::vector<Field> shown(std::begin(kBar) + (is_rival ? 1 : 0), std::end(kBar));
   std::vector<Field> hidden;
   const auto total = [&] {
     float sum = frame.px(14.0f) + more_width;
@@ -157,14 +161,14 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   constexpr std::string_view kHelp =
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "
       "own, how the algorithm and its kernel run, a race";
-  if (ui::draw_button(frame, {"field.more", more, "…", kHelp})) ImGui::OpenPopup("more fields");
+  const std::string_view name = is_rival ? "field.rival.more" : "field.more";
+  if (ui::draw_button(frame, {name, more, "…", kHelp})) ImGui::OpenPopup("more fields");
   draw_more(frame, more, hidden);
-  return more.max.x;
 }
 
 void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden) {
   if (!ImGui::IsPopupOpen("more fields")) return;
-  std::vector<Section> sections = more_sections(frame.app.shown_choice());
+  std::vector<Section> sections = more_sections(boxes_.edited(frame), edits_);
   if (!hidden.empty()) {
     sections.insert(sections.begin(), Section{"More of the bar", 0, hidden});
   }
@@ -214,7 +218,8 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
   }
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, *std::ranges::max_element(ends) - frame.px(14.0f)});
-  if (frame.app.refused && frame.rects.find("field." + frame.app.refused->field)) {
+  const bool refuses = edits_ == EditedRun::chosen && frame.app.refused;
+  if (refuses && frame.rects.find("field." + frame.app.refused->field)) {
     draw_refusal_inside(frame, width);
   }
   ImGui::EndPopup();

@@ -285,7 +285,7 @@ TEST_F(AppTest, NobodyWaitsForShortWork) {
 }
 
 TEST_F(AppTest, InARaceAClickOnEitherSideMovesTheClockOfBoth) {
-  app_.commands.push(ChooseRace{Race{"standard"}});
+  app_.commands.push(ChooseRace{Race{rival_of(app_.view.choice, "standard")}});
   settle();
   const auto rival = app_.rival_snapshot()->run;
   const Thing tile = ScoreTile{{{48, 64}, {48, 64}}};

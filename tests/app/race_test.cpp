@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "app/choice_rules.h"
+#include "app/run_comparison.h"
 #include "app/scene.h"
+#include "app/screen/screen.h"
 #include "app/step_simulator.h"
 #include "reference/run_fields.h"
 #include "sim/resolve.h"
@@ -124,6 +127,66 @@ TEST(Race, OnTheClockOfTilesBothDoOneATick) {
     const Index step = course.step_of(RaceCourse::chosen, tick);
     EXPECT_EQ(course.tick_of(RaceCourse::chosen, step), tick);
   }
+}
+
+TEST(Race, AFieldThatBothHaveInCommonChangesInBoth) {
+  const RunSpec before = load_scene("default").value().view.choice;
+  RunSpec rival = rival_of(before, "flash1");
+  rival.set_tiling({32, 32});
+  const RunSpec choice = change_field(before, "seq_len", "128").value();
+  const RunSpec longer = rival_after(before, choice, rival);
+  EXPECT_EQ(longer.problem.N, 128);
+  EXPECT_EQ(longer.problem.N_kv, 128);
+  EXPECT_EQ(longer.algorithm, "flash1");
+  EXPECT_EQ(longer.tiling(), (Tiling{32, 32}));
+  const RunSpec other_tiles = change_field(choice, "Br", "8").value();
+  EXPECT_EQ(rival_after(choice, other_tiles, longer).tiling(), (Tiling{32, 32}));
+}
+
+TEST(Race, TheVerdictDividesTheBytesOfTheShownHead) {
+  const auto flash2 = run_of("flash2");
+  const auto standard = run_of("standard");
+  EXPECT_EQ(sum(standard->head_bytes).total(), 59392);
+  EXPECT_EQ(sum(flash2->head_bytes).total(), 20736);
+  EXPECT_EQ(race_verdict(*flash2, *standard), "rival behind: 59,392 / 20,736 bytes = 2.9x");
+  EXPECT_EQ(race_verdict(*standard, *flash2), "rival ahead: 59,392 / 20,736 bytes = 2.9x");
+  EXPECT_EQ(race_verdict(*flash2, *flash2), "both request 20,736 bytes");
+}
+
+TEST(RunComparison, NamesTheFieldsThatDifferAndDividesTheCosts) {
+  const RunSpec a = load_scene("default").value().view.choice;
+  EXPECT_TRUE(differing_fields(a, a).empty());
+  RunSpec b = change_field(a, "algorithm", "standard").value();
+  b = change_field(b, "seq_len", "128").value();
+  const auto fields = differing_fields(a, b);
+  ASSERT_EQ(fields.size(), 3U);  // N_kv follows N
+  EXPECT_EQ(fields[0].b, "128");
+
+  GpuCatalog gpus;
+  WorkControl control;
+  const auto comparison =
+      compare_runs(a, change_field(a, "algorithm", "standard").value(), gpus, control);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  const auto& costs = comparison.value().costs;
+  ASSERT_FALSE(costs.empty());
+  EXPECT_EQ(costs[0].label, "requested bytes");
+  EXPECT_EQ(costs[0].a, 20736);
+  EXPECT_EQ(costs[0].b, 59392);
+  EXPECT_EQ(ratio_text(*costs[0].ratio()), "2.9x");
+  const bool has_time = std::ranges::any_of(
+      costs, [](const CostRatio& cost) { return cost.label == "time, predicted" && cost.b > 0.0; });
+  EXPECT_TRUE(has_time);
+}
+
+TEST(RunComparison, RejectsARunThatCannotBe) {
+  const RunSpec a = load_scene("default").value().view.choice;
+  RunSpec b = a;
+  b.gpu = "none";
+  GpuCatalog gpus;
+  WorkControl control;
+  EXPECT_FALSE(compare_runs(a, b, gpus, control));
+  EXPECT_EQ(ratio_text(1.0), "1.00x");
+  EXPECT_EQ(ratio_text(140.2), "140x");
 }
 
 }  // namespace

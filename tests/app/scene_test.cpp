@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/choice_rules.h"
 #include "app/step_simulator.h"
 #include "reference/run_fields.h"
 #include "sim/device/assets.h"
@@ -102,7 +103,11 @@ TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   choice.problem.key_lengths = {choice.problem.N_kv - 3};
   choice.problem.key_lengths.resize(static_cast<std::size_t>(choice.problem.batch),
                                     choice.problem.N_kv - 3);
-  scene.view.race = Race{"flash1", RaceClock::tiles};
+  RunSpec rival = rival_of(choice, "flash1");
+  rival.set_tiling({32, 8});
+  rival.gpu = "a100-40gb";
+  rival.problem.mask = Mask::causal();
+  scene.view.race = Race{rival, RaceClock::tiles};
   scene.view.race_tick = 4;
   const Scene again = parse_scene(scene_text(scene), "small.json").value();
   EXPECT_EQ(again.view.choice, choice);
@@ -248,6 +253,8 @@ TEST(Scene, RefusesTextsThatNoBarHasRoomForRivalsAndMemoriesThatAreNone) {
   EXPECT_THAT(with(R"("title": "a\nb")"), HasSubstr("one line"));
   EXPECT_THAT(with(R"("pass": "sideways")"), HasSubstr("forward, backward or both"));
   EXPECT_THAT(with(R"("race": {"against": "flash3"})"), HasSubstr("did you mean 'flash"));
+  EXPECT_THAT(with(R"("race": {"rival": {"algorithm": "flash3"}})"),
+              HasSubstr("did you mean 'flash"));
   EXPECT_THAT(with(R"("sram_bytes": 9223372036854775807)"), HasSubstr("sram_bytes"));
   EXPECT_THAT(with(R"("l2_bytes": -1)"), HasSubstr("l2_bytes: '-1' is not accepted"));
   EXPECT_THAT(with(R"("allow_overflow": 1)"), HasSubstr("true or false"));

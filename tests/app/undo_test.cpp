@@ -168,18 +168,20 @@ TEST_F(UndoTest, AChoiceMadeMeanwhileIsTheOneThatCounts) {
 }
 
 TEST_F(UndoTest, ARaceBeginsAndEnds) {
-  push(ChooseRace{Race{"standard"}});
+  push(ChooseRace{Race{rival_of(app_.view.choice, "standard")}});
   push(Undo{});
   EXPECT_FALSE(app_.view.race);
   push(Redo{});
   ASSERT_TRUE(app_.view.race);
-  EXPECT_EQ(app_.view.race->rival, "standard");
+  EXPECT_EQ(app_.view.race->rival.algorithm, "standard");
   EXPECT_TRUE(app_.course());
 }
 
 TEST_F(UndoTest, ARaceThatWasRejectedIsNoChoice) {
   choose("seq_len", "128");
-  push(ChooseRace{Race{"split_kv_of_no_catalog"}});
+  RunSpec unknown = app_.view.choice;
+  unknown.algorithm = "split_kv_of_no_catalog";
+  push(ChooseRace{Race{unknown}});
   ASSERT_FALSE(app_.view.race);
   push(Undo{});
   EXPECT_EQ(N(), 64);

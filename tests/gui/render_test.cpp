@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "app/choice_rules.h"
 #include "app/panels/warp_parts.h"
 #include "app/playhead.h"
 #include "app/scene.h"
@@ -45,7 +46,7 @@ Index last_step_of(const std::string& scene) {
   const ViewState view = load_scene(scene).value().view;
   const auto run = run_of(view.choice);
   if (!view.race) return run->step_count - 1;
-  const auto rival = run_of(rival_of(view.choice, view.race->rival));
+  const auto rival = run_of(view.race->rival);
   return RaceCourse(run, rival, view.race->clock).last_tick();
 }
 
@@ -139,12 +140,14 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   const std::string no_such_row = folder / "row.json";
   ASSERT_FALSE(save_scene(lost, no_such_row));
   lost.view.query_row = 0;
-  lost.view.race = Race{"standard"};
+  lost.view.race = Race{rival_of(lost.view.choice, "standard")};
   lost.view.race_tick = 100000;
   const std::string no_such_tick = folder / "tick.json";
   ASSERT_FALSE(save_scene(lost, no_such_tick));
   lost.view.choice.pass = PassKind::backward;
-  lost.view.race = Race{"split_kv"};
+  RunSpec without_pass = lost.view.choice;
+  without_pass.algorithm = "split_kv";
+  lost.view.race = Race{without_pass};
   const std::string no_such_race = folder / "race.json";
   ASSERT_FALSE(save_scene(lost, no_such_race));
   const std::vector<BadCase> cases{

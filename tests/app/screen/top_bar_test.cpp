@@ -1,0 +1,89 @@
+/// The button that runs the kernel, and the one that pins a configuration.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/choice_rules.h"
+#include "tests/app/screen/screen_session.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::ScreenSession;
+using testing::HasSubstr;
+
+TEST(RunOnGpu, IsVisibleWithoutAGpuButCannotBePressed) {
+  ScreenSession session;
+  if (session.app().gpu().status().state == GpuRunner::State::idle) GTEST_SKIP() << "has a GPU";
+  ASSERT_TRUE(session.rects().find("badge.run"));
+  EXPECT_FALSE(session.app().measurements.live_unavailable.empty()) << "the tooltip's reason";
+  session.click("badge.run");
+  EXPECT_FALSE(session.app().notice);
+  EXPECT_FALSE(session.app().measurements.running);
+}
+
+TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
+  ScreenSession session;
+  const RunSpec a = session.app().view.choice;
+  EXPECT_FALSE(session.rects().find("compare.card"));
+  session.click("compare.pin");
+  ASSERT_TRUE(session.app().view.pinned);
+  EXPECT_EQ(*session.app().view.pinned, a);
+  EXPECT_TRUE(session.rects().find("compare.card"));
+  session.app().commands.push(Choose{change_field(a, "seq_len", "128").value()});
+  session.settle();
+  EXPECT_EQ(session.app().view.choice.problem.N, 128);
+  session.click("compare.back");
+  EXPECT_EQ(session.app().view.choice, a);
+  session.click("compare.pin");
+  EXPECT_FALSE(session.rects().find("compare.card"));
+  session.click("compare.pin");
+  session.click("compare.unpin");
+  EXPECT_FALSE(session.app().view.pinned);
+}
+
+TEST(RaceBar, EditsEveryFieldOfTheRival) {
+  ScreenSession session;
+  const RunSpec chosen = session.app().view.choice;
+  session.app().commands.push(ChooseRace{Race{rival_of(chosen, "flash1")}});
+  session.settle();
+  ASSERT_TRUE(session.rects().find("race.verdict"));
+  session.click("field.rival.seq_len");
+  session.type("128");
+  session.key(Key::enter);
+  ASSERT_TRUE(session.app().view.race);
+  EXPECT_EQ(session.app().view.race->rival.problem.N, 128);
+  EXPECT_EQ(session.app().view.choice, chosen) << "the choice keeps its own length";
+  EXPECT_EQ(session.app().rival_snapshot()->run->problem().N, 128);
+
+  // Pass, GPU and mask may differ as well
+  RunSpec rival = session.app().view.race->rival;
+  for (const auto& [key, value] : {std::pair{"pass", "backward"}, std::pair{"gpu", "t4"},
+                                   std::pair{"mask", "causal"}, std::pair{"Br", "32"}}) {
+    rival = change_field(rival, key, value).value();
+  }
+  session.app().commands.push(ChooseRace{Race{rival}});
+  session.settle();
+  ASSERT_TRUE(session.app().view.race);
+  EXPECT_EQ(session.app().rival_snapshot()->run->pass_kind(), PassKind::backward);
+  EXPECT_TRUE(session.app().course());
+}
+
+TEST(RaceBar, ARivalThatCannotRunLeavesTheLastOne) {
+  ScreenSession session;
+  session.app().commands.push(ChooseRace{Race{rival_of(session.app().view.choice, "flash1")}});
+  session.settle();
+  const RunSpec before = session.app().view.race->rival;
+  RunSpec wrong = before;
+  wrong.gpu = "no-such-gpu";
+  session.app().commands.push(ChooseRace{Race{wrong}});
+  session.settle();
+  ASSERT_TRUE(session.app().view.race);
+  EXPECT_EQ(session.app().view.race->rival, before);
+  ASSERT_TRUE(session.app().notice);
+  EXPECT_THAT(session.app().notice->text, HasSubstr("cannot race"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
