@@ -7,6 +7,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
+#include "app/cli/table_json.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
@@ -59,65 +60,71 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   return question;
 }
 
-std::string fits_text(const FitsQuestion& question, const Lines& lines) {
+std::vector<Footnote> assumptions(const FitsQuestion& question) {
   const ModelQuestion& model = question.model;
-  const AttentionProblem& problem = model.problem;
   const bool training = model.mode == ModelMode::training;
-  std::string text = fmt::format(
-      "{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
-      "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
-      to_string(model.mode), model.layers, problem.heads, problem.kv_heads, problem.d,
-      to_string(problem.dtype), bytes_text(model.capacity_bytes),
-      static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu, problem.batch, problem.N,
-      table_text(lines));
-  text +=
-      question.weights_given
-          ? fmt::format("- weights, gradients and optimizer take the given {}\n",
-                        bytes_text(model.weights_bytes))
-          : fmt::format("- weights take {}: 12 (H d)^2 per layer, {} bytes each{}; no embeddings\n",
-                        bytes_text(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
-                        training ? " (weight, gradient, fp32 copy, two moments)" : "");
-  text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
-                   : "- every layer keeps K and V\n";
-  text +=
-      "- layers run one after another; all tensors of a layer's pass are alive at once, with dS in "
-      "place of dP\n"
-      "- activations outside attention, fragmentation and the framework are not counted\n";
-  return text;
+  const std::string weights = bytes_text(model.weights_bytes);
+  return {
+      {"assumptions"},
+      {question.weights_given
+           ? fmt::format("- weights, gradients and optimizer take the given {}", weights)
+           : fmt::format("- weights take {}: 12 (H d)^2 per layer, {} bytes each{}; no embeddings",
+                         weights, training ? 16 : size_bytes(model.problem.dtype),
+                         training ? " (weight, gradient, fp32 copy, two moments)" : "")},
+      {training ? "- every layer keeps what its backward pass reads, until that pass"
+                : "- every layer keeps K and V"},
+      {"- layers run one after another; all tensors of a layer's pass are alive at once, with dS "
+       "in place of dP"},
+      {"- activations outside attention, fragmentation and the framework are not counted"}};
+}
+
+/// Memory at the question's own batch and length, and the largest one that fits.
+Result<Table> choices_table(const FitsQuestion& question) {
+  const ModelQuestion& model = question.model;
+  const bool batch = question.sought == Sought::batch;
+  Table table{
+      .key = "choices",
+      .columns = {
+          {"attention", "attention"},
+          {"kept_bytes_per_layer", "kept per layer", Unit::bytes},
+          {"forward_bytes", "forward", Unit::bytes},
+          {"backward_bytes", "backward", Unit::bytes},
+          batch ? Column{"largest_batch", fmt::format("largest batch at N {}", model.problem.N),
+                         Unit::count}
+                : Column{"largest_seq_len",
+                         fmt::format("largest N at batch {}", model.problem.batch), Unit::count}}};
+  for (const AttentionChoice& choice : attention_choices()) {
+    ATTNSCOPE_TRY(const auto layer, layer_memory(choice, model.problem, model.mode));
+    const Index largest = batch ? largest_batch(choice, model) : largest_length(choice, model);
+    const Cell backward = model.mode == ModelMode::training ? Cell(layer.backward_bytes)
+                                                            : Cell(layer.backward_bytes, "");
+    table.rows.push_back({choice.name, layer.kept_bytes, layer.forward_bytes, backward,
+                          largest == 0 ? Cell(largest, "none") : Cell(largest)});
+  }
+  return table;
 }
 
 Result<Answer> answer_fits(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto question, parse_question(given));
+  ATTNSCOPE_TRY(const auto choices, choices_table(question));
   const ModelQuestion& model = question.model;
-  const bool batch = question.sought == Sought::batch;
-  const bool training = model.mode == ModelMode::training;
-  Lines lines = {{"attention", "kept per layer", "forward", "backward",
-                  batch ? fmt::format("largest batch at N {}", model.problem.N)
-                        : fmt::format("largest N at batch {}", model.problem.batch)}};
-  ordered_json rows = ordered_json::array();
-  for (const AttentionChoice& choice : attention_choices()) {
-    // Memory at the question's own batch and length
-    ATTNSCOPE_TRY(const auto layer, layer_memory(choice, model.problem, model.mode));
-    const auto& [kept_bytes, forward_bytes, backward_bytes] = layer;
-    const Index largest = batch ? largest_batch(choice, model) : largest_length(choice, model);
-    lines.push_back({choice.name, bytes_text(kept_bytes), bytes_text(forward_bytes),
-                     training ? bytes_text(backward_bytes) : "",
-                     largest == 0 ? "none" : std::to_string(largest)});
-    rows.push_back({{"attention", choice.name},
-                    {"kept_bytes_per_layer", kept_bytes},
-                    {"forward_bytes", forward_bytes},
-                    {"backward_bytes", backward_bytes},
-                    {batch ? "largest_batch" : "largest_seq_len", largest}});
-  }
-  const ordered_json document = {{"schema", "attnscope.fits/1"},
-                                 {"kind", "modelled"},
-                                 {"problem", problem_to_json(model.problem)},
-                                 {"mode", to_string(model.mode)},
-                                 {"layers", model.layers},
-                                 {"capacity_bytes", model.capacity_bytes},
-                                 {"weights_bytes", model.weights_bytes},
-                                 {"choices", rows}};
-  return Answer{json_text(document), csv_text(rows), fits_text(question, lines)};
+  const AttentionProblem& problem = model.problem;
+  return answer_of(
+      {.title = fmt::format("{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
+                            "modelled; one layer's attention at B {}, N {}",
+                            to_string(model.mode), model.layers, problem.heads, problem.kv_heads,
+                            problem.d, to_string(problem.dtype), bytes_text(model.capacity_bytes),
+                            static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu,
+                            problem.batch, problem.N),
+       .facts = {{"schema", "attnscope.fits/1"},
+                 {"kind", "modelled"},
+                 {"problem", problem_to_json(problem)},
+                 {"mode", to_string(model.mode)},
+                 {"layers", model.layers},
+                 {"capacity_bytes", model.capacity_bytes},
+                 {"weights_bytes", model.weights_bytes}},
+       .tables = {choices},
+       .footnotes = assumptions(question)});
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/cli/table_json.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
@@ -27,77 +27,63 @@ RunSpec default_run() {
           .allow_overflow = true};
 }
 
-ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) {
-  ordered_json other = ordered_json::object();
+/// A row for each algorithm; as text, a column.
+Table operations_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
+  Table table{.key = "algorithms",
+              .columns = {{"algorithm", "operations"},
+                          {"products", "matrix products, in units of 2 N N_kv d", Unit::count},
+                          {"matmul", "matrix products", Unit::flops},
+                          {"non_matmul", "all others", Unit::flops},
+                          {"exponentials", "", Unit::flops}},
+              .columns_as_lines = true};
   for (int work = 0; work < kWorkCount; ++work) {
-    other[std::string(to_string(static_cast<Work>(work)))] =
-        count.other[static_cast<std::size_t>(work)];
+    const std::string name(to_string(static_cast<Work>(work)));
+    table.columns.push_back({"other." + name, "  " + name, Unit::flops});
   }
-  return {{"algorithm", count.report.run.algorithm()},
-          {"products", count.products()},
-          {"matmul", count.report.matmul_flops},
-          {"non_matmul", count.report.non_matmul_flops},
-          {"exponentials", count.report.exponentials},
-          {"other", other},
-          {"cuda_core_time_share", count.time_share(GpuUnit::cuda_cores, gpu)},
-          {"exponential_time_share", count.time_share(GpuUnit::special_function_units, gpu)}};
-}
+  table.columns.push_back({"", "exponentials among the others", Unit::flops});
+  table.columns.push_back({"cuda_core_time_share", "CUDA-core time / product time", Unit::share});
+  table.columns.push_back(
+      {"exponential_time_share", "exponential time / product time", Unit::share});
 
-/// The rows as columns, one for each algorithm.
-std::string flops_table(const ordered_json& rows) {
-  using Place = ordered_json::json_pointer;
-  Lines lines = {{"operations"}};
-  for (const ordered_json& row : rows) lines[0].push_back(row.at("algorithm").get<std::string>());
-  const auto add = [&](const std::string& name, const Place& place, const auto& text) {
-    std::vector<std::string>& line = lines.emplace_back();
-    line.push_back(name);
-    for (const ordered_json& row : rows) line.push_back(text(row.at(place).get<double>()));
-  };
-  const auto flops = [](double count) { return count == 0 ? "" : flops_text(count); };
-  const auto share = [](double part) { return fmt::format("{:.1f} %", 100 * part); };
-  add("matrix products, in units of 2 N N_kv d", Place("/products"),
-      [](double products) { return fmt::format("{:.4g}", products); });
-  add("matrix products", Place("/matmul"), flops);
-  add("all others", Place("/non_matmul"), flops);
-  for (const auto& [work, count] : rows.front().at("other").items()) {
-    const Place place = Place("/other") / work;
-    const bool anywhere = std::ranges::any_of(
-        rows, [&](const ordered_json& row) { return row.at(place).get<Index>() > 0; });
-    if (anywhere) add("  " + work, place, flops);
+  const auto flops = [](Index count) { return count == 0 ? Cell(count, "") : Cell(count); };
+  for (const OperationCount& count : counts) {
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row = {count.report.run.algorithm(), count.products(), flops(count.report.matmul_flops),
+           flops(count.report.non_matmul_flops), count.report.exponentials};
+    for (const Index other : count.other) row.push_back(flops(other));
+    row.push_back(flops(count.report.exponentials));
+    row.push_back(count.time_share(GpuUnit::cuda_cores, gpu));
+    row.push_back(count.time_share(GpuUnit::special_function_units, gpu));
   }
-  add("exponentials among the others", Place("/exponentials"), flops);
-  add("CUDA-core time / product time", Place("/cuda_core_time_share"), share);
-  add("exponential time / product time", Place("/exponential_time_share"), share);
-  return table_text(lines);
+  return table;
 }
 
 Result<Answer> answer_flops(const GivenOptions& given) {
   ATTNSCOPE_TRY(auto spec, parse_run(given, default_run()));
   ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
 
-  ResolvedRun run;
-  ordered_json rows = ordered_json::array();
+  std::vector<OperationCount> counts;
   for (const char* algorithm : kAlgorithms) {
     show_progress(fmt::format("counting {}", algorithm));
     spec.algorithm = algorithm;
-    ATTNSCOPE_TRY(const auto count, count_operations(spec, gpu));
-    rows.push_back(count_json(count, gpu));
-    if (rows.size() == 1) run = count.report.run;
+    ATTNSCOPE_TRY(auto count, count_operations(spec, gpu));
+    counts.push_back(std::move(count));
   }
-  const ordered_json document = {{"schema", "attnscope.flops/1"},
-                                 {"kind", "modelled"},
-                                 {"problem", problem_to_json(run.problem)},
-                                 {"pass", to_string(run.pass())},
-                                 {"tiling", tiling_to_json(run.tiling)},
-                                 {"gpu", gpu.name},
-                                 {"algorithms", rows}};
-  const std::string text = fmt::format(
-      "{}, {}, {}x{} tiles\n"
-      "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
-      "rates\nof {} (datasheet): {:g} exponentials per clock and SM\n\n{}",
-      to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
-      gpu.display_name, gpu.exp_per_clock_per_sm, flops_table(rows));
-  return Answer{json_text(document), csv_text(rows), text};
+  const ResolvedRun& run = counts.front().report.run;
+  return answer_of(
+      {.title = fmt::format(
+           "{}, {}, {}x{} tiles\n"
+           "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the "
+           "peak rates\nof {} (datasheet): {:g} exponentials per clock and SM",
+           to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
+           gpu.display_name, gpu.exp_per_clock_per_sm),
+       .facts = {{"schema", "attnscope.flops/1"},
+                 {"kind", "modelled"},
+                 {"problem", problem_to_json(run.problem)},
+                 {"pass", to_string(run.pass())},
+                 {"tiling", tiling_to_json(run.tiling)},
+                 {"gpu", gpu.name}},
+       .tables = {operations_table(counts, gpu)}});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/cli/table_json.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"
@@ -48,83 +49,89 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   return invalid_request("--over accepts at most {} values", kMaxValues);
 }
 
-/// Explains the columns of the leading term and of N^2 d^2 / M.
-std::string footnotes(const IoQuestion& question, const std::string& leading,
-                      const std::string& order) {
+/// "N^2 d^2/M", "12 N^2 d^2/M": the order of the lower bound and the leading term.
+std::pair<std::string, std::string> term_words(const IoQuestion& question) {
+  const std::string order = question.axis == IoAxis::density ? "N^2 d^2 s/M" : "N^2 d^2/M";
+  return {order, (question.pass == PassKind::forward ? "12 " : "20 ") + order};
+}
+
+/// Explain the columns of the leading term and of N^2 d^2 / M.
+std::vector<Footnote> footnotes(const IoQuestion& question, bool in_range) {
+  const auto [order, leading] = term_words(question);
   const bool forward = question.pass == PassKind::forward;
   const bool sparse = question.axis == IoAxis::density;
-  std::string text = fmt::format(
-      "counted, standard: from the schedules; formula: every term of the closed form; M in "
-      "elements\n"
-      "{}: the leading term of the formula; its factor comes from Bc = M/4d; {} states\n"
-      "only the order, Theta({})\n",
-      leading, sparse ? "Proposition 4" : (forward ? "Theorem 2" : "Theorem 5"),
-      sparse ? "N d + " + order : order);
-  if (sparse) {
-    return text + order +
-           ": the order of the dense lower bound times the density s, for d^2 <= M <= N d; for\n"
-           "comparison, not a proven bound\n";
+  const std::string states = sparse ? "Proposition 4" : (forward ? "Theorem 2" : "Theorem 5");
+  return {
+      {"counted, standard: from the schedules; formula: every term of the closed form; M in "
+       "elements"},
+      {fmt::format("{}: the leading term of the formula; its factor comes from Bc = M/4d; {} "
+                   "states\nonly the order, Theta({})",
+                   leading, states, sparse ? "N d + " + order : order)},
+      {order +
+       (sparse ? ": the order of the dense lower bound times the density s, for d^2 <= M <= N d; "
+                 "for\ncomparison, not a proven bound"
+               : ": the order of the lower bound for d^2 <= M <= N d (Saha and Ye, arXiv "
+                 "2402.07443); its\nconstant is open; Proposition 3 excludes only o(N^2 d^2/M) for "
+                 "all M in [d, N d] at once")},
+      {sparse || forward ? "" : "That bound is stated for the forward pass alone"},
+      {in_range ? "" : "outside d <= M <= N d, where the theorems make no claim", "", "*"}};
+}
+
+Table points_table(const IoQuestion& question, const std::vector<IoPoint>& points) {
+  const bool sparse = question.axis == IoAxis::density;
+  const auto [order, leading] = term_words(question);
+  Table table{.key = "points",
+              .columns = {{"value", std::string(to_string(question.axis))},
+                          {"algorithm", ""},
+                          {"tiling.Br", ""},
+                          {"tiling.Bc", ""},
+                          {"sram_elems", "M", Unit::count},
+                          {"", "Br x Bc", Unit::count},
+                          {"density", ""},
+                          {"in_range", ""},
+                          {"counted_bytes", "counted", Unit::bytes},
+                          {"formula_bytes", "formula", Unit::bytes},
+                          {"leading_term_bytes", leading, Unit::bytes},
+                          {"", order, Unit::bytes},
+                          {"", "inputs, outputs", Unit::bytes},
+                          {"standard_bytes", "standard", Unit::bytes},
+                          {"compulsory_bytes", ""},
+                          {"lower_bound_order_bytes", ""}}};
+  for (const IoPoint& point : points) {
+    const Tiling& tiling = point.counted.run.tiling;
+    const bool drawn = sparse && point.density != point.value;
+    const std::string leading_text = bytes_text(point.leading_term_bytes);
+    const auto& lower_bound = point.lower_bound_order_bytes;
+    table.rows.push_back(
+        {Cell(point.value, drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
+                                 : fmt::format("{}", point.value)),
+         point.counted.run.algorithm(), tiling.Br, tiling.Bc, point.sram_elems,
+         Cell::only_text(fmt::format("{} x {}", tiling.Br, tiling.Bc)), point.density,
+         point.in_range, point.counted.requested.total(), point.formula_bytes,
+         Cell(point.leading_term_bytes, leading_text + (point.in_range ? "" : " *")),
+         lower_bound ? Cell(lower_bound) : Cell::only_text("-"), point.compulsory_bytes,
+         point.standard_bytes, point.compulsory_bytes, lower_bound});
   }
-  text +=
-      order +
-      ": the order of the lower bound for d^2 <= M <= N d (Saha and Ye, arXiv 2402.07443); its\n"
-      "constant is open; Proposition 3 excludes only o(N^2 d^2/M) for all M in [d, N d] at once\n";
-  if (!forward) text += "That bound is stated for the forward pass alone\n";
-  return text;
+  return table;
 }
 
 Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points) {
   const bool sparse = question.axis == IoAxis::density;
-  const std::string order = sparse ? "N^2 d^2 s/M" : "N^2 d^2/M";
-  const std::string leading = (question.pass == PassKind::forward ? "12 " : "20 ") + order;
-  Lines lines = {{std::string(to_string(question.axis)), "M", "Br x Bc", "counted", "formula",
-                  leading, order, "inputs, outputs", "standard"}};
-  ordered_json rows = ordered_json::array();
-  for (const IoPoint& point : points) {
-    const Tiling& tiling = point.counted.run.tiling;
-    const Index counted_bytes = point.counted.requested.total();
-    const bool drawn = sparse && point.density != point.value;
-    lines.push_back(
-        {drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
-               : fmt::format("{}", point.value),
-         std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
-         bytes_text(counted_bytes), bytes_text(point.formula_bytes),
-         bytes_text(point.leading_term_bytes) + (point.in_range ? "" : " *"),
-         point.lower_bound_order_bytes ? bytes_text(*point.lower_bound_order_bytes) : "-",
-         bytes_text(point.compulsory_bytes), bytes_text(point.standard_bytes)});
-    rows.push_back({{"value", point.value},
-                    {"algorithm", point.counted.run.algorithm()},
-                    {"tiling", tiling_to_json(tiling)},
-                    {"sram_elems", point.sram_elems},
-                    {"density", point.density},
-                    {"in_range", point.in_range},
-                    {"counted_bytes", counted_bytes},
-                    {"formula_bytes", point.formula_bytes},
-                    {"leading_term_bytes", point.leading_term_bytes},
-                    {"standard_bytes", point.standard_bytes},
-                    {"compulsory_bytes", point.compulsory_bytes}});
-    if (point.lower_bound_order_bytes) {
-      rows.back()["lower_bound_order_bytes"] = *point.lower_bound_order_bytes;
-    }
-  }
-  const ordered_json document = {{"schema", "attnscope.io/1"},
-                                 {"kind", "modelled"},
-                                 {"problem", problem_to_json(question.problem)},
-                                 {"pass", to_string(question.pass)},
-                                 {"gpu", question.gpu.name},
-                                 {"axis", to_string(question.axis)},
-                                 {"points", rows}};
-  const std::string text = fmt::format(
-      "{} {}, {}, on {}; {} varies\n"
-      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n{}{}",
-      sparse ? "block_sparse" : "flash1", to_string(question.pass), problem_words(question.problem),
-      question.gpu.display_name, to_string(question.axis),
-      sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : "",
-      table_text(lines), footnotes(question, leading, order),
-      std::ranges::all_of(points, &IoPoint::in_range)
-          ? ""
-          : "*: outside d <= M <= N d, where the theorems make no claim\n");
-  return {json_text(document), csv_text(rows), text};
+  return answer_of(
+      {.title = fmt::format(
+           "{} {}, {}, on {}; {} varies\n"
+           "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}",
+           sparse ? "block_sparse" : "flash1", to_string(question.pass),
+           problem_words(question.problem), question.gpu.display_name, to_string(question.axis),
+           sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : ""),
+       .facts = {{"schema", "attnscope.io/1"},
+                 {"kind", "modelled"},
+                 {"problem", problem_to_json(question.problem)},
+                 {"pass", to_string(question.pass)},
+                 {"gpu", question.gpu.name},
+                 {"axis", to_string(question.axis)}},
+       .tables = {points_table(question, points)},
+       .footnotes = footnotes(question, std::ranges::all_of(points, &IoPoint::in_range))});
 }
 
 /// io_curve(), one value at a time: drawing a large block mask takes seconds.

@@ -37,7 +37,7 @@ std::string clock_text(double hz) {
   return fmt::format("{:.2f} GHz", hz * 1e-9);
 }
 
-std::string table_text(const Lines& lines, std::size_t left_columns) {
+std::string table_text(const Lines& lines, const std::vector<Align>& align) {
   // A cell may hold a file's text: a line break in it would forge a line
   Lines cells;
   std::vector<std::size_t> widths;
@@ -55,13 +55,21 @@ std::string table_text(const Lines& lines, std::size_t left_columns) {
     std::string row;
     for (std::size_t c = 0; c < line.size(); ++c) {
       row += c == 0 ? "" : "  ";
-      row += c < left_columns ? fmt::format("{:<{}}", line[c], widths[c])
-                              : fmt::format("{:>{}}", line[c], widths[c]);
+      row += align[c] == Align::left ? fmt::format("{:<{}}", line[c], widths[c])
+                                     : fmt::format("{:>{}}", line[c], widths[c]);
     }
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
   }
   return text;
+}
+
+std::string table_text(const Lines& lines, std::size_t left_columns) {
+  std::size_t columns = left_columns;
+  for (const auto& line : lines) columns = std::max(columns, line.size());
+  std::vector<Align> align(columns, Align::right);
+  std::fill_n(align.begin(), left_columns, Align::left);
+  return table_text(lines, align);
 }
 
 std::string problem_words(const AttentionProblem& problem) {

@@ -2,6 +2,7 @@
 /// problems, runs and launches.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,11 @@ std::string clock_text(double hz);
 /// Lines of cells; the first one is the header.
 using Lines = std::vector<std::vector<std::string>>;
 
-/// The lines in aligned columns. Control characters in a cell become '?'. `left_columns` columns,
-/// from the left, are aligned left, the others right.
+enum class Align : std::uint8_t { left, right };
+
+/// The lines in columns, aligned as given. Control characters in a cell become '?'.
+std::string table_text(const Lines& lines, const std::vector<Align>& align);
+/// `left_columns` columns, from the left, are aligned left, the others right.
 std::string table_text(const Lines& lines, std::size_t left_columns = 1);
 
 /// "B 2, H 8 (2 KV), N 1024, N_kv 1024, d 64, bf16, mask causal, softcap 30".
