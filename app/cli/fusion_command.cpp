@@ -8,6 +8,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/cli/table_json.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
@@ -31,96 +32,118 @@ std::optional<double> printed_bytes(const FusionQuestion& question, const Fusion
   return figure2_printed_bytes(step);
 }
 
-ordered_json pass_json(const SimulationReport& report) {
-  ordered_json launches = ordered_json::array();
-  for (const LaunchReport& launch : report.launches) {
-    launches.push_back({{"name", launch.name},
-                        {"paper_bytes", launch.paper.total()},
-                        {"requested_bytes", launch.requested.total()}});
-  }
-  return {{"paper_bytes", report.paper.total()},
-          {"requested_bytes", report.requested.total()},
-          {"fits", report.fits},
-          {"launches", launches}};
+const std::vector<Column>& step_columns() {
+  static const std::vector<Column> columns = {
+      {"name", "step"},
+      {"idea", ""},
+      {"refused", ""},
+      {"algorithm", ""},
+      {"", "launches", Unit::count},
+      {"", "forward", Unit::bytes},
+      {"", "backward", Unit::bytes},
+      {"paper_bytes", ""},
+      {"matrix_bytes", "matrices", Unit::bytes},
+      {"statistic_bytes", "m, l, LSE, D", Unit::bytes},
+      {"requested_bytes", "requested", Unit::bytes},
+      {"fits", ""},
+      {"forward.paper_bytes", ""},
+      {"forward.requested_bytes", ""},
+      {"forward.fits", ""},
+      {"forward.launches", ""},
+      {"backward.paper_bytes", ""},
+      {"backward.requested_bytes", ""},
+      {"backward.fits", ""},
+      {"backward.launches", ""},
+      {"figure2_printed_bytes", "Figure 2 prints", Unit::bytes},
+      {"", "on the chip"}};
+  return columns;
 }
 
-/// Adds the step to the document and to the table.
-void add_step(const FusionQuestion& question, const FusionStep& step, ordered_json& steps,
-              Lines& lines) {
-  ordered_json& row = steps.emplace_back();
-  row = {{"name", step.name}, {"idea", step.idea}};
-  if (!step.refused.empty()) {
-    row["refused"] = words(step.refused, Reader::command_line);
-    lines.push_back({step.name, "-", "-", "-", "-", "-", "-", "", ""});
-    return;
+Table launches_table(const SimulationReport& report) {
+  Table table{.columns = {{"name", ""}, {"paper_bytes", ""}, {"requested_bytes", ""}}};
+  for (const LaunchReport& launch : report.launches) {
+    table.rows.push_back({launch.name, launch.paper.total(), launch.requested.total()});
   }
-  row.update({{"algorithm", step.forward.run.algorithm()},
-              {"paper_bytes", step.paper_bytes()},
-              {"matrix_bytes", step.matrix_bytes()},
-              {"statistic_bytes", step.statistic_bytes()},
-              {"requested_bytes", step.requested_bytes()},
-              {"fits", step.forward.fits && step.backward.fits},
-              {"forward", pass_json(step.forward)},
-              {"backward", pass_json(step.backward)}});
-  const auto printed = printed_bytes(question, step);
-  if (printed) row["figure2_printed_bytes"] = *printed;
+  return table;
+}
+
+std::vector<Cell> step_row(const FusionQuestion& question, const FusionStep& step) {
+  if (!step.refused.empty()) {
+    std::vector<Cell> row = {step.name, step.idea, words(step.refused, Reader::command_line)};
+    row.resize(step_columns().size() - 2, Cell::only_text("-"));
+    row.resize(step_columns().size());
+    return row;
+  }
+  const auto& [forward, backward] = std::tie(step.forward, step.backward);
   const std::string unfit = overflow_words(step);
-  lines.push_back({step.name, std::to_string(step.launches()),
-                   bytes_text(step.forward.paper.total()), bytes_text(step.backward.paper.total()),
-                   bytes_text(step.matrix_bytes()), bytes_text(step.statistic_bytes()),
-                   bytes_text(step.requested_bytes()), printed ? bytes_text(*printed) : "",
-                   unfit.empty() ? "fits" : unfit});
+  return {step.name,
+          step.idea,
+          Cell(),
+          forward.run.algorithm(),
+          step.launches(),
+          forward.paper.total(),
+          backward.paper.total(),
+          step.paper_bytes(),
+          step.matrix_bytes(),
+          step.statistic_bytes(),
+          step.requested_bytes(),
+          forward.fits && backward.fits,
+          forward.paper.total(),
+          forward.requested.total(),
+          forward.fits,
+          launches_table(forward),
+          backward.paper.total(),
+          backward.requested.total(),
+          backward.fits,
+          launches_table(backward),
+          printed_bytes(question, step),
+          unfit.empty() ? "fits" : unfit};
 }
 
 /// Steps that are not counted, and passes that do not fit.
-std::string exceptions_text(const std::vector<FusionStep>& steps) {
-  std::string text;
+std::vector<Footnote> exceptions(const std::vector<FusionStep>& steps) {
+  std::vector<Footnote> notes;
   for (const FusionStep& step : steps) {
     if (!step.refused.empty()) {
-      text += fmt::format("{}: {}\n", step.name, words(step.refused, Reader::command_line));
+      notes.push_back(
+          {fmt::format("{}: {}", step.name, words(step.refused, Reader::command_line))});
     }
     for (const SimulationReport* report : {&step.forward, &step.backward}) {
       if (report->fits) continue;
-      text += fmt::format("{} {} does not fit: {}\n", step.name, to_string(report->run.pass()),
-                          report->overflow_reason);
+      notes.push_back({fmt::format("{} {} does not fit: {}", step.name,
+                                   to_string(report->run.pass()), report->overflow_reason)});
     }
   }
-  return text;
+  return notes;
 }
 
 Answer fusion_answer(const FusionQuestion& question) {
   const AttentionProblem& problem = question.problem;
   const bool is_figure2 = problem == figure2_problem();
-  const std::string left_out = left_out_of_fusion(problem);
-  const std::string why = why_flash2_moves_more(question.steps, question.tiling);
-  Lines lines = {{"step", "launches", "forward", "backward", "matrices", "m, l, LSE, D",
-                  "requested", "Figure 2 prints", "on the chip"}};
-  Lines ideas;
-  ordered_json steps = ordered_json::array();
+  Table steps{.key = "steps", .columns = step_columns()};
+  Table ideas{.columns = {{"", "step"}, {"", "idea"}}};
   for (const FusionStep& step : question.steps) {
-    add_step(question, step, steps, lines);
-    ideas.push_back({step.name, step.idea});
+    steps.rows.push_back(step_row(question, step));
+    ideas.rows.push_back({step.name, step.idea});
   }
-
-  ordered_json document = {{"schema", "attnscope.fusion/1"},
-                           {"kind", "modelled"},
-                           {"problem", problem_to_json(problem)},
-                           {"tiling", tiling_to_json(question.tiling)},
-                           {"gpu", question.gpu.name}};
-  if (!left_out.empty()) document["left_out"] = left_out;
-  if (!why.empty()) document["flash2_moves_more"] = why;
-  if (is_figure2) document["figure2_note"] = kFigure2Note;
-  document["steps"] = steps;
-
-  std::string text = fmt::format(
-      "{}{}, {}x{} tiles\n"
-      "modelled; bytes as the papers count them (requested: by tiles of this size)\n\n{}\n{}",
-      problem_words(problem), is_figure2 ? " (key padding mask)" : "", question.tiling.Br,
-      question.tiling.Bc, table_text(lines), table_text(ideas, 2));
-  if (!why.empty()) text += fmt::format("\n{}\n", why);
-  if (is_figure2) text += fmt::format("\n{}\n", kFigure2Note);
-  if (!left_out.empty()) text += left_out + "\n";
-  return {json_text(document), csv_text(steps), text + exceptions_text(question.steps)};
+  std::vector<Footnote> footnotes = {
+      {left_out_of_fusion(problem), "left_out"},
+      {why_flash2_moves_more(question.steps, question.tiling), "flash2_moves_more"},
+      {is_figure2 ? std::string(kFigure2Note) : "", "figure2_note"}};
+  for (Footnote& note : exceptions(question.steps)) footnotes.push_back(std::move(note));
+  return answer_of(
+      {.title = fmt::format(
+           "{}{}, {}x{} tiles\n"
+           "modelled; bytes as the papers count them (requested: by tiles of this size)",
+           problem_words(problem), is_figure2 ? " (key padding mask)" : "", question.tiling.Br,
+           question.tiling.Bc),
+       .facts = {{"schema", "attnscope.fusion/1"},
+                 {"kind", "modelled"},
+                 {"problem", problem_to_json(problem)},
+                 {"tiling", tiling_to_json(question.tiling)},
+                 {"gpu", question.gpu.name}},
+       .tables = {steps, ideas},
+       .footnotes = footnotes});
 }
 
 /// Figure 2's problem, except for its key padding, which applies only to that problem. Br follows
