@@ -41,8 +41,8 @@ void define_options(CLI::App& app, const CommandSpec& command) {
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
   }
-  if (!command.operand.empty()) {
-    app.add_option(command.operand)->expected(1)->allow_extra_args(false);
+  for (const std::string& name : {command.operand, command.object}) {
+    if (!name.empty()) app.add_option(name)->expected(1)->allow_extra_args(false);
   }
 }
 
@@ -64,7 +64,9 @@ Error unexpected(const CommandSpec& command, std::span<const CommandSpec> comman
   if (!argument.starts_with("--") || argument == "--") {
     return invalid_request("unexpected argument '{}'; {} takes {}, see attnscope-cli {} --help",
                            printable(argument), command.name,
-                           command.operand.empty() ? "options only" : "one word and options",
+                           command.operand.empty()  ? "options only"
+                           : command.object.empty() ? "one word and options"
+                                                    : "two words and options",
                            command.name);
   }
   const std::string name = argument.substr(2, argument.find('=') - 2);
@@ -141,8 +143,10 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     }
     given.add(spec.name, values);
   }
-  if (!command.operand.empty() && app.get_option(command.operand)->count() > 0) {
-    given.add(std::string(kOperand), app.get_option(command.operand)->results());
+  for (const auto& [name, key] :
+       {std::pair{command.operand, kOperand}, {command.object, kObject}}) {
+    if (name.empty() || app.get_option(name)->count() == 0) continue;
+    given.add(std::string(key), app.get_option(name)->results());
   }
   return given;
 }
@@ -162,8 +166,9 @@ const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const Com
 
 std::string help_text(const CommandSpec& command) {
   std::string text =
-      fmt::format("{}\n\nUsage: attnscope-cli {}{} [options]{}\n\nOptions:\n", command.summary,
+      fmt::format("{}\n\nUsage: attnscope-cli {}{}{} [options]{}\n\nOptions:\n", command.summary,
                   command.name, command.operand.empty() ? "" : " " + command.operand,
+                  command.object.empty() ? "" : " " + command.object,
                   command.takes_command ? " -- COMMAND [its options]" : "");
   for (const OptionSpec& option : command.options) {
     const std::string left = fmt::format("--{}{}{}", option.name,

@@ -61,14 +61,16 @@ using CommandFunction = std::function<std::optional<Error>(const GivenOptions&)>
 struct CommandSpec {
   std::string name;
   std::string summary;  ///< one sentence
-  std::string operand;  ///< name of the one positional argument, empty when there is none
+  std::string operand;  ///< name of the first positional argument, empty when there is none
   std::vector<OptionSpec> options;
   CommandFunction run;
   bool takes_command = false;  ///< what follows "--" is another command line (sweep)
+  std::string object = {};     ///< name of the second positional argument, empty for none
 };
 
-/// Name under which GivenOptions holds the positional argument.
+/// Names under which GivenOptions holds the positional arguments.
 inline constexpr std::string_view kOperand = "(operand)";
+inline constexpr std::string_view kObject = "(object)";
 /// Name under which it holds the words after "--", where the command takes them.
 inline constexpr std::string_view kSweptWords = "(swept)";
 

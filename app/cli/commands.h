@@ -23,6 +23,7 @@ CommandSpec fusion_command();
 CommandSpec guide_command();
 CommandSpec io_command();
 CommandSpec knobs_command();
+CommandSpec lesson_command();
 CommandSpec list_command();
 CommandSpec measure_command();
 CommandSpec run_command();
@@ -36,9 +37,14 @@ inline const std::vector<CommandSpec>& all_commands() {
       simulate_command(), run_command(),       measure_command(),  compare_command(),
       compile_command(),  sweep_command(),     accuracy_command(), fusion_command(),
       io_command(),       flops_command(),     fits_command(),     trace_command(),
-      knobs_command(),    calibrate_command(), list_command(),     guide_command()};
+      knobs_command(),    calibrate_command(), list_command(),     guide_command(),
+      lesson_command()};
   return commands;
 }
+
+/// Plays the lesson in the terminal: questions on standard output, answers from standard input.
+/// Errors as of load_lesson(), and for an option that cannot be understood.
+std::optional<Error> play_lesson(const GivenOptions& given);
 
 /// Executes the command line, given without the program's name: results go to standard output,
 /// an error is one line on standard error. Returns the exit status: 0 done, 1 the work failed or

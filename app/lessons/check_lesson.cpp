@@ -27,7 +27,7 @@ class Checker {
     at_.clear();
     for (std::size_t n = 0; n < reasons_.size(); ++n) {
       if (!lesson_.steps[n].ask || answered_.contains(n) || reasons_[n].empty()) continue;
-      note(fmt::format("steps[{}].ask", n),
+      note(fmt::format("steps[{}]: ask", n),
            invalid_request("no combination of values answers it: {}", reasons_[n]));
     }
   }
@@ -38,65 +38,44 @@ class Checker {
     const std::string path = fmt::format("steps[{}]", n);
     for (const auto& [key, text] : {std::pair{"say", &step.say}, {"then", &step.then}}) {
       const auto shown = text_of(*text, runs_);
-      if (!shown) note(fmt::format("{}.{}", path, key), shown.error());
+      if (!shown) note(fmt::format("{}: {}", path, key), shown.error());
     }
-    check_show(step.show, path + ".show");
-    if (step.ask) check_question(*step.ask, path + ".ask", n);
+    check_show(step.show, path + ": show");
+    if (step.ask) check_answer(*step.ask, path + ": ask", n);
   }
 
   void check_show(const Show& show, const std::string& path) {
     if (show.step) {
       const auto step = show.step->number(runs_);
-      if (!step) note(path + ".step", step.error());
+      if (!step) note(path + ": step", step.error());
     }
     if (show.run.empty()) return;
     const Index rows = runs_.find(show.run)->problem.N;
     if (!show.query_row || (*show.query_row >= 0 && *show.query_row < rows)) return;
-    note(path + ".query_row",
+    note(path + ": query_row",
          invalid_request("row {} of {} queries; use 0 to {}", *show.query_row, rows, rows - 1));
   }
 
-  void check_question(const Question& question, const std::string& path, std::size_t n) {
+  void check_answer(const Question& question, const std::string& path, std::size_t n) {
     const auto truth = truth_of(question, runs_);
+    if (truth) answered_.insert(n);
     if (!truth && truth.error().kind == Error::Kind::unavailable) {
       reasons_[n] = truth.error().message;
-      return;
     }
-    if (!truth) return note(path, truth.error());
-    answered_.insert(n);
-    check_mistakes(question, truth.value(), path);
-  }
-
-  void check_mistakes(const Question& question, const Answer& truth, const std::string& path) {
-    std::vector<Answer> before;
-    for (const Mistake& mistake : mistakes_of(question)) {
-      const std::string here = fmt::format("{}.mistakes[{}]", path, before.size());
-      const auto leads_to = answer_of_mistake(question, mistake, runs_);
-      before.push_back(leads_to ? leads_to.value() : truth);
-      if (!leads_to) {
-        note(here, leads_to.error());
-        continue;
-      }
-      if (is_right(question, leads_to.value(), truth)) {
-        note(here, invalid_request("it is right: {}, and the answer is {}",
-                                   answer_text(question, leads_to.value()),
-                                   answer_text(question, truth)));
-      }
-      for (std::size_t k = 0; k + 1 < before.size(); ++k) {
-        if (!is_right(question, leads_to.value(), before[k])) continue;
-        note(here, invalid_request("it leads to the answer of mistakes[{}]: {}", k,
-                                   answer_text(question, leads_to.value())));
-      }
-    }
+    for (Finding& finding : check_question(question, runs_, path)) add(std::move(finding));
   }
 
   /// An error that is a reason, and not a mistake of the lesson, is not noted.
   void note(const std::string& field, const Error& error) {
     if (error.kind == Error::Kind::unavailable) return;
-    const std::string message = words(error, Reader::command_line);
-    const auto is_known = [&](const Finding& finding) { return finding.field == field; };
+    add({field, words(error, Reader::command_line), ""});
+  }
+
+  void add(Finding finding) {
+    const auto is_known = [&](const Finding& other) { return other.field == finding.field; };
     if (std::ranges::any_of(check_.findings, is_known)) return;
-    check_.findings.push_back({field, message, at_});
+    finding.at = at_;
+    check_.findings.push_back(std::move(finding));
   }
 
   const Lesson& lesson_;
@@ -120,6 +99,50 @@ std::string changes_text(const Changes& changes) {
     texts.push_back(fmt::format("{} {}", field->option, text));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
+                                    const std::string& path) {
+  std::vector<Finding> findings;
+  const auto note = [&](const std::string& field, const Error& error) {
+    if (error.kind == Error::Kind::unavailable) return;
+    findings.push_back({field, words(error, Reader::command_line), ""});
+  };
+  const auto truth = truth_of(question, runs);
+  if (!truth) {
+    note(path, truth.error());
+    return findings;
+  }
+  if (question.agrees) {
+    const auto agrees = answer_by(question, *question.agrees, runs);
+    if (!agrees) {
+      note(path + ": agrees", agrees.error());
+    } else if (!is_right(question, agrees.value(), truth.value())) {
+      note(path + ": agrees",
+           invalid_request("it is {}, and the answer is {}", answer_text(question, agrees.value()),
+                           answer_text(question, truth.value())));
+    }
+  }
+  std::vector<Answer> before;
+  for (const Mistake& mistake : mistakes_of(question)) {
+    const std::string here = fmt::format("{}: mistakes[{}]", path, before.size());
+    const auto leads_to = answer_by(question, mistake.is, runs);
+    before.push_back(leads_to ? leads_to.value() : truth.value());
+    if (!leads_to) {
+      note(here, leads_to.error());
+      continue;
+    }
+    const std::string text = answer_text(question, leads_to.value());
+    if (is_right(question, leads_to.value(), truth.value())) {
+      note(here, invalid_request("it is right: {}, and the answer is {}", text,
+                                 answer_text(question, truth.value())));
+    }
+    for (std::size_t k = 0; k + 1 < before.size(); ++k) {
+      if (!is_right(question, leads_to.value(), before[k])) continue;
+      note(here, invalid_request("it leads to the answer of mistakes[{}]: {}", k, text));
+    }
+  }
+  return findings;
 }
 
 std::vector<Changes> points_of(const Lesson& lesson) {

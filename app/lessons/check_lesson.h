@@ -11,11 +11,11 @@ namespace attnscope::lessons {
 
 /// A mistake in a lesson.
 struct Finding {
-  std::string field;    ///< "steps[2].ask.mistakes[0]"
+  std::string field;    ///< "steps[2]: ask: mistakes[0]"
   std::string message;  ///< one line
   std::string at;       ///< the changes it was found with: "seq-len 4096"; empty: as written
 
-  /// "steps[2].ask.mistakes[0]: seq-len 4096: MESSAGE".
+  /// "steps[2]: ask: mistakes[0]: seq-len 4096: MESSAGE".
   std::string line() const;
 };
 
@@ -25,6 +25,10 @@ struct LessonCheck {
   std::size_t questions = 0;
 };
 
+/// What is wrong with the question as the runs are now, one line each; `path` is its field.
+std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
+                                    const std::string& path);
+
 /// Every combination of the lesson's `vary`, after the lesson as written.
 std::vector<Changes> points_of(const Lesson& lesson);
 
@@ -32,9 +36,10 @@ std::vector<Changes> points_of(const Lesson& lesson);
 std::string changes_text(const Changes& changes);
 
 /// Findings: a path that does not exist; an expression of the wrong kind; a question without a
-/// right answer, or with more than one; a mistake that is right, or that leads to the same answer
-/// as another; a question that has no answer at any point, because it is unavailable. `progress` is
-/// called with the number of points that are done, and their total.
+/// right answer, or with more than one; an answer that does not agree with its second way; a
+/// mistake that is right, or that leads to the same answer as another; a question that has no
+/// answer at any point, because it is unavailable. `progress` is called with the number of points
+/// that are done, and their total.
 LessonCheck check_lesson(const Lesson& lesson,
                          const std::function<void(std::size_t, std::size_t)>& progress = {});
 

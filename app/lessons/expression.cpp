@@ -109,8 +109,13 @@ std::string unit_of_path(const Path& path) {
     if (part.key.empty()) continue;
     before = std::exchange(last, part.key);
   }
+  for (const char* on_chip : {"l2_bytes", "shared_bytes", "sram_bytes", "register_bytes"}) {
+    if (last.find(on_chip) != last.npos) return "bytes on chip";
+  }
   if (last.ends_with("_bytes")) return "bytes";
-  if (last.ends_with("_per_s")) return "";
+  if (last == "dram_bytes_per_s") return "bytes/s";
+  if (last.ends_with("flops_per_s") || before == "matrix_flops_per_s") return "FLOP/s";
+  if (last == "exponentials_per_s") return "/s";
   if (last.ends_with("_s") || before == "parts") return "s";
   if (last.ends_with("_hz")) return "Hz";
   if (last == "matmul" || last == "non_matmul") return "FLOP";

@@ -77,8 +77,8 @@ class Expression {
   Result<double> number(ValueSource& source) const;
   /// The same for a condition.
   Result<bool> condition(ValueSource& source) const;
-  /// The unit of a number, by the names in its paths: "bytes", "s", "FLOP", "Hz"; empty for counts
-  /// and ratios.
+  /// The unit of a number, by the names in its paths: "bytes", "bytes on chip" (SRAM, registers,
+  /// L2), "s", "FLOP", "Hz", "bytes/s", "FLOP/s", "/s"; empty for counts and ratios.
   std::string unit() const;
 
   struct Node;

@@ -61,16 +61,6 @@ Result<Answer> tile_of(const Expression& expression, LessonRuns& runs) {
   return invalid_request("'{}' is {}, not a tile", expression.text(), kind_words(value));
 }
 
-/// What an expression in place of the answer leads to; not for a choice.
-Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs) {
-  if (std::holds_alternative<NumberQuestion>(question.kind)) {
-    ATTNSCOPE_TRY(const double number, expression.number(runs));
-    return Answer(number);
-  }
-  if (std::holds_alternative<TileQuestion>(question.kind)) return tile_of(expression, runs);
-  return curve_of(std::get<CurveQuestion>(question.kind), expression, runs);
-}
-
 bool is_within(double answer, double truth, double factor) {
   if (answer == truth) return true;
   const double ratio = answer / truth;
@@ -100,15 +90,17 @@ std::string_view trimmed(std::string_view text) {
 
 /// The factor of a prefix of the SI before the unit: "GB", "us", "G"; nothing for other words.
 std::optional<double> unit_factor(std::string_view word, const std::string& unit) {
-  if (unit == "bytes" && word.ends_with("B")) word.remove_suffix(1);
-  if (unit == "bytes" && (word == "bytes" || word == "byte")) return 1.0;
+  const bool is_bytes = unit.starts_with("bytes");
+  if (is_bytes && (word == "bytes" || word == "byte")) return 1.0;
+  if (is_bytes && word.ends_with("B")) word.remove_suffix(1);
   if (unit == "s" && word.ends_with("s")) word.remove_suffix(1);
   if (unit == "FLOP" && word.ends_with("FLOP")) word.remove_suffix(4);
   if (unit == "Hz" && word.ends_with("Hz")) word.remove_suffix(2);
   if (word.empty()) return 1.0;
   constexpr std::pair<std::string_view, double> kPrefixes[] = {
-      {"n", 1e-9}, {"u", 1e-6}, {"m", 1e-3}, {"k", 1e3},  {"K", 1e3},
-      {"M", 1e6},  {"G", 1e9},  {"T", 1e12}, {"P", 1e15}, {"%", 1e-2}};
+      {"n", 1e-9}, {"u", 1e-6},    {"µ", 1e-6},       {"m", 1e-3},         {"k", 1e3},
+      {"K", 1e3},  {"M", 1e6},     {"G", 1e9},        {"T", 1e12},         {"P", 1e15},
+      {"%", 1e-2}, {"Ki", 1024.0}, {"Mi", 1048576.0}, {"Gi", 1073741824.0}};
   const auto* prefix =
       std::ranges::find(kPrefixes, word, &std::pair<std::string_view, double>::first);
   return prefix == std::end(kPrefixes) ? std::nullopt : std::optional(prefix->second);
@@ -129,7 +121,7 @@ std::optional<double> parse_quantity(std::string_view text, const std::string& u
 }
 
 std::string_view example_of(const std::string& unit) {
-  if (unit == "bytes") return "a number of bytes, such as 4.4 GB or 3e9";
+  if (unit.starts_with("bytes")) return "a number of bytes, such as 4.4 GB or 3e9";
   if (unit == "s") return "a time, such as 12 us or 0.5 ms";
   if (unit == "FLOP") return "a number of operations, such as 68 GFLOP";
   return "a number";
@@ -145,6 +137,26 @@ const std::vector<Mistake>& mistakes_of(const Question& question) {
   return none;
 }
 
+std::string_view kind_of_answer(const Question& question) {
+  std::vector<Path> paths;
+  const auto add = [&](const Expression& expression) {
+    for (Path& path : expression.paths()) paths.push_back(std::move(path));
+  };
+  if (const auto* choice = std::get_if<ChoiceQuestion>(&question.kind)) {
+    for (const auto& option : choice->options) add(option.when);
+  } else if (const auto* number = std::get_if<NumberQuestion>(&question.kind)) {
+    add(number->answer);
+  } else if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) {
+    add(curve->answer);
+  }
+  const auto begins = [](std::string_view key) {
+    return [key](const Path& path) { return path.parts.front().key == key; };
+  };
+  if (std::ranges::any_of(paths, begins("recorded"))) return "recorded";
+  if (!paths.empty() && std::ranges::all_of(paths, begins("gpu"))) return "datasheet";
+  return "modelled";
+}
+
 Result<Answer> truth_of(const Question& question, LessonRuns& runs) {
   if (const auto* choice = std::get_if<ChoiceQuestion>(&question.kind)) {
     return choice_of(*choice, runs);
@@ -158,9 +170,13 @@ Result<Answer> truth_of(const Question& question, LessonRuns& runs) {
   return answer_by(question, std::get<CurveQuestion>(question.kind).answer, runs);
 }
 
-Result<Answer> answer_of_mistake(const Question& question, const Mistake& mistake,
-                                 LessonRuns& runs) {
-  return answer_by(question, mistake.is, runs);
+Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs) {
+  if (std::holds_alternative<NumberQuestion>(question.kind)) {
+    ATTNSCOPE_TRY(const double number, expression.number(runs));
+    return Answer(number);
+  }
+  if (std::holds_alternative<TileQuestion>(question.kind)) return tile_of(expression, runs);
+  return curve_of(std::get<CurveQuestion>(question.kind), expression, runs);
 }
 
 bool is_right(const Question& question, const Answer& answer, const Answer& truth) {
@@ -192,7 +208,7 @@ Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns
   // The nearest of several mistakes that fit
   double nearest = INFINITY;
   for (const Mistake& mistake : mistakes_of(question)) {
-    const auto leads_to = answer_of_mistake(question, mistake, runs);
+    const auto leads_to = answer_by(question, mistake.is, runs);
     if (!leads_to || !is_right(question, answer, leads_to.value())) continue;
     const double away = distance(answer, leads_to.value());
     if (away >= nearest) continue;

@@ -25,12 +25,16 @@ using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
 /// than one, is right; a path that does not exist.
 Result<Answer> truth_of(const Question& question, LessonRuns& runs);
 
-/// The answer that a misconception leads to. Errors as of truth_of().
-Result<Answer> answer_of_mistake(const Question& question, const Mistake& mistake,
-                                 LessonRuns& runs);
+/// The answer if the expression computed it, such as that of a misconception; not of a choice.
+/// Errors as of truth_of().
+Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs);
 
 /// The misconceptions of a question that is not a choice; empty for a choice.
 const std::vector<Mistake>& mistakes_of(const Question& question);
+
+/// The kind of the numbers that the answer is made of: "modelled", "recorded" where one of them was
+/// measured, "datasheet" where all of them describe the GPU.
+std::string_view kind_of_answer(const Question& question);
 
 /// Whether the prediction is the truth: within the question's factor for a number of the same sign,
 /// everywhere for a curve.

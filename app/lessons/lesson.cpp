@@ -40,7 +40,7 @@ std::vector<RunRecipe> read_runs(const JsonObject& root) {
   }
   for (const auto& [name, unused] : runs.value().items()) {
     if (is_read(name)) continue;
-    throw JsonFieldError("{}.from: '{}' is not a run of this lesson, or is made from this one",
+    throw JsonFieldError("{}: from: '{}' is not a run of this lesson, or is made from this one",
                          runs.path_of(name), printable(runs.object(name).string("from")));
   }
   if (recipes.empty()) throw JsonFieldError("runs: there is none; a lesson needs at least one");

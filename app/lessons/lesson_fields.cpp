@@ -209,19 +209,20 @@ Question read_question(const JsonObject& object, const std::vector<RunRecipe>& r
     throw JsonFieldError("{}: 'answer' is missing; give the expression that computes it",
                          object.path());
   }
+  if (object.has("agrees")) question.agrees = read_expression(object, "agrees", runs);
   if (key == "tile") {
-    check_keys(object, {key, "answer", "mistakes"});
+    check_keys(object, {key, "answer", "agrees", "mistakes"});
     question.kind =
         TileQuestion{read_expression(object, "answer", runs), read_mistakes(object, runs)};
   } else if (key == "number") {
-    check_keys(object, {key, "answer", "within", "mistakes"});
+    check_keys(object, {key, "answer", "agrees", "within", "mistakes"});
     NumberQuestion number{.answer = read_expression(object, "answer", runs)};
     number.within = read_within(object, number.within);
     number.mistakes = read_mistakes(object, runs);
     question.unit = number.answer.unit();
     question.kind = std::move(number);
   } else {
-    check_keys(object, {key, "over", "values", "answer", "within", "mistakes"});
+    check_keys(object, {key, "over", "values", "answer", "agrees", "within", "mistakes"});
     CurveQuestion curve = read_curve(object, runs);
     question.unit = curve.answer.unit();
     question.kind = std::move(curve);

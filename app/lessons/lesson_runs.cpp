@@ -50,7 +50,7 @@ std::vector<FieldValueText> merged(std::vector<FieldValueText> set, const Change
 }
 
 Error of_run(const RunRecipe& recipe, Error error) {
-  error.message = fmt::format("runs.{}: {}", recipe.name, error.message);
+  error.message = fmt::format("{}: {}", recipe.name, error.message);
   return error;
 }
 
@@ -133,6 +133,7 @@ Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view optio
 }
 
 std::string value_text(const Value& value, const std::string& unit) {
+  constexpr double kMostWhole = 9e15;
   if (const auto* tile = std::get_if<TilePlace>(&value)) {
     return fmt::format("tile ({}, {})", tile->i, tile->j);
   }
@@ -140,12 +141,22 @@ std::string value_text(const Value& value, const std::string& unit) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   const double number = std::get<double>(value);
   if (unit == "bytes") return bytes_text(number);
+  if (unit == "bytes on chip" && std::abs(number) < kMostWhole) {
+    return capacity_text(static_cast<Index>(number));
+  }
+  if (unit == "bytes/s") return bytes_text(number) + "/s";
+  if (unit == "FLOP/s") return flops_text(number) + "/s";
   if (unit == "s") return seconds_text(number);
   if (unit == "FLOP") return flops_text(number);
   if (unit == "Hz") return clock_text(number);
-  const bool is_count = number == std::round(number) && std::abs(number) < 1e15;
-  return is_count ? fmt::format("{}", static_cast<std::int64_t>(number))
-                  : fmt::format("{:.4g}", number);
+  constexpr double kMostWritten = 1e6;  // larger ones get a prefix
+  if (std::abs(number) >= kMostWritten) {
+    const auto [scaled, prefix] = with_si_prefix(number, 999.95);
+    return fmt::format("{:.4g} {}{}", scaled, prefix, unit);
+  }
+  const bool is_count = number == std::round(number);
+  return is_count ? fmt::format("{}{}", static_cast<Index>(number), unit)
+                  : fmt::format("{:.4g}{}", number, unit);
 }
 
 Result<std::string> text_of(const Text& text, ValueSource& source) {

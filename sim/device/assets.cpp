@@ -78,6 +78,7 @@ std::optional<std::string_view> shipped_as(const fs::path& path) {
   constexpr Kind kKinds[] = {{"gpus", ".json", "the description of a GPU"},
                              {"gpus", ".calibration.json", "the calibration of a GPU"},
                              {"scenes", ".json", "a scene"},
+                             {"lessons", ".json", "a lesson"},
                              {"recordings", ".json", "a recording"},
                              {"recordings/peers", ".json", "a recording"},
                              {"recordings/traces", ".json", "a recorded trace"}};

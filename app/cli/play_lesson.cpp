@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/outputs.h"
+#include "app/cli/progress.h"
+#include "app/lessons/answers_file.h"
+#include "app/lessons/judge.h"
+#include "reference/message_text.h"
+
+namespace attnscope::cli {
+
+namespace {
+
+using lessons::Lesson;
+using lessons::LessonRuns;
+
+/// Lines of at most 79 characters, broken between words.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kMost = 79;
+  std::string lines;
+  std::size_t column = 0;
+  for (const std::string& word : split(text, ' ')) {
+    if (column > 0 && column + 1 + word.size() > kMost) {
+      lines += '\n';
+      column = 0;
+    }
+    lines += (column > 0 ? " " : "") + word;
+    column += word.size() + (column > 0 ? 1 : 0);
+  }
+  return lines + "\n";
+}
+
+/// One lesson in the terminal, from standard input until its end.
+class Player {
+ public:
+  Player(const Lesson& lesson, LessonRuns& runs, const lessons::AnswersFile* answers)
+      : lesson_(lesson), runs_(runs), answers_(answers) {}
+
+  std::optional<Error> play(std::size_t first) {
+    for (std::size_t n = first; n < lesson_.steps.size() && !ended_; ++n) {
+      if (auto error = play_step(n)) return error;
+    }
+    return print(
+        fmt::format("\n{} of {} questions right at the first attempt\n", right_first_, asked_));
+  }
+
+ private:
+  std::optional<Error> print(const std::string& text) {
+    clear_progress();
+    return print_output(text);
+  }
+
+  std::optional<std::string> read_line() {
+    std::string line;
+    if (std::getline(std::cin, line) && line != "quit") return line;
+    ended_ = true;
+    return std::nullopt;
+  }
+
+  std::optional<Error> play_step(std::size_t n) {
+    const lessons::Step& step = lesson_.steps[n];
+    ATTNSCOPE_TRY(const std::string say, text_of(step.say, runs_));
+    if (auto error = print(fmt::format("\n{}, step {} of {}\n\n{}", lesson_.title, n + 1,
+                                       lesson_.steps.size(), wrapped(say)))) {
+      return error;
+    }
+    if (!step.ask) {
+      if (n + 1 == lesson_.steps.size()) return std::nullopt;
+      if (auto error = print("\n(Enter) ")) return error;
+      read_line();
+      return std::nullopt;
+    }
+    if (auto error = ask(*step.ask, n)) return error;
+    if (ended_ || step.then.empty()) return std::nullopt;
+    ATTNSCOPE_TRY(const std::string then, text_of(step.then, runs_));
+    return print(wrapped(then));
+  }
+
+  std::optional<Error> ask(const lessons::Question& question, std::size_t n) {
+    show_progress("computing");
+    const auto truth = truth_of(question, runs_);
+    if (!truth && truth.error().kind != Error::Kind::unavailable) return truth.error();
+    if (auto error = print("\n" + wrapped(question.text) + choices_text(question))) return error;
+    if (!truth) return print(wrapped("No answer here: " + truth.error().message));
+
+    ++asked_;
+    for (Index attempt = 1;; ++attempt) {
+      if (auto error = print("> ")) return error;
+      const auto line = read_line();
+      if (!line) return std::nullopt;
+      if (*line == "show") {
+        if (auto error = keep(n, attempt, std::nullopt, std::nullopt)) return error;
+        return print(truth_text(question, truth.value()));
+      }
+      const auto answer = parse_answer(question, *line);
+      if (!answer) {
+        if (auto error = print(wrapped(answer.error().message))) return error;
+        --attempt;
+        continue;
+      }
+      ATTNSCOPE_TRY(const auto verdict, judge(question, answer.value(), runs_));
+      if (auto error = keep(n, attempt, answer.value(), verdict)) return error;
+      if (verdict.kind == lessons::Verdict::Kind::right) {
+        right_first_ += attempt == 1 ? 1 : 0;
+        return print("Right. " + truth_text(question, truth.value()));
+      }
+      const std::string why = verdict.why.empty() ? "" : " " + verdict.why;
+      if (auto error = print(wrapped(fmt::format("Not {}.{} Try again, or type show.",
+                                                 answer_text(question, answer.value()), why)))) {
+        return error;
+      }
+    }
+  }
+
+  static std::string choices_text(const lessons::Question& question) {
+    const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind);
+    std::string text;
+    for (std::size_t k = 0; choice != nullptr && k < choice->options.size(); ++k) {
+      text += fmt::format("  {}) {}\n", lessons::letter_of(k), choice->options[k].text);
+    }
+    if (const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind)) {
+      text += fmt::format("  {} =", curve->over->option);
+      for (const std::string& value : curve->values) text += " " + value;
+      text += "\n";
+    }
+    return text;
+  }
+
+  static std::string truth_text(const lessons::Question& question, const lessons::Answer& truth) {
+    return wrapped(fmt::format("The answer is {} ({}).", answer_text(question, truth),
+                               kind_of_answer(question)));
+  }
+
+  std::optional<Error> keep(std::size_t n, Index attempt,
+                            const std::optional<lessons::Answer>& answer,
+                            const std::optional<lessons::Verdict>& verdict) {
+    if (answers_ == nullptr) return std::nullopt;
+    return answers_->add(record_of(lesson_, n, runs_, attempt, answer, verdict));
+  }
+
+  const Lesson& lesson_;
+  LessonRuns& runs_;
+  const lessons::AnswersFile* answers_;
+  bool ended_ = false;
+  std::size_t asked_ = 0, right_first_ = 0;
+};
+
+Result<lessons::Changes> parse_changes(const Lesson& lesson, const GivenOptions& given) {
+  lessons::Changes changes;
+  for (const std::string& text : given.all("set")) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos) return not_accepted("set", text, "FIELD=VALUE, such as gpu=a100-80gb");
+    ATTNSCOPE_TRY(changes.emplace_back(),
+                  parse_change(lesson, text.substr(0, equals), text.substr(equals + 1)));
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::optional<Error> play_lesson(const GivenOptions& given) {
+  const auto name = given.text(kObject);
+  if (!name) {
+    return invalid_request(
+        "lesson run needs a lesson: a name or a file; see attnscope-cli lesson "
+        "list");
+  }
+  for (const char* option : {"json", "csv", "lesson"}) {
+    if (given.has(option)) return invalid_request("--{} is not an option of lesson run", option);
+  }
+  ATTNSCOPE_TRY(const Lesson lesson, lessons::load_lesson(*name));
+  ATTNSCOPE_TRY(const std::size_t step,
+                read_whole<std::size_t>(given, "step", 1, lesson.steps.size(), 1));
+  ATTNSCOPE_TRY(auto changes, parse_changes(lesson, given));
+  ATTNSCOPE_TRY(auto runs, LessonRuns::create(lesson, std::move(changes)));
+  std::optional<lessons::AnswersFile> answers;
+  if (const auto path = given.text("answers")) {
+    ATTNSCOPE_TRY(answers, lessons::AnswersFile::open(*path));
+  }
+  return Player(lesson, runs, answers ? &*answers : nullptr).play(step - 1);
+}
+
+}  // namespace attnscope::cli
