@@ -14,7 +14,7 @@ TEST(Help, EveryCommandExplainsItself) {
   EXPECT_EQ(overview.status, 0);
   EXPECT_EQ(overview.err, "");
   for (const std::string command : {"simulate", "run", "measure", "compare", "sweep", "accuracy",
-                                    "calibrate", "list", "guide"}) {
+                                    "calibrate", "list", "guide", "lesson"}) {
     EXPECT_NE(overview.out.find("\n  " + command), std::string::npos) << command;
     const CliOutcome help = run_cli(command + " --help");
     EXPECT_EQ(help.status, 0);

@@ -1,0 +1,160 @@
+#include "app/lessons/answers_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/lessons/grade.h"
+#include "app/lessons/progress.h"
+#include "tests/app/lessons/lesson_texts.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope::lessons {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+Lesson two_questions() {
+  return parsed(lesson_text(R"([
+    {"say": "a", "ask": {"number": "?", "answer": "fa1.flops.matmul"}},
+    {"say": "b", "ask": {"choice": "?", "options": [
+      {"text": "A", "when": "fa1.flops.matmul > 0"}, {"text": "B", "when": "fa1.flops.matmul < 0"}]}}])"))
+      .value();
+}
+
+/// Adds the answers as typed, "show" among them.
+void answer(const Lesson& lesson, const AnswersFile& file, std::size_t step,
+            const std::vector<std::string>& texts) {
+  auto runs = LessonRuns::create(lesson).value();
+  const Question& question = *lesson.steps[step].ask;
+  Index attempt = 0;
+  for (const std::string& text : texts) {
+    ++attempt;
+    if (text == "show") {
+      ASSERT_FALSE(file.add(record_of(lesson, step, runs, attempt, std::nullopt, std::nullopt)));
+      continue;
+    }
+    const Answer given = parse_answer(question, text).value();
+    const Verdict verdict = judge(question, given, runs).value();
+    ASSERT_FALSE(file.add(record_of(lesson, step, runs, attempt, given, verdict)));
+  }
+}
+
+TEST(AnswersFile, EachAnswerIsALineWithWhatIsNeededToMarkIt) {
+  const ScratchFolder folder;
+  const Lesson lesson = two_questions();
+  const auto file = AnswersFile::open(folder.file("ann.jsonl"));
+  ASSERT_TRUE(file.ok());
+  answer(lesson, file.value(), 0, {"1", "262144"});
+  answer(lesson, file.value(), 1, {"b"});
+  const auto read = read_answers(folder.file("ann.jsonl"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().unreadable, 0U);
+  ASSERT_EQ(read.value().records.size(), 3U);
+  const AnswerRecord& second = read.value().records[1];
+  EXPECT_EQ(second.lesson, "test");
+  EXPECT_EQ(second.lesson_hash, lesson.hash);
+  EXPECT_EQ(second.step, 0U);
+  EXPECT_EQ(second.attempt, 2);
+  EXPECT_EQ(second.gpu, "h200");
+  EXPECT_EQ(second.outcome, "right");
+  EXPECT_EQ(second.answer, Answer(262144.0));
+  EXPECT_THAT(second.run, HasSubstr("\"algorithm\":\"flash1\""));
+  EXPECT_EQ(read.value().records[2].answer, Answer(Chosen{1}));
+  EXPECT_EQ(read.value().records[2].outcome, "wrong");
+}
+
+TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrHasSomethingElse) {
+  const ScratchFolder folder;
+  const auto missing = AnswersFile::open(folder.file("none/ann.jsonl"));
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, Error::Kind::invalid_request);
+  EXPECT_THAT(missing.error().message, HasSubstr("cannot be written"));
+  const auto other = AnswersFile::open(folder.write("notes.txt", "my notes\n"));
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("something else than answers"));
+  EXPECT_EQ(read_text(folder.file("notes.txt")), "my notes\n");
+}
+
+/// Whatever a crash leaves at the end of the file, the answers before it are kept and new ones are
+/// added on a line of their own.
+TEST(AnswersFile, ATornLastLineLosesNothingElse) {
+  const ScratchFolder folder;
+  const Lesson lesson = two_questions();
+  const std::string path = folder.file("ann.jsonl");
+  const auto file = AnswersFile::open(path);
+  ASSERT_TRUE(file.ok());
+  answer(lesson, file.value(), 0, {"1", "262144"});
+  const std::string whole = read_text(path);
+  const std::size_t second = whole.find('\n') + 1;
+  for (std::size_t size = second; size < whole.size(); size += 37) {
+    folder.write("ann.jsonl", whole.substr(0, size));
+    const auto again = AnswersFile::open(path);
+    ASSERT_TRUE(again.ok()) << size;
+    answer(lesson, again.value(), 1, {"a"});
+    const auto read = read_answers(path);
+    ASSERT_TRUE(read.ok());
+    ASSERT_GE(read.value().records.size(), 2U) << size;
+    EXPECT_EQ(read.value().records.front().text, "1 FLOP");
+    EXPECT_EQ(read.value().records.back().answer, Answer(Chosen{0})) << size;
+  }
+}
+
+TEST(Grade, MarksAreComputedFromTheLessonAndNotReadFromTheFile) {
+  const ScratchFolder folder;
+  const Lesson lesson = two_questions();
+  answer(lesson, AnswersFile::open(folder.file("ann.jsonl")).value(), 0, {"262144"});
+  answer(lesson, AnswersFile::open(folder.file("ann.jsonl")).value(), 1, {"b", "a"});
+  answer(lesson, AnswersFile::open(folder.file("bob.jsonl")).value(), 0, {"7", "show", "262144"});
+  // A student who edits the outcome gains nothing
+  std::string text = read_text(folder.file("bob.jsonl"));
+  text.replace(text.find("\"wrong\""), 7, "\"right\"");
+  folder.write("bob.jsonl", text + "not an answer\n");
+
+  const auto marks = grade(folder.path(), {lesson});
+  ASSERT_TRUE(marks.ok()) << marks.error().message;
+  ASSERT_EQ(marks.value().size(), 2U);
+  const StudentMarks& ann = marks.value()[0];
+  EXPECT_EQ(ann.student, "ann");
+  EXPECT_EQ(ann.total().questions, 2U);
+  EXPECT_EQ(ann.total().answered, 2U);
+  EXPECT_EQ(ann.total().right_first, 1U);
+  EXPECT_EQ(ann.total().right, 2U);
+  const StudentMarks& bob = marks.value()[1];
+  EXPECT_EQ(bob.total().answered, 1U);
+  EXPECT_EQ(bob.total().right, 0U);
+  EXPECT_EQ(bob.unreadable, 1U);
+
+  const auto of_others = grade(folder.path(), {});
+  ASSERT_TRUE(of_others.ok());
+  EXPECT_EQ(of_others.value()[0].other_version, 3U);
+}
+
+TEST(Grade, RefusesAFolderWithoutAnswers) {
+  const ScratchFolder folder;
+  EXPECT_THAT(grade(folder.path(), {}).error().message, HasSubstr("no file NAME.jsonl"));
+  EXPECT_THAT(grade(folder.path() / "none", {}).error().message, HasSubstr("cannot be read"));
+}
+
+TEST(Progress, IsKeptUntilTheLessonChanges) {
+  const ScratchFolder folder;
+  const fs::path file = folder.path() / "state" / "lessons.json";
+  Lesson lesson = two_questions();
+  {
+    Progress progress(file);
+    EXPECT_EQ(progress.find(lesson).step, 0U);
+    ASSERT_FALSE(progress.keep(lesson, {.step = 1, .answered = {0}, .right = {0}}));
+  }
+  EXPECT_EQ(Progress(file).find(lesson).step, 1U);
+  EXPECT_EQ(Progress(file).find(lesson).answered, std::set<std::size_t>{0});
+  ++lesson.hash;
+  EXPECT_EQ(Progress(file).find(lesson).step, 0U);
+  std::ofstream(file) << "{";
+  EXPECT_EQ(Progress(file).find(two_questions()).step, 0U);
+}
+
+}  // namespace
+}  // namespace attnscope::lessons

@@ -1,0 +1,214 @@
+/// Files that are not lessons: one clear line each, with the field.
+#include "app/lessons/lesson.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/lessons/check_lesson.h"
+#include "tests/app/lessons/lesson_texts.h"
+
+namespace attnscope::lessons {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string refusal(const std::string& text) {
+  const auto lesson = parsed(text);
+  EXPECT_FALSE(lesson.ok()) << text;
+  return lesson ? "" : lesson.error().message;
+}
+
+/// The findings of a lesson that can be read, one a line.
+std::string findings(const std::string& text) {
+  const auto lesson = parsed(text);
+  EXPECT_TRUE(lesson.ok()) << (lesson ? "" : lesson.error().message);
+  if (!lesson) return "";
+  std::string lines;
+  for (const Finding& finding : check_lesson(lesson.value()).findings) {
+    EXPECT_THAT(finding.line(), Not(HasSubstr("\n")));
+    lines += finding.line() + "\n";
+  }
+  return lines;
+}
+
+constexpr const char* kGood =
+    R"({"number": "?", "answer": "fa1.flops.matmul",
+        "mistakes": [{"is": "2 * fa1.flops.matmul", "why": "Twice."}]})";
+
+TEST(Lesson, AGoodOneIsReadAndChecked) {
+  const auto lesson = parsed(lesson_asking(kGood));
+  ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+  EXPECT_EQ(lesson.value().name, "test");
+  ASSERT_EQ(lesson.value().runs.size(), 2U);
+  EXPECT_EQ(lesson.value().runs[0].name, "fa1");
+  EXPECT_EQ(lesson.value().steps.size(), 1U);
+  EXPECT_EQ(lesson.value().steps[0].ask->unit, "FLOP");
+  EXPECT_EQ(findings(lesson_asking(kGood)), "");
+}
+
+TEST(Lesson, ItsHashFollowsTheContentsAndNotTheLayout) {
+  const std::string text = lesson_asking(kGood);
+  const auto hash = [](const std::string& of) { return parsed(of).value().hash; };
+  EXPECT_EQ(hash(text), hash("\n " + text));
+  std::string other = text;
+  other.replace(other.find("Twice"), 5, "Thrice");
+  EXPECT_NE(hash(text), hash(other));
+}
+
+TEST(Lesson, RefusesFieldsThatAreWrong) {
+  EXPECT_THAT(refusal(R"({"schema": "attnscope.scene/1"})"), HasSubstr("attnscope.lesson"));
+  EXPECT_THAT(refusal(lesson_text("[]")), HasSubstr("steps: 0 steps"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"sya": "x"}])")),
+              AllOf(HasSubstr("steps[0]"), HasSubstr("unknown field 'sya'; known: say, then")));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": 3}])")), HasSubstr("steps[0]: say"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"panels": ["legder"]}}])")),
+              AllOf(HasSubstr("steps[0]: show: panels"), HasSubstr("did you mean 'ledger'")));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"run": "fa3"}}])")),
+              HasSubstr("unknown run 'fa3'"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["Z9"]}}])")),
+              HasSubstr("unknown tensor 'Z9'"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "{fa1.flops"}])")), HasSubstr("'}' is missing"));
+}
+
+TEST(Lesson, RefusesRunsThatAreWrong) {
+  const auto with_runs = [](const std::string& runs) {
+    return refusal(R"({"schema": "attnscope.lesson/1", "title": "T", "runs": )" + runs +
+                   R"(, "steps": [{"say": "x"}]})");
+  };
+  EXPECT_THAT(with_runs("{}"), HasSubstr("runs: there is none"));
+  EXPECT_THAT(with_runs(R"({"a": {"set": {"seq_len": 64}}})"),
+              AllOf(HasSubstr("runs: a: set"), HasSubstr("did you mean 'seq-len'")));
+  EXPECT_THAT(with_runs(R"({"a": {"set": {"seq-len": "many"}}})"),
+              AllOf(HasSubstr("runs: a: set: seq-len"), HasSubstr("many")));
+  EXPECT_THAT(with_runs(R"({"a": {"set": {"seq-len": 0}}})"), HasSubstr("runs: a: set: seq-len"));
+  EXPECT_THAT(with_runs(R"({"a": {"from": "b"}})"), HasSubstr("'b' is not a run"));
+  EXPECT_THAT(with_runs(R"({"a": {"from": "b"}, "b": {"from": "a"}})"), HasSubstr("runs: a: from"));
+  EXPECT_THAT(with_runs(R"({"a-b": {}})"), HasSubstr("letters, digits"));
+}
+
+TEST(Lesson, RefusesQuestionsThatAreWrong) {
+  EXPECT_THAT(refusal(lesson_asking(R"({"answer": "fa1.flops.matmul"})")),
+              HasSubstr("steps[0]: ask: it needs one of number, choice, tile or curve"));
+  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?"})")),
+              HasSubstr("steps[0]: ask: 'answer' is missing"));
+  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "fa1.flops +"})")),
+              HasSubstr("steps[0]: ask: answer"));
+  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "fa9.flops.matmul"})")),
+              HasSubstr("unknown run 'fa9'"));
+  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "1", "within": 0.5})")),
+              HasSubstr("steps[0]: ask: within: 0.5 is out of range"));
+  EXPECT_THAT(
+      refusal(lesson_asking(R"({"number": "?", "answer": "1", "mistakes": [{"why": "x"}]})")),
+      HasSubstr("steps[0]: ask: mistakes[0]: 'why' without 'is'"));
+  EXPECT_THAT(refusal(lesson_asking(R"({"choice": "?", "options": [{"text": "a", "why": "x"}]})")),
+              HasSubstr("steps[0]: ask: options[0]: 'when' is missing"));
+  EXPECT_THAT(
+      refusal(lesson_asking(R"({"choice": "?", "options": [{"text": "a", "when": "true"}]})")),
+      HasSubstr("two options or more"));
+  EXPECT_THAT(
+      refusal(lesson_asking(R"({"curve": "?", "over": "seq-len", "values": [64], "answer": "1"})")),
+      HasSubstr("give 2 or more"));
+}
+
+TEST(CheckLesson, FindsAPathThatDoesNotExist) {
+  EXPECT_EQ(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmull"})")),
+            "steps[0]: ask: fa1.flops.matmull: unknown key 'matmull'; did you mean 'matmul'? known: "
+            "matmul, non_matmul, exponentials\n");
+  EXPECT_THAT(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops"})")),
+              HasSubstr("an object, not a value"));
+  EXPECT_THAT(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmul.x"})")),
+              HasSubstr("has no keys"));
+  EXPECT_THAT(findings(lesson_asking(
+                  R"({"number": "?", "answer": "fa1.traffic.requested.by_launch[9].read_bytes"})")),
+              HasSubstr("has 1 elements"));
+  EXPECT_THAT(
+      findings(lesson_asking(
+          R"({"number": "?", "answer": "fa1.traffic.requested.by_launch[name=x].read_bytes"})")),
+      HasSubstr("fits no element"));
+  EXPECT_THAT(findings(lesson_text(R"([{"say": "{fa1.nothing}"}])")), StartsWith("steps[0]: say: "));
+}
+
+TEST(CheckLesson, FindsAQuestionWithNoneOrTwoRightAnswers) {
+  const auto choice = [](const char* a, const char* b) {
+    return lesson_asking(fmt::format(
+        R"({{"choice": "?", "options": [{{"text": "A", "when": "{}"}}, {{"text": "B", "when": "{}"}}]}})",
+        a, b));
+  };
+  EXPECT_EQ(findings(choice("fa1.flops.matmul > 0", "fa1.flops.matmul < 0")), "");
+  EXPECT_EQ(findings(choice("fa1.flops.matmul < 0", "fa1.flops.matmul < 0")),
+            "steps[0]: ask: no option is right\n");
+  EXPECT_EQ(findings(choice("fa1.flops.matmul > 0", "fa1.flops.matmul > 1")),
+            "steps[0]: ask: options 'A' and 'B' are both right\n");
+  EXPECT_THAT(findings(choice("fa1.flops.matmul", "true")), HasSubstr("not a condition"));
+}
+
+TEST(CheckLesson, FindsAMistakeThatIsRightOrIsListedTwice) {
+  const auto mistakes = [](const char* list) {
+    return findings(lesson_asking(
+        fmt::format(R"({{"number": "?", "answer": "fa1.flops.matmul", "mistakes": [{}]}})", list)));
+  };
+  EXPECT_THAT(mistakes(R"({"is": "1.05 * fa1.flops.matmul", "why": "x"})"),
+              StartsWith("steps[0]: ask: mistakes[0]: it is right"));
+  EXPECT_THAT(mistakes(R"({"is": "2 * fa1.flops.matmul", "why": "x"},
+                          {"is": "2.1 * fa1.flops.matmul", "why": "y"})"),
+              StartsWith("steps[0]: ask: mistakes[1]: it leads to the answer of mistakes[0]"));
+}
+
+TEST(CheckLesson, FindsAnAnswerThatDoesNotAgreeWithItsSecondWay) {
+  const auto with = [](const char* agrees) {
+    return findings(lesson_asking(
+        fmt::format(R"({{"number": "?", "answer": "fa1.flops.matmul", "agrees": "{}"}})", agrees)));
+  };
+  EXPECT_EQ(with("4 * 64 * 64 * 16"), "");
+  EXPECT_THAT(with("2 * 64 * 64 * 16"), StartsWith("steps[0]: ask: agrees: it is"));
+}
+
+TEST(CheckLesson, FindsAMissingSceneAndAFieldThatDoesNotApply) {
+  const auto with_run = [](const char* run) {
+    return findings(fmt::format(
+        R"({{"schema": "attnscope.lesson/1", "title": "T", "runs": {{"a": {}}},
+             "steps": [{{"say": "x"}}]}})",
+        run));
+  };
+  EXPECT_THAT(with_run(R"({"scene": "nowhere"})"),
+              AllOf(StartsWith("runs: a: "), HasSubstr("nowhere")));
+  EXPECT_THAT(with_run(R"({"set": {"algorithm": "flash2", "splits": 2}})"),
+              AllOf(StartsWith("runs: a: "), HasSubstr("--splits")));
+}
+
+TEST(CheckLesson, WalksEveryCombinationOfValues) {
+  const auto lesson = parsed(
+      R"({"schema": "attnscope.lesson/1", "title": "T",
+          "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 64, "head-dim": 16}}},
+          "vary": {"seq-len": [64, 128], "head-dim": [16, 32]},
+          "steps": [{"say": "x", "ask": {"choice": "?", "options": [
+            {"text": "A", "when": "a.problem.seq_len * a.problem.head_dim < 4096"},
+            {"text": "B", "when": "a.problem.seq_len < 128"}]}}]})");
+  ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+  const LessonCheck check = check_lesson(lesson.value());
+  EXPECT_EQ(check.points, 5U);
+  ASSERT_EQ(check.findings.size(), 1U);
+  EXPECT_EQ(check.findings[0].field, "steps[0]: ask");
+}
+
+TEST(CheckLesson, AQuestionAboutTimeIsUnavailableWithoutACalibration) {
+  const auto lesson = parsed(
+      R"({"schema": "attnscope.lesson/1", "title": "T",
+          "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 1024, "gpu": "t4"}}},
+          "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.time.predicted_s"}}]})");
+  ASSERT_TRUE(lesson.ok());
+  auto runs = LessonRuns::create(lesson.value());
+  ASSERT_TRUE(runs.ok());
+  const auto truth = truth_of(*lesson.value().steps[0].ask, runs.value());
+  ASSERT_FALSE(truth.ok());
+  EXPECT_EQ(truth.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(truth.error().message, StartsWith("not calibrated: "));
+  EXPECT_THAT(check_lesson(lesson.value()).findings.at(0).message,
+              HasSubstr("no combination of values answers it"));
+}
+
+}  // namespace
+}  // namespace attnscope::lessons
