@@ -14,6 +14,7 @@
 namespace attnscope::cli {
 
 CommandSpec accuracy_command();
+CommandSpec break_command();
 CommandSpec calibrate_command();
 CommandSpec compare_command();
 CommandSpec compile_command();
@@ -34,11 +35,11 @@ CommandSpec trace_command();
 /// All commands, in the order of the help text.
 inline const std::vector<CommandSpec>& all_commands() {
   static const std::vector<CommandSpec> commands = {
-      simulate_command(), run_command(),       measure_command(),  compare_command(),
-      compile_command(),  sweep_command(),     accuracy_command(), fusion_command(),
-      io_command(),       flops_command(),     fits_command(),     trace_command(),
-      knobs_command(),    calibrate_command(), list_command(),     guide_command(),
-      lesson_command()};
+      simulate_command(), run_command(),   measure_command(),   compare_command(),
+      compile_command(),  sweep_command(), accuracy_command(),  fusion_command(),
+      io_command(),       flops_command(), fits_command(),      trace_command(),
+      break_command(),    knobs_command(), calibrate_command(), list_command(),
+      guide_command(),    lesson_command()};
   return commands;
 }
 

@@ -32,7 +32,7 @@ constexpr int kShownDifferences = 10;
 constexpr std::string_view kRefusals = "refusals";
 /// Lists of values that went through the C library's exp and log, whose last bits differ from CPU
 /// to CPU: their numbers are recorded with eight digits.
-constexpr std::array<std::string_view, 2> kRounded = {"accuracy", "numbers"};
+constexpr std::array<std::string_view, 3> kRounded = {"accuracy", "break", "numbers"};
 
 /// The names of the lists: "masks", "refusals", ...
 std::vector<std::string> list_names() {
