@@ -68,6 +68,7 @@ void GpuRunner::run(const RunSpec& choice) {
     status_.waiting = static_cast<int>(waiting_.size());
     if (status_.state == State::running) return;
     status_.state = State::running;
+    cancel_ = false;
   }
   work_ = std::async(std::launch::async, [this] { measure_all(); });
 }
@@ -86,9 +87,9 @@ void GpuRunner::measure_all() {
       next = std::move(waiting_.front());
       waiting_.pop_front();
       status_.waiting = static_cast<int>(waiting_.size());
-      cancel_ = false;
     }
     measure(next);
+    cancel_ = false;  // it was meant for this run
   }
   if (on_news_) on_news_();
 }

@@ -42,8 +42,10 @@ std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen)
 std::string adders_line(const Snapshot& snapshot) {
   constexpr std::size_t kMostNamed = 6;
   if (snapshot.adders_whole == 0) return "";
-  std::string text = fmt::format("dQ tile {}: {} of {} thread blocks have added", snapshot.i,
-                                 snapshot.adders.size(), snapshot.adders_whole);
+  const GradientRow& row = snapshot.gradient_row;
+  std::string text =
+      fmt::format("dQ tile {}: {} of {} thread blocks have added", row.known ? row.i : snapshot.i,
+                  snapshot.adders.size(), snapshot.adders_whole);
   if (!snapshot.adders.empty()) {
     const std::size_t first =
         snapshot.adders.size() > kMostNamed ? snapshot.adders.size() - kMostNamed : 0;
@@ -71,7 +73,8 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   }
   return {
       note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)) + since(snapshot),
-      softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
+      softmax_terms(snapshot.softmax_row, run.algorithm->softmax,
+                    folds_splits(snapshot) ? SplitRole::folded : SplitRole::none,
                     run.problem().score.has_dropout()),
       check_line(snapshot, view.query_row)};
 }

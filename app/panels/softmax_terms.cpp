@@ -281,7 +281,13 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, 
 }
 
 bool folds_splits(const Snapshot& snapshot) {
-  return launch_of(snapshot).splits == SplitRole::folded;
+  // Of the launch that processed the row last: the playhead may be in a later one
+  const RunInfo& run = *snapshot.run;
+  const Index step = snapshot.row_step >= 0 ? snapshot.row_step : snapshot.step;
+  const auto past =
+      std::ranges::upper_bound(run.launches, std::max<Index>(step, 0), {}, &StepSpan::begin);
+  const auto launch = static_cast<std::size_t>(past - run.launches.begin() - 1);
+  return run.pass.launches[launch].splits == SplitRole::folded;
 }
 
 std::string check_line(const Snapshot& snapshot, Index chosen) {

@@ -99,8 +99,8 @@ void TopBar::draw(const Frame& frame, const Rect& rect) {
 }
 
 void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
-  const float label_gap = frame.px(8.0f);
-  const float field_gap = frame.px(14.0f);
+  const float label_gap = frame.px(6.0f);
+  const float field_gap = frame.px(11.0f);
   const float more_width = frame.text_px(34.0f);
   // Boxes with long text become narrower before fields are removed
   constexpr float kNarrowest = 0.6f;

@@ -119,10 +119,7 @@ TEST_F(GpuRunnerTest, RunsWaitForTheOnesBeforeThem) {
   }
   EXPECT_TRUE(wait([&] { return runner_->status().waiting == 3; }));
   EXPECT_EQ(runner_->status().state, GpuRunner::State::running);
-  EXPECT_TRUE(wait([&] {  // its compilation has begun
-    runner_->cancel();
-    return runner_->status().waiting < 3;
-  }));
+  runner_->cancel();
   std::vector<Index> measured;
   EXPECT_TRUE(wait([&] {
     for (const MeasuredRun& run : runner_->take_results()) {

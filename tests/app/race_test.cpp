@@ -160,7 +160,8 @@ TEST(RunComparison, NamesTheFieldsThatDifferAndDividesTheCosts) {
   b = change_field(b, "seq_len", "128").value();
   const auto fields = differing_fields(a, b);
   ASSERT_EQ(fields.size(), 3U);  // N_kv follows N
-  EXPECT_EQ(fields[0].b, "128");
+  EXPECT_EQ(fields[0].b, "standard");
+  EXPECT_EQ(fields[1].b, "128");
 
   GpuCatalog gpus;
   WorkControl control;

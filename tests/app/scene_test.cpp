@@ -224,9 +224,9 @@ TEST(Scene, RefusesWhatItCannotRead) {
   const std::string small = kSmall;
   EXPECT_THAT(message_of(""), HasSubstr("empty"));
   EXPECT_THAT(message_of(small.substr(0, 90)), HasSubstr("x.json:"));
-  EXPECT_THAT(message_of(replaced(small, "scene/1", "scene/4")), HasSubstr("newer"));
+  EXPECT_THAT(message_of(replaced(small, "scene/1", "scene/5")), HasSubstr("newer"));
   EXPECT_THAT(message_of(replaced(small, "attnscope.scene/1", "attnscope.gpu/1")),
-              HasSubstr("attnscope.scene/3"));
+              HasSubstr("attnscope.scene/4"));
   EXPECT_THAT(message_of(replaced(small, "\"light\"", "\"pink\"")),
               HasSubstr("dark, light or contrast"));
   EXPECT_THAT(message_of(replaced(small, "2.5", "-1")), HasSubstr("speed"));
@@ -253,8 +253,8 @@ TEST(Scene, RefusesTextsThatNoBarHasRoomForRivalsAndMemoriesThatAreNone) {
   EXPECT_THAT(with(R"("title": "a\nb")"), HasSubstr("one line"));
   EXPECT_THAT(with(R"("pass": "sideways")"), HasSubstr("forward, backward or both"));
   EXPECT_THAT(with(R"("race": {"against": "flash3"})"), HasSubstr("did you mean 'flash"));
-  EXPECT_THAT(with(R"("race": {"rival": {"algorithm": "flash3"}})"),
-              HasSubstr("did you mean 'flash"));
+  EXPECT_THAT(with(R"("race": {"rival": {"algorithm": "flash2"}})"),
+              HasSubstr("race: rival: problem: the field is missing"));
   EXPECT_THAT(with(R"("sram_bytes": 9223372036854775807)"), HasSubstr("sram_bytes"));
   EXPECT_THAT(with(R"("l2_bytes": -1)"), HasSubstr("l2_bytes: '-1' is not accepted"));
   EXPECT_THAT(with(R"("allow_overflow": 1)"), HasSubstr("true or false"));

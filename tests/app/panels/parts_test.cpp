@@ -234,7 +234,8 @@ TEST(SoftmaxTerms, SplitsAreCombinedByTheirLse) {
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step, 37, 3);
     const SoftmaxRow& row = snapshot.softmax_row;
-    if (snapshot.launch != 1 || !row.l || !row.l_prev) continue;
+    EXPECT_EQ(folds_splits(snapshot), snapshot.row_step >= run->info()->launches[1].begin);
+    if (!folds_splits(snapshot) || !row.l || !row.l_prev) continue;
     const auto terms = softmax_terms(row, SoftmaxForm::divided_once, SplitRole::folded);
     ASSERT_EQ(terms.size(), 5U);
     EXPECT_EQ(terms[0].formula, "max(m_prev, LSE^s)");
