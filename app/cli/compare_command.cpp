@@ -10,9 +10,9 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/documents/comparison_json.h"
 #include "app/documents/simulation_json.h"
-#include "app/report/compare_rows.h"
+#include "app/cli/table_json.h"
+#include "app/report/comparison_report.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
@@ -33,57 +33,39 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
   });
 }
 
-ordered_json errors_json(const std::vector<PredictionErrors>& errors) {
-  ordered_json json = ordered_json::array();
-  for (const PredictionErrors& each : errors) {
-    ordered_json& object = json.emplace_back();
-    if (!each.algorithm.empty()) {
-      object = {{"algorithm", each.algorithm}, {"pass", to_string(each.pass)}};
-    }
-    object.update({{"level", to_string(each.level)},
-                   {"quantity", each.quantity},
-                   {"transition", each.regime == PredictionErrors::Regime::transition},
-                   {"calibrated", each.regime != PredictionErrors::Regime::uncalibrated},
-                   {"runs", each.runs},
-                   {"median_percent", each.median_percent},
-                   {"p90_percent", each.p90_percent},
-                   {"max_percent", each.max_percent}});
+/// A row for each run with the list of its lines; in CSV, a row for each line.
+Table runs_table(const std::vector<Comparison>& comparisons) {
+  Table table{.key = "runs",
+              .columns = {{"", ""}, {"unavailable", ""}, {"no_gap", ""}, {"lines", ""}},
+              .csv = Table::Csv::listed_rows};
+  const auto unless_empty = [](const std::string& text) { return text.empty() ? Cell() : text; };
+  for (const Comparison& comparison : comparisons) {
+    Table lines = comparison_table(comparison, "recorded");
+    const std::string reason = lines.title.empty() ? "" : "\n  " + lines.title;
+    lines.title = run_title(comparison.run) + reason;
+    lines.indent = "  ";
+    table.rows.push_back({run_identity(comparison.run.run), unless_empty(comparison.unavailable),
+                          unless_empty(comparison.stands_alone), lines});
   }
-  return json;
+  return table;
 }
 
-/// Writes one run of the document per comparison, and a row of CSV for each of its lines, starting
-/// with the run.
 Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                           const std::vector<Comparison>& comparisons) {
-  ordered_json runs = ordered_json::array();
-  ordered_json rows = ordered_json::array();
-  std::string text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.display_name,
-                                 one_line(recording.device.name), one_line(recording.date));
-  for (const Comparison& comparison : comparisons) {
-    const ordered_json identity = run_identity(comparison.run.run);
-    ordered_json& run = runs.emplace_back(comparison_json(comparison));
-    if (!comparison.unavailable.empty()) rows.push_back(run);
-    for (const ComparisonLine& line : comparison.lines) {
-      rows.push_back(identity);
-      rows.back().update(comparison_line_json(line));
-      if (!comparison.stands_alone.empty()) rows.back()["no_gap"] = comparison.stands_alone;
-    }
-    text += fmt::format("{}\n{}\n", run_title(comparison.run),
-                        comparison_table(comparison, "recorded"));
-  }
-  const std::vector<PredictionErrors> errors = prediction_errors(comparisons);
-  const ordered_json document = {{"schema", "attnscope.comparison/1"},
-                                 {"recorded",
-                                  {{"device", recording.device.name},
-                                   {"driver", recording.device.driver},
-                                   {"date", recording.date},
-                                   {"commit", recording.build.commit}}},
-                                 {"gpu", gpu.name},
-                                 {"errors", errors_json(errors)},
-                                 {"runs", runs}};
-  text += errors_text(errors);
-  return {json_text(document), csv_text(rows), text};
+  const ordered_json recorded = {{"device", recording.device.name},
+                                 {"driver", recording.device.driver},
+                                 {"date", recording.date},
+                                 {"commit", recording.build.commit}};
+  const Table errors = errors_table(comparisons);
+  Study study{.title = fmt::format("modelled: {}; recorded: {}, {}", gpu.display_name,
+                                   one_line(recording.device.name), one_line(recording.date)),
+              .facts = {{"schema", "attnscope.comparison/1"},
+                        {"recorded", recorded},
+                        {"gpu", gpu.name},
+                        {"errors", errors}},
+              .tables = {runs_table(comparisons)}};
+  if (!errors.rows.empty()) study.tables.push_back(errors);
+  return answer_of(study);
 }
 
 /// Every row that the options select, modelled and compared.

@@ -10,7 +10,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/report/compare.h"
+#include "app/report/comparison_report.h"
 #include "app/report/report_text.h"
 #include "kernels/resolve.h"
 #include "reference/message_text.h"
@@ -130,7 +130,7 @@ std::string modelled_text(const GivenOptions& given, const MeasuredOn& on,
   if (!gpu) return unavailable_text(gpu.error());
   const auto comparison = model_and_compare(row, on, gpu.value());
   if (!comparison) return unavailable_text(comparison.error());
-  std::string text = comparison_table(comparison.value(), "measured");
+  const std::string text = to_text(comparison_table(comparison.value(), "measured"));
   if (!comparison.value().stands_alone.empty()) return text;
   return fmt::format("modelled on {}\n{}", gpu.value().display_name, text);
 }

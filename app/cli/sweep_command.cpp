@@ -11,7 +11,7 @@
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"
-#include "app/report/report_text.h"
+#include "app/report/table.h"
 #include "reference/message_text.h"
 
 namespace attnscope::cli {
@@ -109,47 +109,60 @@ std::string reason_without_result(const ordered_json& row) {
   return "";
 }
 
-/// The cells of one point's line in the table.
-std::vector<std::string> table_line(const ordered_json& row) {
-  std::vector<std::string> cells;
-  for (const auto& [key, value] : row.at("point").items())
-    cells.push_back(value.get<std::string>());
-  if (const std::string reason = reason_without_result(row); !reason.empty()) {
-    cells.push_back(reason);
-    return cells;
-  }
-  if (row.contains("traffic")) {
-    const auto& requested = row.at("traffic").at("requested");
-    cells.push_back(bytes_text(requested.at("read_bytes").get<double>()));
-    cells.push_back(bytes_text(requested.at("write_bytes").get<double>()));
-    cells.push_back(flops_text(row.at("flops").at("matmul").get<double>()));
-    cells.push_back(seconds_text(row.at("time").at("bound_s").get<double>()));
-    cells.push_back(row.at("time").at("bound_by").get<std::string>());
-  } else {
-    cells.push_back(seconds_text(row.at("time").at("median_s").get<double>()));
-    for (const auto name : {counter::kRequestedReadBytes, counter::kRequestedWriteBytes}) {
-      const auto counters = row.value("counters", ordered_json::object());
-      const auto value = counters.find(std::string(name));
-      cells.push_back(value == counters.end() ? "unavailable" : bytes_text(value->get<double>()));
-    }
+const std::vector<Column> kModelledColumns = {{"", "requested read", Unit::bytes},
+                                              {"", "written", Unit::bytes},
+                                              {"", "matrix products", Unit::flops},
+                                              {"", "lower bound", Unit::seconds},
+                                              {"", "bound by"}};
+const std::vector<Column> kMeasuredColumns = {{"", "time, median", Unit::seconds},
+                                              {"", "requested read", Unit::bytes},
+                                              {"", "written", Unit::bytes}};
+
+/// Those of kModelledColumns.
+std::vector<Cell> modelled_cells(const ordered_json& row) {
+  const ordered_json& requested = row.at("traffic").at("requested");
+  return {requested.at("read_bytes").get<double>(), requested.at("write_bytes").get<double>(),
+          row.at("flops").at("matmul").get<double>(), row.at("time").at("bound_s").get<double>(),
+          row.at("time").at("bound_by").get<std::string>()};
+}
+
+/// Those of kMeasuredColumns.
+std::vector<Cell> measured_cells(const ordered_json& row) {
+  std::vector<Cell> cells = {row.at("time").at("median_s").get<double>()};
+  const ordered_json counters = row.value("counters", ordered_json::object());
+  for (const auto name : {counter::kRequestedReadBytes, counter::kRequestedWriteBytes}) {
+    const auto value = counters.find(std::string(name));
+    cells.push_back(value == counters.end() ? Cell::only_text("unavailable")
+                                            : Cell(value->get<double>()));
   }
   return cells;
 }
 
-std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
-                       const std::vector<ordered_json>& rows) {
-  Lines lines(1);
+/// The points' values and main results; last, why a point has none.
+Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model,
+                  const std::vector<ordered_json>& rows) {
+  Table table;
   for (const SweepAxis& axis : axes) {
-    lines[0].insert(lines[0].end(), axis.keys.begin(), axis.keys.end());
+    for (const std::string& key : axis.keys) table.columns.push_back({"", key});
   }
-  const std::vector<std::string> columns =
-      is_model ? std::vector<std::string>{"requested read", "written", "matrix products",
-                                          "lower bound", "bound by"}
-               : std::vector<std::string>{"time, median", "requested read", "written"};
-  lines[0].insert(lines[0].end(), columns.begin(), columns.end());
-  for (const ordered_json& row : rows) lines.push_back(table_line(row));
-  return fmt::format("{}\n{}", is_model ? "modelled" : "measured",
-                     table_text(lines, lines[0].size()));
+  const std::vector<Column>& results = is_model ? kModelledColumns : kMeasuredColumns;
+  table.columns.insert(table.columns.end(), results.begin(), results.end());
+  table.columns.push_back({"", "no result"});
+  for (const ordered_json& row : rows) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const auto& [key, value] : row.at("point").items()) {
+      cells.push_back(value.get<std::string>());
+    }
+    const std::string reason = reason_without_result(row);
+    if (reason.empty()) {
+      const std::vector<Cell> numbers = is_model ? modelled_cells(row) : measured_cells(row);
+      cells.insert(cells.end(), numbers.begin(), numbers.end());
+    } else {
+      cells.resize(table.columns.size() - 1);
+    }
+    cells.push_back(reason);
+  }
+  return table;
 }
 
 /// The rows of a sweep, all of them unless one could not be saved.
@@ -276,7 +289,10 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   const auto [rows, unsaved] = run_points(sweep, planned, outputs);
   clear_progress();
   // Rows that cannot be saved are printed
-  const std::string text = unsaved ? json_text(rows) : sweep_text(axes, is_model, rows);
+  const std::string text = unsaved ? json_text(rows)
+                                   : to_text({.title = is_model ? "modelled" : "measured",
+                                              .facts = {},
+                                              .tables = {sweep_table(axes, is_model, rows)}});
   const Answer answer{streams.json.empty() ? "" : json_text(rows),
                       streams.csv.empty() ? "" : csv_text(rows), text, unsaved};
   if (auto error = write_outputs(streams, answer)) return error;

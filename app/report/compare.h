@@ -174,15 +174,4 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
 /// Thread blocks of the launch that requests the most bytes; none: 0.
 Index thread_blocks_of_main_launch(const SimulationReport& model);
 
-// Comparisons as text: one run as a table, many as a Markdown document (comparison_report.cpp).
-
-/// Where the recorded numbers come from, one table of all runs, flash2's lead over standard, and
-/// for each run every line with its reason. A run that is shown alone has no modelled numbers.
-std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
-                              const std::vector<Comparison>& comparisons);
-
-/// The run's lines as an aligned table, with only the GPU's numbers if it is shown alone; `kind`
-/// heads the GPU's column: "recorded", "measured".
-std::string comparison_table(const Comparison& comparison, std::string_view kind);
-
 }  // namespace attnscope

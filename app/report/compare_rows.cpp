@@ -145,20 +145,4 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
   return errors;
 }
 
-std::string errors_text(const std::vector<PredictionErrors>& errors) {
-  if (errors.empty()) return "";
-  Lines lines = {
-      {"algorithm", "pass", "level", "quantity", "regime", "runs", "median", "90 %", "max"}};
-  for (const PredictionErrors& each : errors) {
-    lines.push_back(
-        {each.algorithm.empty() ? "all" : each.algorithm, std::string(to_string(each.pass)),
-         std::string(to_string(each.level)), each.quantity, std::string(to_string(each.regime)),
-         fmt::format("{}", each.runs), fmt::format("{:.2f} %", each.median_percent),
-         fmt::format("{:.2f} %", each.p90_percent), fmt::format("{:.2f} %", each.max_percent)});
-  }
-  return fmt::format("errors of the predictions, whole passes of at least {} or {}\n{}",
-                     bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
-                     table_text(lines, 5));
-}
-
 }  // namespace attnscope

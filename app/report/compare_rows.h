@@ -45,7 +45,4 @@ constexpr std::array<std::string_view, 3> enum_names(PredictionErrors::Regime) {
 /// algorithms and passes together.
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons);
 
-/// The same as an aligned table with a title; empty without rated runs.
-std::string errors_text(const std::vector<PredictionErrors>& errors);
-
 }  // namespace attnscope

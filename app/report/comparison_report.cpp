@@ -1,10 +1,9 @@
-#include "app/report/compare.h"
+#include "app/report/comparison_report.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "app/report/compare_rows.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 
@@ -32,17 +31,10 @@ std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);
 }
 
-std::string modelled_cell(const ComparisonLine& line) {
-  return line.modelled ? quantity_text(line, *line.modelled) : "-";
-}
-
-std::string recorded_cell(const ComparisonLine& line) {
-  return line.recorded ? quantity_text(line, *line.recorded) : "unavailable";
-}
-
-/// The same with its reason, in tables that have no column for one.
-std::string recorded_text(const ComparisonLine& line) {
-  return recorded_cell(line) + (line.recorded ? "" : ": " + one_line(line.unavailable));
+/// The line's number with its unit; `text` in place of a missing one.
+Cell quantity_cell(const ComparisonLine& line, const std::optional<double>& value,
+                   std::string text) {
+  return value ? Cell(value, quantity_text(line, *value)) : Cell::only_text(std::move(text));
 }
 
 /// One cell of the overview: the gap, or the text in its place.
@@ -93,58 +85,45 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       dram_name(gpu));
 }
 
-void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
-  text +=
-      "## All runs\n\n"
-      "| run | requested read | requested written | dram read | time | time, recorded | times the "
-      "lower bound |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+/// A run that has no gaps: the reason, and the recorded time if there is one.
+std::vector<Cell> row_without_gaps(const Comparison& comparison) {
+  const bool alone = comparison.unavailable.empty();
+  return {run_title(comparison.run),
+          Cell(),
+          Cell(),
+          Cell(),
+          Cell(),
+          alone ? Cell(comparison.run.measurement->time.median_s) : Cell(),
+          Cell(),
+          alone ? comparison.stands_alone : "unavailable: " + comparison.unavailable};
+}
+
+Table overview_table(const std::vector<Comparison>& comparisons) {
+  Table table{.columns = {{"", "run"},
+                          {"", "requested read", Unit::count},
+                          {"", "requested written", Unit::count},
+                          {"", "dram read", Unit::count},
+                          {"", "time", Unit::count},
+                          {"", "time, recorded", Unit::seconds},
+                          {"", "times the lower bound", Unit::count},
+                          {"", "why no gap"}}};
   for (const Comparison& comparison : comparisons) {
-    if (!comparison.unavailable.empty()) {
-      text += fmt::format("| {} | unavailable: {} | | | | | |\n", run_title(comparison.run),
-                          one_line(comparison.unavailable));
-      continue;
-    }
-    const std::string recorded_s = seconds_text(comparison.run.measurement->time.median_s);
-    if (!comparison.stands_alone.empty()) {
-      text += fmt::format("| {} | no gap: {} | | | | {} | |\n", run_title(comparison.run),
-                          one_line(comparison.stands_alone), recorded_s);
+    if (!comparison.unavailable.empty() || !comparison.stands_alone.empty()) {
+      table.rows.push_back(row_without_gaps(comparison));
       continue;
     }
     const ComparisonLine* predicted = comparison.find(Level::time, "time");
     const ComparisonLine* bound = comparison.find(Level::bound, "time");
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
-                    gap_cell(comparison, Level::requested, "read"),
-                    gap_cell(comparison, Level::requested, "written"),
-                    gap_cell(comparison, Level::dram, "read"),
-                    predicted == nullptr ? "not predicted" : gap_text(*predicted), recorded_s,
-                    bound->gap_percent ? fmt::format("{:.4g}", *bound->recorded / *bound->modelled)
-                                       : gap_text(*bound));
+    table.rows.push_back(
+        {run_title(comparison.run), gap_cell(comparison, Level::requested, "read"),
+         gap_cell(comparison, Level::requested, "written"),
+         gap_cell(comparison, Level::dram, "read"),
+         predicted == nullptr ? "not predicted" : gap_text(*predicted),
+         comparison.run.measurement->time.median_s,
+         bound->gap_percent ? Cell(*bound->recorded / *bound->modelled) : Cell(gap_text(*bound)),
+         Cell()});
   }
-  text += "\n";
-}
-
-/// How far the predictions are off, as a table of Markdown.
-void write_errors(const std::vector<Comparison>& comparisons, std::string& text) {
-  const std::vector<PredictionErrors> errors = prediction_errors(comparisons);
-  if (errors.empty()) return;
-  text += fmt::format(
-      "## Errors of the predictions\n\n"
-      "Of the recorded bytes and times, in whole passes of at least {} or {}; written bytes that "
-      "are "
-      "off by less than {} count as predicted.\n\n"
-      "| algorithm | pass | level | quantity | regime | runs | median | 90 % | max |\n"
-      "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
-      bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
-      bytes_text(kUnratedWriteBytes));
-  for (const PredictionErrors& each : errors) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % | {:.2f} % |\n",
-                        each.algorithm.empty() ? "all" : each.algorithm, to_string(each.pass),
-                        to_string(each.level), each.quantity, to_string(each.regime), each.runs,
-                        each.median_percent, each.p90_percent, each.max_percent);
-  }
-  text += "\n";
+  return table;
 }
 
 /// The run of another algorithm on the same problem, or nullptr.
@@ -157,89 +136,125 @@ const Comparison* same_problem(const std::vector<Comparison>& comparisons, const
   return found == comparisons.end() ? nullptr : &*found;
 }
 
-void write_speedups(const std::vector<Comparison>& comparisons, std::string& text) {
-  std::string table;
+Table speedups_table(const std::vector<Comparison>& comparisons) {
+  Table table{.columns = {{"", "run"},
+                          {"", "its time", Unit::seconds},
+                          {"", "standard's time", Unit::seconds},
+                          {"", "faster by", Unit::count}}};
   for (const Comparison& flash : comparisons) {
     if (flash.run.run.algorithm() == "standard") continue;
     const Comparison* standard = same_problem(comparisons, flash, "standard");
     if (standard == nullptr || !flash.run.measurement) continue;
     const double flash_s = flash.run.measurement->time.median_s;
-    const auto& measured = standard->run.measurement;
-    table += fmt::format(
-        "| {} | {} | {} | {} |\n", run_title(flash.run), seconds_text(flash_s),
-        measured ? seconds_text(measured->time.median_s) : one_line(standard->unavailable),
-        measured ? fmt::format("{:.3g} x", measured->time.median_s / flash_s) : "-");
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row = {run_title(flash.run), flash_s, standard->unavailable, "-"};
+    if (!standard->run.measurement) continue;
+    const double standard_s = standard->run.measurement->time.median_s;
+    row[2] = standard_s;
+    row[3] = Cell(standard_s / flash_s, fmt::format("{:.3g} x", standard_s / flash_s));
   }
-  if (table.empty()) return;
-  text +=
-      "## Against standard attention (recorded)\n\n"
-      "| run | its time | standard's time | faster by |\n| --- | ---: | ---: | ---: |\n" +
-      table + "\n";
+  return table;
 }
 
-/// Writes one run; if the model differs from it, only the recording, under the name of its GPU.
-void write_run(const Comparison& comparison, std::string& text) {
-  text += fmt::format("### {}\n\n", run_title(comparison.run));
-  if (!comparison.unavailable.empty()) {
-    text += fmt::format("unavailable: {}\n\n", one_line(comparison.unavailable));
-    return;
-  }
-  const bool alone = !comparison.stands_alone.empty();
-  text += alone ? fmt::format(
-                      "No gap: {}.\n\n"
-                      "| level | quantity | recorded on {} |\n"
-                      "| --- | --- | ---: |\n",
-                      one_line(comparison.stands_alone), one_line(comparison.on.device.name))
-                : "| level | quantity | modelled | recorded | gap | reason |\n"
-                  "| --- | --- | ---: | ---: | ---: | --- |\n";
-  for (const ComparisonLine& line : comparison.lines) {
-    text += fmt::format("| {} | {} |", level_text(line), line.quantity);
-    text += alone ? fmt::format(" {} |\n", recorded_text(line))
-                  : fmt::format(" {} | {} | {} | {} |\n", modelled_cell(line), recorded_text(line),
-                                gap_text(line), one_line(line.reason));
-  }
-  text += "\n";
+/// A section of the document: nothing where the table has no rows.
+std::string section(std::string_view heading, std::string_view words, const Table& table) {
+  if (table.rows.empty()) return "";
+  return fmt::format("## {}\n\n{}{}\n", heading, words, to_markdown(table));
 }
 
-/// The table of a run that differs from the model: only the recording, under the name of its GPU.
-std::string recording_table(const Comparison& comparison, std::string_view kind) {
-  const bool complete = std::ranges::all_of(
-      comparison.lines, [](const ComparisonLine& line) { return line.unavailable.empty(); });
-  Lines lines = {{"  level", "quantity",
-                  fmt::format("{} on {}", kind, one_line(comparison.on.device.name)),
-                  complete ? "" : "unavailable"}};
-  for (const ComparisonLine& line : comparison.lines) {
-    lines.push_back(
-        {"  " + level_text(line), line.quantity, recorded_cell(line), line.unavailable});
-  }
-  return fmt::format("  no gap: {}\n{}", one_line(comparison.stands_alone), table_text(lines, 2));
+std::string run_section(const Comparison& comparison) {
+  const Table table = comparison_table(comparison, "recorded");
+  std::string text = fmt::format("### {}\n\n", run_title(comparison.run));
+  if (!table.title.empty()) text += fmt::format("{}\n\n", table.title);
+  return table.rows.empty() ? text : text + to_markdown(table) + "\n";
 }
 
 }  // namespace
 
-std::string comparison_table(const Comparison& comparison, std::string_view kind) {
+Table comparison_table(const Comparison& comparison, std::string_view kind) {
   if (!comparison.unavailable.empty()) {
-    return fmt::format("  unavailable: {}\n", one_line(comparison.unavailable));
+    return {.title = "unavailable: " + one_line(comparison.unavailable)};
   }
-  if (!comparison.stands_alone.empty()) return recording_table(comparison, kind);
-  Lines lines = {{"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
+  const bool alone = !comparison.stands_alone.empty();
+  const std::string gpu = alone ? " on " + comparison.on.device.name : "";
+  Table table{.title = alone ? "no gap: " + one_line(comparison.stands_alone) : "",
+              .columns = {{"level", ""},
+                          {"", "level"},
+                          {"quantity", "quantity"},
+                          {"launch", ""},
+                          {"unit", ""},
+                          {"modelled", "modelled", Unit::count},
+                          {"recorded", std::string(kind) + gpu, Unit::count},
+                          {"unavailable", ""},
+                          {"gap_percent", "gap", Unit::count},
+                          {"transition", ""},
+                          {"least", ""},
+                          {"most", ""},
+                          {"calibrated", ""},
+                          {"calibration_reason", ""},
+                          {"in_place_of_gap", ""},
+                          {"reason", ""},
+                          {"", alone ? "unavailable" : "reason"}}};
+  const auto unless_empty = [](const std::string& text) { return text.empty() ? Cell() : text; };
   for (const ComparisonLine& line : comparison.lines) {
-    lines.push_back({"  " + level_text(line), line.quantity, modelled_cell(line),
-                     recorded_cell(line), gap_text(line),
-                     line.recorded ? line.reason : line.unavailable});
+    const auto& interval = line.transition;
+    const bool calibrated = line.uncalibrated.empty();
+    table.rows.push_back(
+        {to_string(line.level), level_text(line), line.quantity, unless_empty(line.launch),
+         line.unit, quantity_cell(line, line.modelled, alone ? "" : "-"),
+         quantity_cell(line, line.recorded, "unavailable"), unless_empty(line.unavailable),
+         Cell(line.gap_percent, alone ? "" : gap_text(line)), interval ? Cell(true) : Cell(),
+         interval ? Cell(interval->first) : Cell(), interval ? Cell(interval->second) : Cell(),
+         calibrated ? Cell() : Cell(false), unless_empty(line.uncalibrated),
+         unless_empty(line.in_place_of_gap), unless_empty(line.reason),
+         alone || !line.recorded ? line.unavailable : line.reason});
   }
-  return table_text(lines, 6);
+  return table;
+}
+
+Table errors_table(const std::vector<Comparison>& comparisons) {
+  Table table{
+      .title = fmt::format("errors of the predictions, whole passes of at least {} or {}",
+                           bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds)),
+      .columns = {{"algorithm", "algorithm"},
+                  {"pass", "pass"},
+                  {"level", "level"},
+                  {"quantity", "quantity"},
+                  {"", "regime"},
+                  {"transition", ""},
+                  {"calibrated", ""},
+                  {"runs", "runs", Unit::count},
+                  {"median_percent", "median", Unit::percent},
+                  {"p90_percent", "90 %", Unit::percent},
+                  {"max_percent", "max", Unit::percent}}};
+  using Regime = PredictionErrors::Regime;
+  for (const PredictionErrors& each : prediction_errors(comparisons)) {
+    const bool of_all = each.algorithm.empty();
+    table.rows.push_back(
+        {of_all ? Cell::only_text("all") : Cell(each.algorithm),
+         of_all ? Cell::only_text(std::string(to_string(each.pass))) : Cell(to_string(each.pass)),
+         to_string(each.level), each.quantity, to_string(each.regime),
+         each.regime == Regime::transition, each.regime != Regime::uncalibrated, each.runs,
+         each.median_percent, each.p90_percent, each.max_percent});
+  }
+  return table;
 }
 
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
                               const std::vector<Comparison>& comparisons) {
   std::string text;
   write_provenance(recording, gpu, text);
-  write_errors(comparisons, text);
-  write_overview(comparisons, text);
-  write_speedups(comparisons, text);
+  text += section(
+      "Errors of the predictions",
+      fmt::format("Of the recorded bytes and times, in whole passes of at least {} or {}; written "
+                  "bytes that are off by less than {} count as predicted.\n\n",
+                  bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
+                  bytes_text(kUnratedWriteBytes)),
+      errors_table(comparisons));
+  text += section("All runs", "", overview_table(comparisons));
+  text += section("Against standard attention (recorded)", "", speedups_table(comparisons));
   text += "## Run by run\n\n";
-  for (const Comparison& comparison : comparisons) write_run(comparison, text);
+  for (const Comparison& comparison : comparisons) text += run_section(comparison);
   return text;
 }
 

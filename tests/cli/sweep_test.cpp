@@ -122,6 +122,15 @@ TEST(Sweep, TableHasTheListsAsColumns) {
   EXPECT_NE(outcome.out.find("modelled"), std::string::npos);
 }
 
+TEST(Sweep, TheReasonWhyAPointHasNoResultIsAColumn) {
+  const CliOutcome outcome =
+      run_cli("sweep --over kv-heads=1,4 -- simulate --algorithm flash2 --heads 6 --seq-len 64");
+  EXPECT_EQ(outcome.out.rfind("modelled\n\nkv-heads  requested read", 0), 0u) << outcome.out;
+  EXPECT_NE(outcome.out.find("bound by  no result\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\n4   "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(" refused: "), std::string::npos) << outcome.out;
+}
+
 TEST(Sweep, WithoutAnyResultItFails) {
   const CliOutcome outcome =
       run_cli("sweep --over kv-heads=4,5 -- simulate --algorithm flash2 --heads 6");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/report/comparison_report.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 

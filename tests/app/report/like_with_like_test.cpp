@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "app/report/comparison_report.h"
 #include "app/report/report_text.h"
 #include "tests/app/report/recorded_run.h"
 
@@ -134,7 +135,7 @@ TEST(LikeWithLike, TheReportOfAnotherGpuHasNoGap) {
   const RecordingRow row = agreeing_run("flash2", load_gpu("h200").value());
   const std::string report =
       comparison_report(recording, t4, {model_and_compare(row, h200_device(), t4).value()});
-  EXPECT_THAT(report, HasSubstr("No gap: recorded on NVIDIA H200, modelled for NVIDIA"));
+  EXPECT_THAT(report, HasSubstr("no gap: recorded on NVIDIA H200, modelled for NVIDIA"));
   EXPECT_THAT(report, HasSubstr("| level | quantity | recorded on NVIDIA H200 |"));
   EXPECT_THAT(report, testing::Not(HasSubstr(" %")));
   EXPECT_THAT(report, testing::Not(HasSubstr("thread blocks for")));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/report/comparison_report.h"
 #include "app/report/kernel_time.h"
 #include "app/report/time_words.h"
 #include "tests/app/report/recorded_run.h"
@@ -54,9 +55,9 @@ TEST_F(PredictedTime, StandsBesideTheRecordedOneAndItsLowerBound) {
   EXPECT_EQ(time->recorded, bound->recorded);
   EXPECT_LT(*bound->modelled, *time->modelled);
   EXPECT_THAT(bound->reason, HasSubstr("a lower bound, set by the tensor cores"));
-  const std::string table = comparison_table(comparison, "recorded");
-  EXPECT_THAT(table, HasSubstr("  time       time"));
-  EXPECT_THAT(table, HasSubstr("  bound      time"));
+  const std::string table = to_text(comparison_table(comparison, "recorded"));
+  EXPECT_THAT(table, HasSubstr("\ntime       time"));
+  EXPECT_THAT(table, HasSubstr("\nbound      time"));
 }
 
 TEST_F(PredictedTime, ThatIsOffNamesAnotherClockOrIsUnexplained) {

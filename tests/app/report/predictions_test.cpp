@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "app/report/compare_rows.h"
+#include "app/report/comparison_report.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 
@@ -80,7 +81,7 @@ TEST_F(Predictions, ThatTakeTooLongLeaveTheRecordedBytes) {
   EXPECT_FALSE(line->modelled);
   EXPECT_EQ(line->recorded, comparison.find(Level::bound, "read")->recorded);
   EXPECT_THAT(line->reason, HasSubstr("not predicted"));
-  EXPECT_THAT(comparison_table(comparison, "recorded"), HasSubstr("not predicted"));
+  EXPECT_THAT(to_text(comparison_table(comparison, "recorded")), HasSubstr("not predicted"));
 }
 
 TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {

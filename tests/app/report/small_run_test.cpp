@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/report/compare.h"
+#include "app/report/comparison_report.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope {

@@ -1,0 +1,26 @@
+/// Comparisons as tables, and many as a Markdown document.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/report/compare_rows.h"
+#include "app/report/table.h"
+
+namespace attnscope {
+
+/// The run's lines; only the GPU's numbers if it is shown alone, for the reason in the title.
+/// `kind` heads the GPU's column: "recorded", "measured".
+Table comparison_table(const Comparison& comparison, std::string_view kind);
+
+/// How far off the predictions are: prediction_errors().
+Table errors_table(const std::vector<Comparison>& comparisons);
+
+/// Markdown: where the recorded numbers come from, one table of all runs, flash2's lead over
+/// standard, and for each run every line with its reason. A run that is shown alone has no modelled
+/// numbers.
+std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
+                              const std::vector<Comparison>& comparisons);
+
+}  // namespace attnscope
