@@ -1,22 +1,13 @@
 #include "sim/observers/occupancy.h"
 
+#include "sim/ops/tensor_info.h"
+
 namespace attnscope {
 
 OnChipSpace on_chip_space(const Tile& tile) {
   const bool whole_rows = is_score(tile.tensor) && tile.j == kAllColumns;
-  if (whole_rows) return OnChipSpace::registers;
-  switch (tile.tensor) {
-    case Tensor::Q:
-    case Tensor::K:
-    case Tensor::V:
-    case Tensor::P:
-    case Tensor::P_drop:
-    case Tensor::dO:
-    case Tensor::dS:
-      return OnChipSpace::shared;
-    default:
-      return OnChipSpace::registers;
-  }
+  const bool is_shared = info_of(tile.tensor).is_operand && !whole_rows;
+  return is_shared ? OnChipSpace::shared : OnChipSpace::registers;
 }
 
 Index on_chip_element_bytes(const Tile& tile, DType dtype) {

@@ -1,32 +1,12 @@
 #include "sim/ops/tile_grid.h"
 
 #include "reference/check.h"
+#include "sim/ops/tensor_info.h"
 
 namespace attnscope {
 
-namespace {
-
-constexpr auto kLayouts = [] {
-  using enum Tensor;
-  using enum TensorLayout;
-  std::array<TensorLayout, kTensorCount> layouts{};
-  const auto set = [&](TensorLayout layout, std::initializer_list<Tensor> tensors) {
-    for (const Tensor tensor : tensors) layouts[static_cast<std::size_t>(tensor)] = layout;
-  };
-  set(query_by_d, {Q, O, O_carry, dO, dQ, dQ_accum});
-  set(key_by_d, {K, V, dK, dV});
-  set(group_key_by_d, {dK_heads, dV_heads});
-  set(query_by_key, {S, P, dP, dS, P_drop, T, Z});
-  set(query_by_one, {LSE, m, l, alpha, m_tile, l_tile, D, beta});
-  set(query_by_split_d, {O_split});
-  set(query_by_split, {LSE_split});
-  return layouts;
-}();
-
-}  // namespace
-
 TensorLayout layout_of(Tensor tensor) {
-  return kLayouts[static_cast<std::size_t>(tensor)];
+  return info_of(tensor).layout;
 }
 
 namespace {
@@ -200,19 +180,17 @@ Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits)
 }
 
 Index element_bytes(Tensor tensor, DType dtype) {
-  switch (tensor) {
-    case Tensor::O_carry:
-    case Tensor::dQ_accum:
-    case Tensor::O_split:
-    case Tensor::LSE_split:
+  switch (info_of(tensor).in_hbm) {
+    case ElementType::problem:
+      return size_bytes(dtype);
+    case ElementType::statistic:
+      return kStatisticBytes;
+    case ElementType::fp32:
       return size_bytes(DType::fp32);
-    case Tensor::Z:
-      return 1;  // kept or dropped: a byte, as frameworks store it
-    default:
-      break;
+    case ElementType::byte:
+      return 1;
   }
-  if (layout_of(tensor) == TensorLayout::query_by_one) return kStatisticBytes;
-  return size_bytes(dtype);
+  return 0;
 }
 
 }  // namespace attnscope

@@ -7,6 +7,8 @@
 
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/ops/op_info.h"
+#include "sim/ops/tensor_info.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
@@ -69,63 +71,6 @@ std::string result_name(const TileOp& op) {
   return of_exp ? in_place(Tensor::S, Tensor::P, dest) : tile_name(dest);
 }
 
-/// What an operation did: `to` is its destination, `result` the same by what it now holds; a, b and
-/// c are its sources, P the first one as probabilities, `maxima` and `sums` those of its rows.
-struct Sentence {
-  OpKind kind;
-  const char* text;
-};
-
-constexpr Sentence kSentences[] = {
-    {OpKind::load, "{a} ({size}) is loaded: {bytes} bytes requested."},
-    {OpKind::store, "{to} ({size}) is stored: {bytes} bytes requested."},
-    {OpKind::atomic_add, "{a} is added to {to} atomically, in L2: {bytes} bytes requested."},
-    {OpKind::fill_zero, "{to} ({size}) starts at 0, on chip."},
-    {OpKind::fill_minus_inf, "{to} ({size}) starts at -inf, on chip."},
-    {OpKind::convert, "{to} = {a}, rounded."},
-    {OpKind::scores, "{to} = scale · {a} {b}ᵀ ({size}): {products}."},
-    {OpKind::accumulate, "{to} = {to} + {a} {b} ({size}): {products}."},
-    {OpKind::product_transposed, "{to} = {a} {b}ᵀ ({size}): {products}."},
-    {OpKind::accumulate_transposed, "{to} = {to} + {a}ᵀ {b} ({size}): {products}."},
-    {OpKind::gradient_product, "{to} = {to} + scale · {a} {b} ({size}): {products}."},
-    {OpKind::gradient_product_transposed, "{to} = {to} + scale · {a}ᵀ {b} ({size}): {products}."},
-    {OpKind::soft_cap, "{to} = {cap} · tanh({to} / {cap})."},
-    {OpKind::soft_cap_slope, "{to} = 1 - ({a} / {cap})², the derivative of the cap."},
-    {OpKind::alibi, "{to} is lowered by slope · distance of query and key."},
-    {OpKind::mask, "Hidden keys of {to} become -inf."},
-    {OpKind::mask_gradient, "Hidden keys of {to} become 0."},
-    {OpKind::dropout, "{result} = {P} where dropout keeps it, times {kept:.4g}; else 0."},
-    {OpKind::dropout_factors, "{to} ({size}): 0 where dropout drops, 1 / (1 - p) elsewhere."},
-    {OpKind::row_max, "{to} = row maxima of {a}."},
-    {OpKind::running_max, "{to} = max({to}, {maxima}); {alpha} = exp(old - new)."},
-    {OpKind::exp, "{result} = exp({a} - {b}) ({size}): on chip, no bytes move."},
-    {OpKind::row_sum, "{to} = row sums of {P}."},
-    {OpKind::add_row_sum, "{to} = {to} + {sums}."},
-    {OpKind::rescale, "{to} = {a} · {to}, row by row."},
-    {OpKind::normalize, "{result} = {result} / {a}, row by row."},
-    {OpKind::log_sum_exp, "{to} = {a} + log {b}."},
-    {OpKind::row_dot, "{to} = row sums of {a} ∘ {b}."},
-    {OpKind::add_row_dot, "{to} = {to} + row sums of {a} ∘ {b}."},
-    {OpKind::softmax_gradient, "{result} = {a} ∘ ({b} - {c})."},
-    {OpKind::multiply, "{result} = {result} ∘ {a}."},
-    {OpKind::scale, "{to} = scale · {to} ({size})."},
-    {OpKind::add, "{to} = {to} + {a}."},
-};
-static_assert(std::size(kSentences) == kOpKindCount);
-
-/// Names that differ from the enum's.
-constexpr std::pair<Tensor, std::string_view> kPrintedNames[] = {
-    {Tensor::m_tile, "m~"},
-    {Tensor::l_tile, "l~"},
-    {Tensor::O_carry, "O (fp32)"},
-    {Tensor::dQ_accum, "dQ (fp32)"},
-    {Tensor::dK_heads, "dK/head"},
-    {Tensor::dV_heads, "dV/head"},
-    {Tensor::P_drop, "P~"},
-    {Tensor::O_split, "O (split)"},
-    {Tensor::LSE_split, "LSE (split)"},
-};
-
 }  // namespace
 
 bool is_of_split(Tensor tensor) {
@@ -134,20 +79,16 @@ bool is_of_split(Tensor tensor) {
 }
 
 std::string tensor_name(Tensor tensor) {
-  for (const auto& [printed, name] : kPrintedNames) {
-    if (printed == tensor) return std::string(name);
-  }
-  return std::string(to_string(tensor));
+  return std::string(info_of(tensor).symbol);
 }
 
 std::string tile_name(const Tile& tile) {
   const bool whole_rows = is_score(tile.tensor) && tile.j == kAllColumns;
+  const std::string whole = tensor_name(info_of(tile.tensor).hue);
   if (is_of_split(tile.tensor)) {
-    const std::string_view whole = tile.tensor == Tensor::O_split ? "O" : "LSE";
     return fmt::format("{}{} (split {})", whole, subscript(tile.i), tile.j);
   }
   if (layout_of(tile.tensor) == TensorLayout::group_key_by_d) {
-    const std::string_view whole = tile.tensor == Tensor::dK_heads ? "dK" : "dV";
     return fmt::format("{}{} (head {} of its group)", whole, subscript(tile.j), tile.i);
   }
   return fmt::format("{}{}{}", tensor_name(tile.tensor), indices(tile, subscript),
@@ -169,18 +110,18 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
   const auto& [a, b, c] = op.source_tiles;
   const Shape size = grid.shape(op.dest_tiles[0]);
   const ScoreFunction& score = grid.problem().score;
-  const auto* const sentence = std::ranges::find(kSentences, op.kind, &Sentence::kind);
   using fmt::arg;
-  return fmt::format(fmt::runtime(sentence->text), arg("to", tile_name(op.dest_tiles[0])),
-                     arg("result", result_name(op)), arg("alpha", tile_name(op.dest_tiles[1])),
-                     arg("a", tile_name(a)), arg("b", tile_name(b)), arg("c", tile_name(c)),
-                     arg("P", in_place(Tensor::S, Tensor::P, a)),
-                     arg("maxima", of_rows("row maxima", a)), arg("sums", of_rows("row sums", a)),
-                     arg("size", fmt::format("{} × {}", size.rows, size.cols)),
-                     arg("bytes", moved_bytes(op, grid)),
-                     arg("products", fmt::format("{} multiply-adds, no bytes move",
-                                                 flops_of(op, grid).matmul / 2)),
-                     arg("cap", score.soft_cap.value_or(0.0)), arg("kept", score.dropout.scale()));
+  return fmt::format(
+      fmt::runtime(info_of(op.kind).sentence), arg("to", tile_name(op.dest_tiles[0])),
+      arg("result", result_name(op)), arg("alpha", tile_name(op.dest_tiles[1])),
+      arg("a", tile_name(a)), arg("b", tile_name(b)), arg("c", tile_name(c)),
+      arg("P", in_place(Tensor::S, Tensor::P, a)), arg("maxima", of_rows("row maxima", a)),
+      arg("sums", of_rows("row sums", a)),
+      arg("size", fmt::format("{} × {}", size.rows, size.cols)),
+      arg("bytes", moved_bytes(op, grid)),
+      arg("products",
+          fmt::format("{} multiply-adds, no bytes move", flops_of(op, grid).matmul / 2)),
+      arg("cap", score.soft_cap.value_or(0.0)), arg("kept", score.dropout.scale()));
 }
 
 std::string op_listing(const TileOp& op) {

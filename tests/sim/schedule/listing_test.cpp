@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "sim/ops/op_info.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
 #include "tests/support/listed_block_mask.h"
@@ -32,6 +33,8 @@ class Lister : public Observer {
       text_ += op_listing(op);
       text_ += '\n';
       lines_[launch_].insert(op.line);
+      EXPECT_EQ(op.dest_count, info_of(op.kind).dests) << op_listing(op);
+      EXPECT_EQ(op.source_count, info_of(op.kind).sources) << op_listing(op);
       EXPECT_EQ(describe_op(op, *grid_).find("HBM"), std::string::npos) << describe_op(op, *grid_);
     }
   }
