@@ -11,6 +11,7 @@
 
 #include "reference/check.h"
 #include "reference/files/file_writer.h"
+#include "reference/files/nearest_file.h"
 #include "reference/message_text.h"
 #include "reference/rounding.h"
 
@@ -249,10 +250,7 @@ Result<TypedHeader> read_header(std::string_view text, std::string_view name, Np
 Result<std::uintmax_t> size_of_file(const std::string& path) {
   // Check the file type first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    const bool exists = std::filesystem::exists(path, error);
-    return invalid_request("{}: {}", path, exists ? "not a regular file" : "no such file");
-  }
+  if (!std::filesystem::is_regular_file(path, error)) return not_a_file(path);
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) return invalid_request("{}: its size cannot be read", path);
   return size;

@@ -8,6 +8,8 @@
 
 #include "reference/block_pattern.h"
 #include "reference/files/file_identity.h"
+#include "reference/files/nearest_file.h"
+#include "reference/message_text.h"
 
 namespace attnscope {
 
@@ -99,18 +101,24 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   if (looks_like_path) {
     std::error_code error;
     if (fs::is_regular_file(given, error)) return given;
-    const bool exists = fs::exists(given, error);
-    return invalid_request("{}: {}; shipped {}: {}", given.string(),
-                           exists ? "not a regular file" : "no such file", folder,
-                           fmt::join(list_assets(folder), ", "));
+    Error missing = not_a_file(given);
+    missing.message +=
+        fmt::format("; shipped {}: {}", folder, fmt::join(list_assets(folder), ", "));
+    return missing;
   }
 
   ATTNSCOPE_TRY(const auto assets, find_assets_dir());
   const fs::path shipped = assets / folder / (given.string() + ".json");
   std::error_code error;
   if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
-  return invalid_request("'{}' is not one of the {}: {}; or give a path ending in .json",
-                         name_or_path, folder, fmt::join(list_assets(folder), ", "));
+  const std::vector<std::string> names = list_assets(folder);
+  Error unknown = invalid_request("'{}' is not one of the {}: {}; or give a path ending in .json",
+                                  name_or_path, folder, fmt::join(names, ", "));
+  unknown.accepted = nearest_name(name_or_path, names).value_or("");
+  if (!unknown.accepted.empty()) {
+    unknown.message += fmt::format("; did you mean '{}'?", unknown.accepted);
+  }
+  return unknown;
 }
 
 bool names_path(const RunField& field, const std::string& text) {
