@@ -1,0 +1,39 @@
+/// The user guide, as its pages are shipped: assets/guide/*.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/guide/glossary.h"
+#include "app/guide/markdown.h"
+
+namespace attnscope::app {
+
+/// One page of the guide.
+struct GuidePage {
+  std::string name;  ///< of its file, without ".md"
+  std::string title;
+  std::vector<MarkdownBlock> blocks;
+};
+
+struct Guide {
+  std::vector<GuidePage> pages;  ///< in reading order
+  Glossary glossary;
+
+  /// nullptr where there is no such page.
+  const GuidePage* find(std::string_view name) const;
+};
+
+/// Reads every page. What cannot be read is left out and named in `problems`.
+Guide load_guide(std::vector<std::string>& problems);
+
+/// Where a link on a page of the guide leads.
+struct GuidePlace {
+  std::string page;    ///< empty: the link leads out of the guide
+  std::string anchor;  ///< of a heading; empty: the top of the page
+  bool operator==(const GuidePlace&) const = default;
+};
+GuidePlace place_of_link(std::string_view link, std::string_view page);
+
+}  // namespace attnscope::app
