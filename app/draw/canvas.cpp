@@ -55,7 +55,9 @@ void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU
   const ImVec2 high = canvas.list->GetClipRectMax();
   const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
   const int first = canvas.list->VtxBuffer.Size;
-  text(canvas, font, {middle.x, middle.y - font.size * 0.5f}, color, words, Align::center);
+  const ImVec2 begin{middle.x - font.measure(words).x * 0.5f, middle.y - font.size * 0.5f};
+  canvas.list->AddText(font.font, font.size, on_pixel(begin), color, words.data(),
+                       words.data() + words.size());
   for (int k = first; k < canvas.list->VtxBuffer.Size; ++k) {
     ImVec2& at = canvas.list->VtxBuffer[k].pos;
     at = {center.x + (at.y - middle.y), center.y - (at.x - middle.x)};
@@ -144,17 +146,6 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
     y += line_height(font);
   }
   return y - at.y;
-}
-
-void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text) {
-  const FontScope scope(font);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(width);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
-  ImGui::PopStyleVar();
 }
 
 float width_of(const FontRef& font, const Symbol& symbol) {

@@ -68,9 +68,6 @@ std::vector<std::string> wrapped(const FontRef& font, std::string_view text, flo
 float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                    std::string_view text, float width, int max_lines);
 
-/// Draws a tooltip at the pointer, with lines of at most `width`.
-void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text);
-
 /// A name with an optional subscript, and a superscript after it: {"S", "21", ""} is S₂₁.
 struct Symbol {
   std::string base;

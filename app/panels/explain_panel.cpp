@@ -170,7 +170,8 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   const auto line = static_cast<std::size_t>(under_mouse);
   if (lines[line].control) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
-  tooltip(context, fmt::format("{}{}", lines[line].text, kClickHelp));
+  tooltip(context, fmt::format("{}{}", lines[line].text, kClickHelp),
+          *context.named_rects.find(fmt::format("explain.line.{}", line)));
 }
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {

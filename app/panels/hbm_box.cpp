@@ -298,7 +298,7 @@ void HbmBox::point_at(ViewState& view) const {
       }
     }
     if (thing) lines += kClickHelp;
-    tooltip(context_, lines);
+    tooltip(context_, lines, placed.cell);
   }
 }
 

@@ -82,8 +82,9 @@ void draw_seen_headings(const Table& table, float y) {
     draw::fitted_text(table.context, font, {columns.gap, y}, table.context.theme.text_faint, "gap",
                       columns.gap - columns.seen, draw::Align::right);
   }
-  if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
-    tooltip(table.context, ledger.seen_about);
+  const Rect heading{{columns.formula, y}, {columns.seen, y + table.layout.pitch}};
+  if (hovered(heading)) {
+    tooltip(table.context, ledger.seen_about, heading);
   }
 }
 
@@ -170,8 +171,9 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
     put(small, theme.text_dim, draw::widest_that_fits(small, wordings, columns.gap - gap_left),
         gap_left, columns.gap);
   }
-  if (hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) {
-    tooltip(context, in_words(row, table.so_far));
+  const Rect line{{columns.label, y}, {columns.gap, y + table.layout.pitch}};
+  if (hovered(line)) {
+    tooltip(context, in_words(row, table.so_far), line);
   }
 }
 
@@ -183,7 +185,8 @@ void draw_hidden(const Table& table, const Columns& columns, float y) {
   draw::fitted_text(table.context, font, {columns.label, top}, table.context.theme.accent,
                     fmt::format("and {} more: hover", table.layout.hidden),
                     columns.gap - columns.label);
-  if (!hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) return;
+  const Rect line{{columns.label, y}, {columns.gap, y + table.layout.pitch}};
+  if (!hovered(line)) return;
   std::string lines;
   for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
     const LedgerRow& row = ledger.tensors[k];
@@ -191,7 +194,7 @@ void draw_hidden(const Table& table, const Columns& columns, float y) {
                          number_text(row, *row.modelled, true));
     if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
   }
-  tooltip(table.context, lines);
+  tooltip(table.context, lines, line);
 }
 
 void draw_rows(const Table& table, const std::vector<LedgerRow>& rows, float& y) {
@@ -232,7 +235,7 @@ void draw_totals(const Table& table, float& y) {
     draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
                draw::label_that_fits(font, wordings, line.width()));
     draw_seen_headings(table, top);
-    if (!about.empty() && hovered(line)) tooltip(table.context, about);
+    if (!about.empty() && hovered(line)) tooltip(table.context, about, line);
     y += table.layout.pitch;
   };
   rule();
@@ -258,10 +261,13 @@ void draw_footer(const Table& table, const Rect& rect) {
     const TextButton run =
         draw_text_button(context, "ledger.run", "Run on GPU", at, !measurements.running);
     if (run.pressed) context.commands.push(RunOnGpu{});
-    if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
-      tooltip(context, "runs this problem's kernel on " + measurements.live_gpu +
-                           ", checks it against the reference and fills this column; waits "
-                           "for the runs before it");
+    const Rect button{{run.left, rect.min.y}, {at.x, rect.max.y}};
+    if (hovered(button)) {
+      tooltip(context,
+              "runs this problem's kernel on " + measurements.live_gpu +
+                  ", checks it against the reference and fills this column; waits for the runs "
+                  "before it",
+              button);
     }
     left = run.left;
   }
@@ -270,14 +276,16 @@ void draw_footer(const Table& table, const Rect& rect) {
   draw::text(context, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint,
              draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f)));
-  if (hovered({rect.min, {left, rect.max.y}})) {
+  const Rect note{rect.min, {left, rect.max.y}};
+  if (hovered(note)) {
     tooltip(
         context,
         fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
                     "the algorithm, and each operand of standard attention's products once; "
                     "operations on floating-point numbers; peak memory: inputs, outputs and "
                     "workspace",
-                    wordings.front()));
+                    wordings.front()),
+        note);
   }
 }
 

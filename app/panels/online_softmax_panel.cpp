@@ -151,10 +151,12 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   draw::text(context, fonts.mono, {columns.result, top(fonts.mono)}, color,
              known ? draw::format_value(*term.result) : "–", draw::Align::right);
   if (hovered(line)) {
-    tooltip(context, fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip", term.symbol,
-                                 term.formula, term.numbers,
-                                 known ? fmt::format("\n= {:.17g}", *term.result)
-                                       : std::string("\nnot computed yet in this tile")));
+    tooltip(context,
+            fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip", term.symbol,
+                        term.formula, term.numbers,
+                        known ? fmt::format("\n= {:.17g}", *term.result)
+                              : std::string("\nnot computed yet in this tile")),
+            line);
   }
 }
 

@@ -67,7 +67,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   }
   lines += kClickHelp;
   lines += fmt::format("; both follow {}", row_in_words(frame.head, row));
-  tooltip(frame.context, lines);
+  tooltip(frame.context, lines, frame.tile_rect(i, j));
 }
 
 /// Sets the followed row and the current tile.

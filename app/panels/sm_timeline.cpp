@@ -96,7 +96,7 @@ void point_at(const Frame& frame, const SmBlock& block, std::string_view kind, c
                         time_text(step.end_ps - step.begin_ps));
     break;
   }
-  tooltip(frame.context, text);
+  tooltip(frame.context, text, rect);
 }
 
 void draw_block(const Frame& frame, const SmBlock& block, const Rect& rect) {
@@ -191,8 +191,9 @@ void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect
   const std::vector<std::string> about = headings(pair);
   draw::text(context, font, rect.min, context.theme.text_dim,
              draw::label_that_fits(font, about, rect.width()));
-  if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) {
-    tooltip(context, fmt::format("{}\n{}", about.front(), kAboutBounds));
+  const Rect heading{rect.min, {rect.max.x, rect.min.y + line}};
+  if (hovered(heading)) {
+    tooltip(context, fmt::format("{}\n{}", about.front(), kAboutBounds), heading);
   }
   const std::string row = compare_row(snapshot, pair);
   float bottom = rect.max.y - line;

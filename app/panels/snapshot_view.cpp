@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/draw/tooltip.h"
 #include "reference/block_mask.h"
 #include "sim/snapshot/describe_op.h"
 
@@ -155,9 +156,13 @@ bool stores_scores(const Snapshot& snapshot) {
   });
 }
 
-void tooltip(const PanelContext& context, std::string_view text) {
+void tooltip(const PanelContext& context, std::string_view text, const Rect& about) {
   const FontRef& font = context.fonts.small;
-  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, font.size * 42.0f, text);
+  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, font.size * 42.0f, text, about);
+}
+
+void tooltip(const PanelContext& context, std::string_view text) {
+  tooltip(context, text, draw::around_pointer(0.5f * context.fonts.small.size));
 }
 
 bool hovered(const Rect& rect) {

@@ -56,7 +56,9 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
 /// Whether the algorithm keeps S and P in HBM.
 bool stores_scores(const Snapshot& snapshot);
 
-/// Shows a tooltip at the mouse in the panel's fonts; lines are separated by '\n'.
+/// Shows a tooltip in the panel's fonts beside what it explains; lines are separated by '\n'. The
+/// second form is for what has no rectangle, such as a point of a chart: beside the pointer.
+void tooltip(const PanelContext& context, std::string_view text, const Rect& about);
 void tooltip(const PanelContext& context, std::string_view text);
 /// Whether the mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);

@@ -343,7 +343,7 @@ void SramBox::point_at(ViewState& view) const {
                      of_scores ? Thing(ScoreTile{area}) : ChipTile{tile->tensor, area});
       lines += kClickHelp;
     }
-    tooltip(context_, lines);
+    tooltip(context_, lines, placed.cell);
   }
 }
 

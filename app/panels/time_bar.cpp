@@ -89,7 +89,7 @@ void draw_bar(const PanelContext& context, const std::vector<BarPart>& parts, co
     const Rect rect{{left, bar.min.y}, {right, bar.max.y}};
     fill_part(context, rect, part.part);
     context.named_rects.add(fmt::format("ledger.time.{}", to_string(part.part)), rect);
-    if (hovered(rect)) tooltip(context, in_words(part));
+    if (hovered(rect)) tooltip(context, in_words(part), rect);
     left = right;
   }
   draw::outline(context, bar, context.theme.card_border);
@@ -120,7 +120,8 @@ void draw_legend(const PanelContext& context, std::vector<BarPart> parts, const 
     draw::text(context, font, {box.max.x + context.px(4.0f), middle - font.size * 0.5f},
                context.theme.text_dim, legend_text(part));
     const float next = x + width(part);
-    if (hovered({{x, line.min.y}, {next - gap, line.max.y}})) tooltip(context, in_words(part));
+    const Rect word{{x, line.min.y}, {next - gap, line.max.y}};
+    if (hovered(word)) tooltip(context, in_words(part), word);
     x = next;
   }
 }
@@ -140,9 +141,11 @@ void draw_time_bar(const PanelContext& context, const PredictedTime& time, const
   draw::text(context, font, {rect.min.x, middle - font.size * 0.5f}, context.theme.text, label);
   const Rect label_line{rect.min, {rect.min.x + label_room, rect.min.y + pitch}};
   if (hovered(label_line)) {
-    tooltip(context, fmt::format("what the predicted time consists of: {}\n{}\nSM clock {}",
-                                 parts_text(*time.prediction), time.about,
-                                 draw::format_si(time.prediction->clock_hz, "Hz")));
+    tooltip(context,
+            fmt::format("what the predicted time consists of: {}\n{}\nSM clock {}",
+                        parts_text(*time.prediction), time.about,
+                        draw::format_si(time.prediction->clock_hz, "Hz")),
+            label_line);
   }
   const float half = std::min(pitch * 0.36f, font.size * 0.5f);
   const float left = rect.min.x + font.measure(label).x + context.px(8.0f);

@@ -114,9 +114,11 @@ void point_at(const Snapshot& snapshot, ViewState& view, const PanelContext& con
   const TileGrid& grid = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)];
   const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
   const auto& lines = launch_of(snapshot).pseudo_code;
-  tooltip(context, fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label,
-                               local, lane.begin + local, describe_op(op, grid),
-                               op.line < lines.size() ? lines[op.line].text : std::string_view{}));
+  tooltip(context,
+          fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label, local,
+                      lane.begin + local, describe_op(op, grid),
+                      op.line < lines.size() ? lines[op.line].text : std::string_view{}),
+          bar);
   point_at_thing(snapshot, view, context,
                  Operation{lane.begin + local, static_cast<std::size_t>(snapshot.launch), op});
 }

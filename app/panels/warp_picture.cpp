@@ -128,10 +128,12 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   const std::string name = tile_name(tile.tile);
   if (tile.use.spread == WarpSpread::whole) {
     const Index elems = grid_.shape(tile.tile).elems();
-    tooltip(context_, fmt::format("every warp: all of {}\n{}", name,
-                                  moves ? fmt::format("{} B through shared memory for each",
-                                                      draw::format_count(elems * element))
-                                        : std::string("in its registers")));
+    tooltip(context_,
+            fmt::format("every warp: all of {}\n{}", name,
+                        moves ? fmt::format("{} B through shared memory for each",
+                                            draw::format_count(elems * element))
+                              : std::string("in its registers")),
+            rect);
     return;
   }
   for (const WarpShare& share : tile.shares) {
@@ -143,7 +145,7 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
                                  draw::format_count(share.moved_elems() * element))
                    : std::string("in its registers");
     if (tile.partial) words += "\nadded up from every warp's part";
-    tooltip(context_, words);
+    tooltip(context_, words, rect);
   }
 }
 

@@ -99,7 +99,8 @@ void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, cons
                         partition == own ? theme.text : theme.text_dim, text,
                         column - context.px(4.0f), draw::Align::right);
     }
-    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, row.hint);
+    const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
+    if (hovered(line)) tooltip(context, row.hint, line);
     y += pitch;
   }
 }
@@ -179,10 +180,12 @@ void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect&
                       moves ? context.theme.text : context.theme.text_faint, line.words, room);
     draw::text(context, mono, {rect.max.x, y + (small.size - mono.size) * 0.5f}, context.theme.text,
                shown, draw::Align::right);
-    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) {
+    const Rect at{{rect.min.x, y}, {rect.max.x, y + pitch}};
+    if (hovered(at)) {
       tooltip(context,
               moves ? fmt::format("each warp {}\nshared memory, all warps: {}", line.words, whole)
-                    : fmt::format("each warp {}, in its registers", line.words));
+                    : fmt::format("each warp {}, in its registers", line.words),
+              at);
     }
     y += pitch;
   }
@@ -256,7 +259,7 @@ void draw_warps(const Snapshot& snapshot, ViewState& view, const PanelContext& c
                       own ? context.theme.text : context.theme.text_dim,
                       fmt::format("{} · {}", partition_title(partition), paper_of(partition)),
                       width);
-    if (hovered(title)) tooltip(context, hint_of(partition, snapshot.in_backward()));
+    if (hovered(title)) tooltip(context, hint_of(partition, snapshot.in_backward()), title);
     draw_warp_picture(context, grid, parts[k],
                       {{x, title.max.y + context.px(4.0f)}, {x + width, lines_top}});
     if (heights.lines > 0.0f) {

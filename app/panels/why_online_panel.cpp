@@ -99,7 +99,8 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
     hint +=
         "\nmodelled: every operation rounded; the error of P is given the rounded scores: "
         "against their softmax in double";
-    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, hint);
+    const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
+    if (hovered(line)) tooltip(context, hint, line);
     y += pitch;
   }
 }
@@ -154,9 +155,11 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
     put(mono, columns.m, top, color, number(step.state.m));
     put(mono, columns.l, top, color, number(step.state.l));
     if (hovered(line)) {
-      tooltip(context, fmt::format("online, after {} keys, those of column tile {} among them\n"
-                                   "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
-                                   step.keys_seen, step.j, step.state.m, step.state.l));
+      tooltip(context,
+              fmt::format("online, after {} keys, those of column tile {} among them\n"
+                          "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
+                          step.keys_seen, step.j, step.state.m, step.state.l),
+              line);
     }
     y += pitch;
   }

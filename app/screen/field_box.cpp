@@ -37,7 +37,12 @@ bool DropList::option(const std::string& text, bool selected, const std::string&
   const FontScope font(frame_.fonts.ui);
   const bool clicked = ImGui::Selectable(text.c_str(), selected);
   frame_.rects.add_item("option." + field_ + "." + name);
-  ui::tooltip(frame_, help);
+  if (!help.empty() && ImGui::IsItemHovered()) {
+    // Beside the whole list: the other options stay visible
+    const ImVec2 at = ImGui::GetWindowPos();
+    const ImVec2 size = ImGui::GetWindowSize();
+    ui::tooltip_beside(frame_, help, {at, {at.x + size.x, at.y + size.y}});
+  }
   return clicked;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "app/draw/canvas.h"
+#include "app/draw/tooltip.h"
 #include "app/platform/keys.h"
 
 namespace attnscope::app::ui {
@@ -92,7 +92,12 @@ bool visit_item(const Frame& frame, std::string_view name) {
 
 void tooltip(const Frame& frame, std::string_view text) {
   if (!ImGui::IsItemHovered() || text.empty()) return;
-  draw::tooltip(frame.fonts.ui, {frame.px(10.0f), frame.px(8.0f)}, frame.text_px(420.0f), text);
+  tooltip_beside(frame, text, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
+}
+
+void tooltip_beside(const Frame& frame, std::string_view text, const Rect& about) {
+  draw::tooltip(frame.fonts.ui, {frame.px(10.0f), frame.px(8.0f)}, frame.text_px(420.0f), text,
+                about);
 }
 
 void close_popup_on_escape() {

@@ -51,6 +51,8 @@ bool visit_item(const Frame& frame, std::string_view name);
 
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.
 void tooltip(const Frame& frame, std::string_view text);
+/// The same at once, beside the rectangle that it explains.
+void tooltip_beside(const Frame& frame, std::string_view text, const Rect& about);
 
 /// Escape closes the popup that is being drawn.
 void close_popup_on_escape();

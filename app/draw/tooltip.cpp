@@ -1,0 +1,75 @@
+#include "app/draw/tooltip.h"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+
+namespace attnscope::app::draw {
+
+namespace {
+
+constexpr const char* kWindow = "##Tooltip_00";  // Dear ImGui's name for it
+constexpr float kGap = 6.0f;
+constexpr float kPointerWidth = 14.0f;
+
+/// The size of a tooltip with these lines only.
+ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
+  const ImVec2 inner =
+      ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width - padding.x);
+  return {inner.x + 2.0f * padding.x, inner.y + 2.0f * padding.y};
+}
+
+}  // namespace
+
+void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
+             const Rect& about) {
+  const FontScope scope(font);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
+  const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
+  const int frame = ImGui::GetFrameCount();
+  const bool has_begun = window != nullptr && window->LastFrameActive == frame;
+  if (!has_begun) {
+    // Its size, if it was there in the last frame, is that of all its lines
+    const bool was_there = window != nullptr && window->LastFrameActive == frame - 1;
+    const ImVec2 alone = size_of(padding, width, text);
+    const ImVec2 size =
+        was_there ? ImVec2{std::max(alone.x, window->Size.x), std::max(alone.y, window->Size.y)}
+                  : alone;
+    const ImGuiIO& io = ImGui::GetIO();
+    ImGui::SetNextWindowPos(place_beside(about, size, io.MousePos, io.DisplaySize));
+  }
+  ImGui::BeginTooltip();
+  if (has_begun) ImGui::Separator();
+  ImGui::PushTextWrapPos(width);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+  ImGui::PopStyleVar();
+}
+
+ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display) {
+  const auto within = [](float at, float length, float room) {
+    return std::clamp(at, 0.0f, std::max(room - length, 0.0f));
+  };
+  const float x = within(pointer.x + kPointerWidth, size.x, display.x);
+  const float y = within(pointer.y - 0.5f * size.y, size.y, display.y);
+  const ImVec2 places[] = {{x, about.max.y + kGap},
+                           {x, about.min.y - kGap - size.y},
+                           {about.max.x + kGap, y},
+                           {about.min.x - kGap - size.x, y}};
+  for (const ImVec2& at : places) {
+    const bool fits =
+        at.x >= 0.0f && at.y >= 0.0f && at.x + size.x <= display.x && at.y + size.y <= display.y;
+    if (fits) return at;
+  }
+  const bool below = pointer.y + kPointerWidth + size.y <= display.y;
+  return {x,
+          below ? pointer.y + kPointerWidth : within(pointer.y - kGap - size.y, size.y, display.y)};
+}
+
+Rect around_pointer(float radius) {
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  return {{at.x - radius, at.y - radius}, {at.x + radius, at.y + radius}};
+}
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,26 @@
+/// The tooltip of a frame, beside what it explains.
+#pragma once
+
+#include <imgui.h>
+
+#include <string_view>
+
+#include "app/theme.h"
+#include "app/ui/named_rects.h"
+
+namespace attnscope::app::draw {
+
+/// Shows lines of at most `width` beside the rectangle that they explain. What further calls of the
+/// frame show is added below a line, at the place of the first.
+void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
+             const Rect& about);
+
+/// The upper left corner of a tooltip of this size on a display: below, above, right or left of the
+/// rectangle and near the pointer, whichever comes first with room for it; beside the pointer where
+/// none has.
+ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display);
+
+/// The place of what is explained where it has no rectangle: around the pointer.
+Rect around_pointer(float radius);
+
+}  // namespace attnscope::app::draw
