@@ -27,7 +27,7 @@ bool is_action(int key, int mods) {
 
 void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
-  glfwSetWindowUserPointer(window, this);
+  attach_drop();
   glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
     if (action == GLFW_REPEAT) return;  // Dear ImGui repeats held keys itself, once per frame
     static_cast<InputQueue*>(glfwGetWindowUserPointer(w))
@@ -64,10 +64,19 @@ void InputQueue::pump() {
 
 void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
+  attach_drop();
 }
 void InputQueue::pump() {}
 
 #endif
+
+void InputQueue::attach_drop() {
+  glfwSetWindowUserPointer(window_, this);
+  glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
+    auto* queue = static_cast<InputQueue*>(glfwGetWindowUserPointer(window));
+    queue->dropped_.insert(queue->dropped_.end(), paths, paths + count);
+  });
+}
 
 namespace {
 
@@ -98,6 +107,26 @@ Result<std::unique_ptr<Window>> Window::open(int width, int height, const std::s
   glfwSwapInterval(1);
   glfwSetWindowSizeLimits(window, kLeastWidth, kLeastHeight, GLFW_DONT_CARE, GLFW_DONT_CARE);
   return std::unique_ptr<Window>(new Window(window));
+}
+
+WindowRect Window::place() const {
+  WindowRect place;
+  glfwGetWindowPos(window_, &place.x, &place.y);
+  glfwGetWindowSize(window_, &place.width, &place.height);
+  return place;
+}
+
+void Window::move_to(const WindowRect& place) {
+  glfwSetWindowSize(window_, place.width, place.height);
+  int count = 0;
+  GLFWmonitor** monitors = glfwGetMonitors(&count);
+  for (int k = 0; k < count; ++k) {
+    WindowRect area;
+    glfwGetMonitorWorkarea(monitors[k], &area.x, &area.y, &area.width, &area.height);
+    const bool holds_corner = place.x >= area.x && place.x < area.x + area.width &&
+                              place.y >= area.y && place.y < area.y + area.height;
+    if (holds_corner) glfwSetWindowPos(window_, place.x, place.y);
+  }
 }
 
 Window::~Window() {

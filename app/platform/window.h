@@ -4,7 +4,9 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "app/platform/png.h"
 #include "reference/result.h"
@@ -21,14 +23,18 @@ namespace attnscope::app {
 
 class InputQueue {
  public:
-  /// Takes over the key and character callbacks, after Dear ImGui's own were installed.
+  /// Takes over the key, character and drop callbacks, after Dear ImGui's own were installed.
   void attach(GLFWwindow* window);
   /// Passes on the events that fit into the frame that begins now.
   void pump();
   /// Whether events wait for later frames.
   bool pending() const { return !events_.empty(); }
+  /// The files that were dropped on the window since the last call.
+  std::vector<std::string> take_dropped_files() { return std::exchange(dropped_, {}); }
 
  private:
+  void attach_drop();
+
   struct KeyEvent {
     int key, scancode, action, mods;
   };
@@ -38,11 +44,19 @@ class InputQueue {
 
   GLFWwindow* window_ = nullptr;
   std::deque<std::variant<KeyEvent, CharEvent>> events_;
+  std::vector<std::string> dropped_;
 };
 
 /// Buttons, text and tensors need at least this size: the user cannot make the window smaller.
 inline constexpr int kLeastWidth = 960;
 inline constexpr int kLeastHeight = 540;
+
+/// A place on the desktop, in screen coordinates.
+struct WindowRect {
+  int x = 0, y = 0;
+  int width = 0, height = 0;
+  bool operator==(const WindowRect&) const = default;
+};
 
 class Window {
  public:
@@ -63,6 +77,13 @@ class Window {
   /// Pixels of the screen per pixel of a 96 dpi one.
   float content_scale() const;
   void set_vsync(bool on);
+
+  /// The window on the desktop, without its frame.
+  WindowRect place() const;
+  /// Moves it there if that lies on a monitor, else only sets its size.
+  void move_to(const WindowRect& place);
+  /// The files that were dropped on the window since the last call.
+  std::vector<std::string> take_dropped_files() { return input_.take_dropped_files(); }
 
   /// Handles pending events; waits for the next event, at most `wait_s` seconds.
   void handle_events(double wait_s);
