@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/choice_rules.h"
+#include "app/files/user_state.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 
@@ -23,10 +26,6 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 /// The nearest head in the problem to this head of a possibly different problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
-}
-
-Result<Scene> read_scene(const std::string& name_or_path) {
-  return result_of([&] { return load_scene(name_or_path); }, "not enough memory for this scene");
 }
 
 }  // namespace
@@ -204,16 +203,26 @@ std::string App::measured_notice(const MeasuredRun& run) const {
                               : "the ledger shows it when this run is chosen again");
 }
 
-/// Lists, recordings and traces: megabytes, which the first frame does not wait for.
+/// The lists and the guide, then recordings and traces: megabytes, which the first frame does not
+/// wait for.
 void App::read_shipped_files() {
   files_.post([this] {
     std::vector<std::string> unreadable;
-    FileLists read{.scenes = list_shipped_scenes(), .own_scenes = {}, .gpus = list_gpus()};
+    FileLists read{.scenes = list_shipped_scenes(),
+                   .folder = {},
+                   .gpus = list_gpus(),
+                   .guide = load_guide(unreadable)};
+    return [this, read = std::move(read), unreadable = std::move(unreadable)]() mutable {
+      listed = std::move(read);
+      if (!unreadable.empty()) show_notice(unreadable.front());
+    };
+  });
+  files_.post([this] {
+    std::vector<std::string> unreadable;
     auto recorded = load_shipped_recordings(unreadable);
     auto traced = load_shipped_traces(unreadable);
-    return [this, read = std::move(read), recorded = std::move(recorded),
-            traced = std::move(traced), unreadable = std::move(unreadable)]() mutable {
-      listed = std::move(read);
+    return [this, recorded = std::move(recorded), traced = std::move(traced),
+            unreadable = std::move(unreadable)]() mutable {
       measurements.recorded = std::move(recorded);
       measurements.traced = std::move(traced);
       if (!unreadable.empty()) show_notice(unreadable.front());
@@ -221,27 +230,49 @@ void App::read_shipped_files() {
   });
 }
 
-void App::list_own_scenes() {
-  files_.post([this] { return [this, names = json_files(".")] { listed.own_scenes = names; }; });
+void App::list_folder_again(const std::string& path) {
+  files_.post([this, path] {
+    return [this, list = list_folder(path.empty() ? "." : path)] { listed.folder = list; };
+  });
 }
 
-void App::open_scene(const std::string& name_or_path) {
+void App::open(const std::vector<std::string>& paths) {
   const int generation = ++generation_;
-  files_.post([this, generation, name_or_path] {
-    return [this, generation, opened = read_scene(name_or_path)] {
-      if (generation == generation_) take_scene(opened);
+  files_.post([this, generation, paths, base = scene] {
+    auto opened =
+        result_of([&] { return open_files(paths, base); }, "not enough memory for these files");
+    return [this, generation, paths, opened = std::move(opened)] {
+      if (generation == generation_) take_files(paths, opened);
     };
   });
 }
 
-void App::take_scene(Result<Scene> opened) {
+void App::take_files(const std::vector<std::string>& paths, Result<OpenedFiles> opened) {
   if (!opened) {
-    scene_answer = SceneAnswer{words(opened.error(), Reader::screen)};
+    scene_answer = SceneAnswer{words(opened.error(), Reader::screen), opened.error().accepted};
     show_notice(scene_answer->error);
     return;
   }
-  const ViewState& first = opened.value().view;
-  opening_ = Opening{opened.value(), first};
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const bool is_path = std::filesystem::is_regular_file(path, error);
+    const std::filesystem::path file = is_path ? std::filesystem::path(path) : scene_file(path);
+    const bool is_own = std::filesystem::is_regular_file(file, error) && !shipped_as(file);
+    if (is_own) remember(recent_files, file);
+  }
+  OpenedFiles& files = opened.value();
+  if (!files.recorded.empty()) {
+    show_notice(
+        fmt::format("{} recorded runs of {} added", files.recorded.size(), files.recording));
+    std::ranges::move(files.recorded, std::back_inserter(measurements.recorded));
+  }
+  if (files.scene) return take_scene(std::move(*files.scene));
+  scene_answer = SceneAnswer{};
+}
+
+void App::take_scene(Scene opened) {
+  const ViewState first = opened.view;
+  opening_ = Opening{std::move(opened), first};
   pending_ = first.choice;
   restoring_.reset();
   refused.reset();
@@ -259,14 +290,27 @@ void App::end_opening(Error error) {
   if (!shown_->snapshot) first_error_ = std::move(error);
 }
 
-void App::save_scene_as(const std::string& path) {
-  Scene saved = scene;
+void App::save_scene_as(const std::string& name, bool replaces) {
+  const std::filesystem::path file = scene_file(name);
+  Scene saved = named_after(scene, file);
   saved.view = view;
   ++unsaved_;
-  files_.post([this, path, saved = std::move(saved)] {
-    return [this, path, error = save_scene(saved, path)] {
-      scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : ""};
-      show_saved(path, error);
+  files_.post([this, file, replaces, saved = std::move(saved)] {
+    std::error_code unknown;
+    const bool exists = !replaces && std::filesystem::exists(file, unknown);
+    std::optional<Error> error;
+    if (!exists) error = save_scene(saved, file);
+    return [this, file, exists, error, saved] {
+      scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : "", {}, exists};
+      if (exists) {
+        --unsaved_;
+        quit_ = false;
+        return;
+      }
+      show_saved(file.string(), error);
+      if (error) return;
+      remember(recent_files, file);
+      if (saved.view.choice == view.choice) scene = saved;
     };
   });
 }
@@ -338,9 +382,10 @@ void App::execute(const Command& command) {
             player_.restart();
           },
           [&](const SavePicture& picture) { pictures_.push_back(picture); },
-          [&](const OpenScene& open) { open_scene(open.name_or_path); },
-          [&](const SaveScene& save) { save_scene_as(save.path); },
-          [&](const ListScenes&) { list_own_scenes(); },
+          [&](const OpenScene& scene_to_open) { open({scene_to_open.name_or_path}); },
+          [&](const OpenFiles& files) { open(files.paths); },
+          [&](const SaveScene& save) { save_scene_as(save.path, save.replaces); },
+          [&](const ListFolder& folder) { list_folder_again(folder.path); },
           [&](const Undo&) { move_in_history(-1); },
           [&](const Redo&) { move_in_history(1); },
           [&](const Quit&) { quit_ = true; },

@@ -9,7 +9,9 @@
 
 #include "app/background_job.h"
 #include "app/choice_history.h"
+#include "app/files/opened_files.h"
 #include "app/gpu_runner.h"
+#include "app/guide/guide.h"
 #include "app/measurements.h"
 #include "app/panel.h"
 #include "app/playhead.h"
@@ -26,16 +28,19 @@ struct RefusedChoice : Refusal {
   std::string typed;    ///< the text itself, if it could not be understood
 };
 
-/// The options of the lists of scenes and GPUs; empty until they are read.
+/// The options of the lists of scenes and GPUs, and the user guide; empty until they are read.
 struct FileLists {
-  std::vector<ShippedScene> scenes;     ///< of assets/scenes
-  std::vector<std::string> own_scenes;  ///< JSON files of the current folder, by ListScenes
-  std::vector<std::string> gpus;        ///< of assets/gpus
+  std::vector<ShippedScene> scenes;  ///< of assets/scenes
+  FolderList folder;                 ///< by ListFolder
+  std::vector<std::string> gpus;     ///< of assets/gpus
+  Guide guide;                       ///< of assets/guide
 };
 
 /// The result of opening or saving a scene.
 struct SceneAnswer {
-  std::string error;  ///< empty: done
+  std::string error;         ///< empty: done
+  std::string nearest = {};  ///< an existing file or scene of nearly the same name, or empty
+  bool file_exists = false;  ///< saving stopped, because the file would be replaced
 };
 
 /// A line of text that fades out.
@@ -58,6 +63,7 @@ class App {
   std::optional<Notice> notice;
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
   FileLists listed;
+  std::vector<std::string> recent_files;  ///< opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest good snapshot; nullptr before the first.
@@ -109,10 +115,11 @@ class App {
   void run_on_gpu();
   std::string measured_notice(const MeasuredRun& run) const;
   void read_shipped_files();
-  void list_own_scenes();
-  void open_scene(const std::string& name_or_path);
-  void take_scene(Result<Scene> opened);
-  void save_scene_as(const std::string& path);
+  void list_folder_again(const std::string& path);
+  void open(const std::vector<std::string>& paths);
+  void take_files(const std::vector<std::string>& paths, Result<OpenedFiles> opened);
+  void take_scene(Scene opened);
+  void save_scene_as(const std::string& name, bool replaces);
   void show_saved(const std::string& path, const std::optional<Error>& error);
   void take_published();
   void take_snapshot();

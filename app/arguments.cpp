@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "app/files/user_state.h"
 #include "app/platform/window.h"
 #include "kernels/recording/build_info.h"
 #include "reference/message_text.h"
@@ -33,6 +34,7 @@ struct Raw {
   std::optional<std::string> size;
   std::optional<std::string> theme;
   std::optional<std::string> step;
+  std::optional<std::string> state;
 };
 
 /// A flag that may be given once.
@@ -73,6 +75,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
       return invalid_request("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
                              printable(*raw.size), kLeastWidth, kMaxSize, kLeastHeight, kMaxSize);
     }
+    arguments.size_given = true;
     arguments.width = size->first;
     arguments.height = size->second;
   }
@@ -112,6 +115,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   app.set_version_flag("--version", version, "Print the version and commit, and exit");
   add_common_options(app, arguments, raw);
   app.add_option("--frames", arguments.frames, "End after this many frames");
+  app.add_option("--state", raw.state,
+                 "Keep window, theme, scene and recent files in this file, \"none\": nowhere");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON at the end");
   add_flag_once(app, "--log-frames", arguments.log_frames,
@@ -135,6 +140,13 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
     return invalid_request(std::string(error.what()) + "; see attnscope --help");
   }
   arguments.render = render->parsed();
+  arguments.scene_given = app.count("--scene") > 0 || arguments.files.any();
+  const bool for_tests = arguments.dump_ui || arguments.log_frames || arguments.frames != 0;
+  if (raw.state) {
+    if (*raw.state != "none") arguments.state = *raw.state;
+  } else if (!arguments.render && !for_tests) {
+    arguments.state = user_state_file();
+  }
   if (const auto error = check(raw, arguments)) return *error;
   return arguments;
 }

@@ -1,9 +1,11 @@
 /// The command line of the desktop app, and the programs that it starts.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
+#include "app/files/user_state.h"
 #include "app/scene.h"
 #include "app/view_state.h"
 #include "reference/attention_problem.h"
@@ -14,6 +16,10 @@ namespace attnscope::app {
 struct Arguments {
   bool render = false;  ///< `attnscope render`: a picture without a window
   std::string scene = "default";
+  bool scene_given = false;  ///< else the last one, or the default
+  bool size_given = false;   ///< else the window's last one
+  /// File of what the app remembers; empty: it remembers nothing, as in a picture or a test.
+  std::filesystem::path state;
   InputPaths files;           ///< a user's own tensors
   std::optional<Index> step;  ///< operation under the playhead, from 0; nothing: the scene's
   int width = 1600;
@@ -41,8 +47,11 @@ inline constexpr int kInvalidRequest = 2;
 /// Prints one line on standard error; returns the error's exit status.
 int report(const Error& error);
 
-/// Opens the window and runs until it is closed; returns the exit status.
-int run_window(const Arguments& arguments, Scene scene);
+/// Opens the window and runs until it is closed; returns the exit status. `remembered`: of the last
+/// start; nothing at the first one, which begins with a choice of three. `problem`: why the state
+/// could not be read, or empty.
+int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
+               const std::string& problem);
 
 /// Draws the scene at the requested step into arguments.out; returns the exit status.
 int run_render(const Arguments& arguments, Scene scene);

@@ -23,20 +23,25 @@ int run_program(int argc, char** argv) {
     return std::fflush(stdout) == 0 ? kDone : kFailed;
   }
 
-  // The arguments override the scene
-  auto scene = load_scene(arguments.value().scene);
+  // The arguments override what the last start left
+  auto read = read_user_state(arguments.value().state);
+  const std::string problem = read ? "" : words(read.error(), Reader::file);
+  const std::optional<UserState> remembered = read ? read.value() : UserState{};
+  const bool goes_on = remembered && remembered->scene && !arguments.value().scene_given;
+  auto scene = goes_on ? *remembered->scene : load_scene(arguments.value().scene);
   if (!scene) return report(scene.error());
   if (arguments.value().files.any()) {
     scene = scene_of_files(std::move(scene.value()), arguments.value().files);
     if (!scene) return report(scene.error());
   }
   ViewState& view = scene.value().view;
+  if (remembered && remembered->theme) view.theme = *remembered->theme;
   if (arguments.value().theme) view.theme = *arguments.value().theme;
   if (arguments.value().step) (view.race ? view.race_tick : view.step) = *arguments.value().step;
   view.presenter = arguments.value().presenter.value_or(view.presenter);
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
-  return run_window(arguments.value(), std::move(scene.value()));
+  return run_window(arguments.value(), std::move(scene.value()), remembered, problem);
 }
 
 }  // namespace

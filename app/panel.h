@@ -79,10 +79,18 @@ struct ChooseRace {
 struct OpenScene {
   std::string name_or_path;
 };
-/// Lists the scenes of the current folder again.
-struct ListScenes {};
+/// Opens files of a dialog, or dropped on the window: scenes, recordings, .npy files of Q, K, V.
+struct OpenFiles {
+  std::vector<std::string> paths;
+};
+/// Lists the files in this folder that can be opened; empty: the current folder.
+struct ListFolder {
+  std::string path;
+};
+/// Saves the scene under this name. An existing file is only replaced if `replaces`.
 struct SaveScene {
   std::string path;
+  bool replaces = false;
 };
 /// A line of text that fades out at the bottom of the screen.
 struct ShowNotice {
@@ -98,7 +106,7 @@ struct Quit {};
 using Command =
     std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
                  CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
-                 SaveScene, ListScenes, ShowNotice, Undo, Redo, Quit>;
+                 OpenFiles, SaveScene, ListFolder, ShowNotice, Undo, Redo, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

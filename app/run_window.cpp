@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
+#include "app/report/interruption.h"
 #include "app/windowed_app.h"
 #include "reference/json/run_json.h"
 
@@ -71,7 +72,8 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
 
 }  // namespace
 
-int run_window(const Arguments& arguments, Scene scene) {
+int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
+               const std::string& problem) {
   auto opened = Window::open(arguments.width, arguments.height, "AttnScope");
   if (!opened) {
     return report(unavailable(opened.error().message +
@@ -79,8 +81,15 @@ int run_window(const Arguments& arguments, Scene scene) {
                               "--size 1600x900 --out picture.png"));
   }
   Window& window = *opened.value();
+  const bool starts_first = !arguments.state.empty() && !remembered && !arguments.scene_given;
+  scene.view.welcome = starts_first;
+  if (remembered && remembered->window && !arguments.size_given) {
+    window.move_to(*remembered->window);
+  }
   WindowedApp windowed(window, std::move(scene));
   App& app = windowed.app();
+  if (remembered) app.recent_files = remembered->recent;
+  if (!problem.empty()) app.show_notice(problem);
 
   // --dump-ui waits for the screen to settle, unless --frames says how long
   const bool dumps_settled = arguments.dump_ui && arguments.frames == 0;
@@ -101,6 +110,14 @@ int run_window(const Arguments& arguments, Scene scene) {
     window.handle_events(std::max(wait_s, 0.0));
   }
 
+  if (!arguments.state.empty()) {
+    Scene left = app.scene;
+    left.view = app.view;
+    const UserState state{window.place(), app.view.theme, std::move(left), app.recent_files};
+    if (const auto error = write_user_state(arguments.state, state)) {
+      print_to_stderr(fmt::format("attnscope: {}\n", words(*error, Reader::file)));
+    }
+  }
   if (arguments.dump_ui) {
     fmt::print("{}\n", ui_as_json(app, windowed.screen().rects(), window.width(), window.height()));
   }

@@ -152,6 +152,9 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   try {
     const JsonObject root(*scene.source, "");
     scene.title = short_text(root, "title", scene.name);
+    scene.about = short_text(root, "about", "");
+    scene.group = short_text(root, "group", "");
+    scene.order = root.integer_or("order", 0);
     const std::filesystem::path folder = std::filesystem::path(name).parent_path();
     scene.view.choice = run_of_scene(root, folder);
     read_view(root, folder, scene.view);
@@ -167,8 +170,16 @@ Result<Scene> parse_scene(std::string_view text, std::string_view name) {
   return scene_from(parse_json(text, name), name);
 }
 
+Result<fs::path> find_scene(std::string_view name_or_path) {
+  Result<fs::path> shipped = find_asset("scenes", name_or_path);
+  std::error_code error;
+  const fs::path own = scene_file(name_or_path);
+  if (!shipped && fs::is_regular_file(own, error)) return own;
+  return shipped;
+}
+
 Result<Scene> load_scene(std::string_view name_or_path) {
-  ATTNSCOPE_TRY(const auto path, find_asset("scenes", name_or_path));
+  ATTNSCOPE_TRY(const auto path, find_scene(name_or_path));
   return scene_from(read_json_file(path), path.string());
 }
 
@@ -178,6 +189,12 @@ std::string scene_text(const Scene& scene) {
   document["schema"] = fmt::format("{}/{}", kSceneSchema, kSceneVersion);
   document["title"] = scene.title;
   store_choice(view.choice, document);
+  for (const auto& [key, text] : {std::pair{"about", &scene.about}, {"group", &scene.group}}) {
+    document.erase(key);
+    if (!text->empty()) document[key] = *text;
+  }
+  document.erase("order");
+  if (scene.order != 0) document["order"] = scene.order;
   for (const ViewField& field : kViewFields) {
     document[field.object][field.key] = field.store(view);
   }
@@ -196,6 +213,21 @@ const RunField* field_that_reads(const RunSpec& choice, const fs::path& path) {
     if (file && identity_of(*file) == identity) return &field;
   }
   return nullptr;
+}
+
+fs::path scene_file(std::string_view name) {
+  fs::path file(name);
+  if (!file.filename().empty() && file.extension() != ".json") file += ".json";
+  return file;
+}
+
+Scene named_after(Scene scene, const fs::path& file) {
+  scene.name = scene.title = file.stem().string();
+  scene.path = file.string();
+  scene.about.clear();
+  scene.group.clear();
+  scene.order = 0;
+  return scene;
 }
 
 std::optional<Error> save_scene(const Scene& scene, const fs::path& path) {
@@ -228,23 +260,15 @@ std::optional<Error> check_places(const ViewState& view, const RunInfo& run) {
                          run.step_count - 1);
 }
 
-std::vector<std::string> json_files(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") names.push_back(entry->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
 std::vector<ShippedScene> list_shipped_scenes() {
   std::vector<ShippedScene> scenes;
   for (const std::string& name : list_assets("scenes")) {
     const Result<Scene> scene = load_scene(name);
-    if (scene) scenes.push_back({name, scene.value().title});
+    if (!scene) continue;
+    const Scene& of = scene.value();
+    scenes.push_back({name, of.title, of.about, of.group, of.order});
   }
+  std::ranges::stable_sort(scenes, {}, &ShippedScene::order);
   return scenes;
 }
 

@@ -22,6 +22,9 @@ struct Scene {
   std::string name;   ///< the file's stem
   std::string path;   ///< as it was opened, for messages; empty if there is no file
   std::string title;  ///< shown in the top bar
+  std::string about;  ///< one sentence for the list of scenes; may be empty
+  std::string group;  ///< heading in that list
+  Index order = 0;    ///< in that list: a reader learns from the first to the last
   ViewState view;
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
 };
@@ -30,8 +33,10 @@ struct Scene {
 /// position for malformed text, another or a newer schema, or a field of the wrong type or value.
 Result<Scene> parse_scene(std::string_view text, std::string_view name);
 
-/// Reads a shipped scene by name, or a file by path. For an unknown name the message lists the
-/// shipped ones.
+/// The file of a shipped scene by name, NAME.json of the current folder, or a file by path. For an
+/// unknown name the message lists the shipped ones.
+Result<std::filesystem::path> find_scene(std::string_view name_or_path);
+/// Reads it.
 Result<Scene> load_scene(std::string_view name_or_path);
 
 /// The file's text: the scene with its view, and every unknown field that it was read with.
@@ -41,6 +46,11 @@ std::string scene_text(const Scene& scene);
 /// nullptr.
 const RunField* field_that_reads(const RunSpec& choice, const std::filesystem::path& path);
 
+/// The file that a scene is saved to under this name: "mine" is mine.json.
+std::filesystem::path scene_file(std::string_view name);
+/// The scene under the name of this file, as it is saved and opened again.
+Scene named_after(Scene scene, const std::filesystem::path& file);
+
 /// Replaces the file as a whole. Nothing on success; invalid_request for a file that the scene
 /// reads.
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
@@ -49,16 +59,12 @@ std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path&
 /// line that names the field. The tick of a race is known once both have run.
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
 
-/// The names of the JSON files in the folder, sorted; where reading the folder fails, those that
-/// were read before.
-std::vector<std::string> json_files(const std::filesystem::path& folder);
-
-/// A scene of assets/scenes.
+/// A scene of assets/scenes, by its fields in Scene.
 struct ShippedScene {
-  std::string name;
-  std::string title;
+  std::string name, title, about, group;
+  Index order = 0;
 };
-/// All shipped scenes that can be read, sorted by name.
+/// All shipped scenes that can be read, in the order in which they are learned.
 std::vector<ShippedScene> list_shipped_scenes();
 
 // A user's own Q, K and V, saved as .npy files: checked against the shown problem, or opened as a

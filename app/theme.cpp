@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "app/ui/pointed_word.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -165,6 +167,7 @@ ImVec2 FontRef::measure(std::string_view text) const {
 void FontRef::draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const {
   if (text.empty()) return;
   list->AddText(font, size, position, color, text.data(), text.data() + text.size());
+  note_pointed_word(list, *this, position, text);
 }
 
 FontScope::FontScope(const FontRef& font) {

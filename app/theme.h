@@ -103,6 +103,7 @@ struct FontRef {
 
   /// Width and height of the text in pixels.
   ImVec2 measure(std::string_view text) const;
+  /// Draws the text, and notes the word of it under the mouse (app/ui/pointed_word.h).
   void draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const;
 };
 

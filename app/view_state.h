@@ -23,6 +23,9 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
   return {"op", "tile", "outer_loop"};
 }
 
+/// A guided walk through the app: a run that plays and explains itself, or its panels.
+enum class Walk : std::uint8_t { watch, panels };
+
 /// The shown panel of a slot that several panels share.
 enum class MemoryTab : std::uint8_t { memory, warps, gpu };
 constexpr std::array<std::string_view, 3> enum_names(MemoryTab) {
@@ -150,6 +153,9 @@ struct ViewState {
   bool show_keys = false;
   /// The requested dialog: to save a scene (true) or to open one.
   std::optional<bool> scene_dialog;
+  std::optional<std::string> guide_page;  ///< the requested page of the guide; "": the last one
+  std::optional<Walk> start_walk;         ///< the requested walk
+  bool welcome = false;                   ///< the card of the first start is requested
 };
 
 }  // namespace attnscope::app

@@ -36,6 +36,9 @@ WindowedApp::~WindowedApp() {
 void WindowedApp::build_frame(const std::function<void()>& put_input) {
   const double began_s = steady_now_s();
   if (window_.take_close_request()) app_.commands.push(Quit{});
+  if (auto files = window_.take_dropped_files(); !files.empty()) {
+    app_.commands.push(OpenFiles{std::move(files)});
+  }
   app_.update(began_s);
   const auto width = static_cast<float>(window_.width());
   const auto height = static_cast<float>(window_.height());

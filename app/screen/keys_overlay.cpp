@@ -33,7 +33,7 @@ constexpr std::array<std::pair<const char*, const char*>, 23> kHelp{{
     {"Tab, Enter", "next field, button or tab; press it"},
     {"Esc", "dismiss messages, cancel a computation"},
     {"Ctrl + S", "save this scene"},
-    {"Ctrl + O", "open a scene"},
+    {"Ctrl + O", "open a scene, a recording, Q, K, V"},
     {"F1", "these keys"},
     {"Ctrl + Q", "quit"},
 }};
@@ -71,6 +71,10 @@ void handle_looks(App& app, const ImGuiIO& io) {
 }
 
 }  // namespace
+
+std::span<const std::pair<const char*, const char*>> key_help() {
+  return kHelp;
+}
 
 void handle_keys(App& app) {
   const ImGuiIO& io = ImGui::GetIO();

@@ -1,94 +1,159 @@
 #include "app/screen/screen.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/app.h"
 #include "app/platform/keys.h"
 #include "app/screen/field_box.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 
 namespace {
 constexpr const char* kPopup = "scene dialog";
-constexpr std::string_view kDefaultPath = "scene.json";
+constexpr std::string_view kDefaultPath = "mine";
+constexpr float kWidth = 460.0f;  // of the texts
 
 bool draw_button(const Frame& frame, std::string_view name, const char* label) {
   const bool clicked = ImGui::Button(label);
   return ui::visit_item(frame, name) || clicked;
 }
 
-/// A scene of the list; scrolls to it when Tab comes to it.
-bool draw_entry(const Frame& frame, const std::string& scene) {
-  const std::string name = "dialog.scene." + scene;
-  const bool clicked = ImGui::Selectable(scene.c_str());
+/// An entry of a list, which keeps the dialog open; scrolls to it when Tab comes to it.
+bool draw_entry(const Frame& frame, const std::string& kind, const std::string& id,
+                const std::string& label) {
+  const std::string name = "dialog." + kind + "." + id;
+  const bool clicked =
+      ImGui::Selectable((label + "##" + name).c_str(), false, ImGuiSelectableFlags_DontClosePopups);
   if (frame.focus.comes_to(name)) ImGui::SetScrollHereY();
   return ui::visit_item(frame, name) || clicked;
 }
 
 }  // namespace
 
+void SceneDialog::set_path(std::string_view path) {
+  path_.fill(0);
+  std::copy_n(path.begin(), std::min(path.size(), path_.size() - 1), path_.begin());
+}
+
 void SceneDialog::begin(const Frame& frame, bool saving) {
   saving_ = saving;
   waiting_ = false;
-  error_.clear();
-  if (path_[0] == 0) std::copy(kDefaultPath.begin(), kDefaultPath.end(), path_.begin());
-  frame.app.commands.push(ListScenes{});
+  answer_.reset();
+  const Scene& scene = frame.app.scene;
+  const bool is_own = !scene.path.empty() && !shipped_as(scene.path);
+  if (saving) set_path(is_own ? scene.path : kDefaultPath);
+  if (!saving) set_path("");
+  frame.app.commands.push(ListFolder{});
   ImGui::OpenPopup(kPopup);
 }
 
 void SceneDialog::ask(const Frame& frame, const Command& command) {
-  error_.clear();
+  answer_.reset();
   waiting_ = true;
   frame.app.scene_answer.reset();
   frame.app.commands.push(command);
 }
 
+/// Why the path was not opened or saved, and what can be done.
+void SceneDialog::draw_answer(const Frame& frame) {
+  const std::string path = path_.data();
+  ImGui::PushTextWrapPos(frame.text_px(kWidth));
+  if (answer_->file_exists) {
+    ImGui::TextUnformatted(fmt::format("{} exists.", scene_file(path).string()).c_str());
+  } else {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
+    ImGui::TextUnformatted(answer_->error.c_str());
+    ImGui::PopStyleColor();
+  }
+  ImGui::PopTextWrapPos();
+  frame.rects.add_item("dialog.error");
+  const std::string nearest = answer_->nearest;
+  if (answer_->file_exists && draw_button(frame, "dialog.replace", "Replace it")) {
+    ask(frame, SaveScene{path, true});
+  } else if (!nearest.empty() &&
+             draw_button(frame, "dialog.nearest", ("Open " + nearest).c_str())) {
+    set_path(nearest);
+    ask(frame, OpenScene{nearest});
+  }
+}
+
 void SceneDialog::draw_contents(const Frame& frame) {
   const FontScope font(frame.fonts.ui);
-  ImGui::TextUnformatted(saving_ ? "Save this scene to" : "Open a scene: a path, or one of these");
-  ImGui::SetNextItemWidth(frame.text_px(420.0f));
+  ImGui::TextUnformatted(saving_ ? "Save this scene as"
+                                 : "Open a scene, a recording, or Q, K and V (.npy)");
+  ImGui::SetNextItemWidth(frame.text_px(kWidth));
   constexpr std::string_view kPath = "dialog.path";
   if (ImGui::IsWindowAppearing()) frame.focus.start_at(kPath);
   if (ImGui::IsWindowAppearing() || frame.focus.comes_to(kPath)) ImGui::SetKeyboardFocusHere();
-  if (!error_.empty()) ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme.error_surface);
+  const bool failed = answer_ && !answer_->file_exists;
+  if (failed) ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme.error_surface);
   bool confirmed =
       ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
-  if (!error_.empty()) ImGui::PopStyleColor();
+  if (failed) ImGui::PopStyleColor();
   ui::visit_item(frame, kPath);
-  if (!error_.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
-    ImGui::PushTextWrapPos(frame.text_px(420.0f));
-    ImGui::TextUnformatted(error_.c_str());
-    ImGui::PopTextWrapPos();
-    ImGui::PopStyleColor();
-    frame.rects.add_item("dialog.error");
-  }
+  if (answer_) draw_answer(frame);
   confirmed |= draw_button(frame, "dialog.confirm", saving_ ? "Save" : "Open");
   ImGui::SameLine();
   if (draw_button(frame, "dialog.cancel", "Cancel")) ImGui::CloseCurrentPopup();
   if (confirmed) {
     ask(frame, saving_ ? Command(SaveScene{path_.data()}) : OpenScene{path_.data()});
   }
-  if (!saving_) draw_lists(frame);
+  draw_lists(frame);
 }
 
 void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::SameLine();
-  if (draw_button(frame, "dialog.refresh", "Refresh")) frame.app.commands.push(ListScenes{});
-  ImGui::Separator();
-  ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false,
-                    ImGuiWindowFlags_NoNav);
-  ImGui::TextDisabled("shipped");
-  for (const ShippedScene& scene : frame.app.listed.scenes) {
-    if (draw_entry(frame, scene.name)) ask(frame, OpenScene{scene.name});
+  if (draw_button(frame, "dialog.refresh", "Refresh")) {
+    frame.app.commands.push(ListFolder{frame.app.listed.folder.path});
   }
-  const std::vector<std::string>& own = frame.app.listed.own_scenes;
-  if (!own.empty()) ImGui::TextDisabled("files of the current folder");
-  for (const std::string& name : own) {
-    if (draw_entry(frame, name)) ask(frame, OpenScene{name});
+  ImGui::Separator();
+  ImGui::BeginChild("files", {frame.text_px(kWidth), frame.text_px(330.0f)}, false,
+                    ImGuiWindowFlags_NoNav);
+  if (!saving_ && !frame.app.recent_files.empty()) {
+    ImGui::TextDisabled("recent");
+    for (const std::string& file : frame.app.recent_files) {
+      if (draw_entry(frame, "recent", file, file)) ask(frame, OpenScene{file});
+    }
+  }
+  draw_folder(frame);
+  if (!saving_) {
+    std::string group;
+    for (const ShippedScene& scene : frame.app.listed.scenes) {
+      if (scene.group != group) ImGui::TextDisabled("shipped: %s", scene.group.c_str());
+      group = scene.group;
+      if (draw_entry(frame, "scene", scene.name, scene.name)) ask(frame, OpenScene{scene.name});
+      ui::tooltip(frame, scene.about);
+    }
   }
   ImGui::EndChild();
+}
+
+/// The folder's files, and the ways to other folders.
+void SceneDialog::draw_folder(const Frame& frame) {
+  namespace fs = std::filesystem;
+  const FolderList& folder = frame.app.listed.folder;
+  if (folder.path.empty()) return;
+  const fs::path here(folder.path);
+  ImGui::TextDisabled("%s", folder.path.c_str());
+  if (here.has_relative_path() && draw_entry(frame, "folder", "..", "..")) {
+    frame.app.commands.push(ListFolder{here.parent_path().string()});
+  }
+  for (const FolderEntry& entry : folder.entries) {
+    const std::string path = (here / entry.name).string();
+    if (entry.is_folder) {
+      if (draw_entry(frame, "folder", entry.name, entry.name + "/")) {
+        frame.app.commands.push(ListFolder{path});
+      }
+    } else if (draw_entry(frame, "file", entry.name, entry.name)) {
+      set_path(path);
+      if (!saving_) ask(frame, OpenScene{path});
+    }
+  }
 }
 
 void SceneDialog::draw(const Frame& frame) {
@@ -106,8 +171,9 @@ void SceneDialog::draw(const Frame& frame) {
     // Close on success; show a failure where the path was typed
     if (waiting_ && frame.app.scene_answer) {
       waiting_ = false;
-      error_ = frame.app.scene_answer->error;
-      if (error_.empty()) ImGui::CloseCurrentPopup();
+      answer_ = frame.app.scene_answer;
+      const bool done = answer_->error.empty() && !answer_->file_exists;
+      if (done) ImGui::CloseCurrentPopup();
     }
     draw_contents(frame);
     ImGui::EndPopup();
@@ -121,14 +187,20 @@ void draw_scene_field(const Frame& frame, const Rect& box) {
   const std::string preview = unchanged ? app.scene.title : "Your own choice";
   const ComboBox combo(frame, "scene", box, preview);
   if (!combo.open()) return;
+  if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
+  if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
+  std::string group;
   for (const ShippedScene& scene : app.listed.scenes) {
-    if (combo.option(scene.title, unchanged && scene.title == app.scene.title, scene.name)) {
+    if (scene.group != group) {
+      const FontScope font(frame.fonts.small);
+      ImGui::TextDisabled("%s", scene.group.c_str());
+    }
+    group = scene.group;
+    const bool is_shown = unchanged && scene.title == app.scene.title;
+    if (combo.option(scene.title, is_shown, scene.name, scene.about)) {
       app.commands.push(OpenScene{scene.name});
     }
   }
-  ImGui::Separator();
-  if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
-  if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
 }
 
 }  // namespace attnscope::app

@@ -5,6 +5,7 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/ui/pointed_word.h"
 
 namespace attnscope::app {
 
@@ -88,6 +89,16 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   frame.rects.add("notice", rect);
 }
 
+/// The glossary's line on the symbol under the mouse, wherever it is drawn.
+void explain_pointed_word(const Frame& frame) {
+  const std::optional<PointedWord> pointed = take_pointed_word();
+  if (!pointed || frame.app.view.show_keys || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  const Term* term = frame.app.listed.guide.glossary.find(pointed->word);
+  if (term == nullptr) return;
+  ui::tooltip_beside(frame, explanation(*term, pointed->word), pointed->rect);
+  frame.rects.add("glossary." + term->symbol, pointed->rect);
+}
+
 /// One panel in a separate ImGui window, clipped to its place.
 void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const Snapshot& snapshot,
                 NamedRects& rects) {
@@ -131,6 +142,7 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 
 bool Screen::busy() const {
   return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
+         walk_card_.active() ||
          std::ranges::any_of(panels_, [this](const auto& panel) {
            return shown_.contains(panel.slot) && panel.busy();
          });
@@ -183,6 +195,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
     }
   }
 
+  take_pointed_word();  // of a frame before
   focus_.begin_frame();
   handle_keys(app);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
@@ -190,7 +203,11 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
-  const float pin = draw_badge(frame, layout.top_bar) - frame.px(8.0f);
+  const float badge = draw_badge(frame, layout.top_bar) - frame.px(8.0f);
+  const Rect help = help_button(frame, layout.top_bar, badge);
+  constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
+  if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
+  const float pin = help.min.x - frame.px(8.0f);
   const float fields = pin - RunComparisonCard::button_width(frame) - frame.px(14.0f);
   top_bar_.draw(frame, {layout.top_bar.min, {fields, layout.top_bar.max.y}});
   comparison_.draw_button(frame, layout.top_bar, pin);
@@ -207,11 +224,15 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   draw_progress(frame, layout.transport);
   scene_dialog_.draw(frame);
   go_to_tile_.draw(frame);
+  guide_reader_.draw(frame);
+  draw_welcome(frame);
   ImGui::End();
 
   comparison_.draw(frame);
   draw_refusal(frame);
+  walk_card_.draw(frame);
   draw_notice(frame, layout.transport);
+  explain_pointed_word(frame);
   draw_keys_overlay(frame);
 }
 

@@ -5,20 +5,23 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "app/app.h"
 #include "app/background_job.h"
 #include "app/platform/imgui_session.h"
 #include "app/run_comparison.h"
+#include "app/screen/guide_reader.h"
 #include "app/screen/run_field_boxes.h"
+#include "app/screen/walk.h"
 #include "app/ui/widgets.h"
 #include "kernels/knobs.h"
 
 namespace attnscope::app {
-
-class App;
 
 /// The bar of choices: scene, algorithm, problem, tiling, GPU; and the source of the numbers.
 class TopBar {
@@ -58,8 +61,8 @@ float draw_badge(const Frame& frame, const Rect& bar);
 /// click.
 void draw_refusal(const Frame& frame);
 
-/// The dialog that opens and saves scenes by path: Ctrl+O and Ctrl+S, or the end of the list of
-/// scenes.
+/// The dialog that opens files and saves scenes: Ctrl+O and Ctrl+S, or the end of the list of
+/// scenes. It lists recent files, the shipped scenes and a folder.
 class SceneDialog {
  public:
   /// Opens on its keys or when the view requests it, and draws itself while open.
@@ -68,13 +71,16 @@ class SceneDialog {
  private:
   void begin(const Frame& frame, bool saving);
   void draw_contents(const Frame& frame);
+  void draw_answer(const Frame& frame);
   void draw_lists(const Frame& frame);
+  void draw_folder(const Frame& frame);
+  void set_path(std::string_view path);
   /// Opens or saves, and waits for the app's result.
   void ask(const Frame& frame, const Command& command);
 
   bool saving_ = false;
-  bool waiting_ = false;  ///< for the app's result
-  std::string error_;     ///< the reason why the last path could not be opened or saved
+  bool waiting_ = false;               ///< for the app's result
+  std::optional<SceneAnswer> answer_;  ///< why the last path could not be opened or saved
   std::array<char, 512> path_{};
 };
 
@@ -178,6 +184,8 @@ class Screen {
   TopBar rival_bar_{EditedRun::rival};
   RunComparisonCard comparison_;
   SceneDialog scene_dialog_;
+  GuideReader guide_reader_;
+  WalkCard walk_card_;
   GoToTile go_to_tile_;
   NamedRects rects_;
   KeyboardFocus focus_;
@@ -189,6 +197,9 @@ class Screen {
 /// Turns key presses into commands and view changes; while text is typed or a list is open,
 /// only Ctrl+Q.
 void handle_keys(App& app);
+
+/// Every key, and what it does.
+std::span<const std::pair<const char*, const char*>> key_help();
 
 /// The card with every key, over the screen. A click, F1 or Escape closes it.
 void draw_keys_overlay(const Frame& frame);

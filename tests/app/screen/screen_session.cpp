@@ -32,10 +32,11 @@ struct TestedKey {
   Key key;
   std::pair<int, int> codes;  ///< Dear ImGui's, and the one that is pressed
 };
-const std::array<TestedKey, 5> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
+const std::array<TestedKey, 6> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
                                       {Key::enter, ATTNSCOPE_KEY(Enter, ENTER)},
                                       {Key::escape, ATTNSCOPE_KEY(Escape, ESCAPE)},
                                       {Key::space, ATTNSCOPE_KEY(Space, SPACE)},
+                                      {Key::y, ATTNSCOPE_KEY(Y, Y)},
                                       {Key::z, ATTNSCOPE_KEY(Z, Z)}}};
 
 void press(Key key, bool down) {
@@ -66,8 +67,14 @@ ScreenSession::ScreenSession(const std::string& scene)
 void ScreenSession::frame() {
   app_.update(1e-9);
   ImGui::NewFrame();
-  screen_.draw(app_, imgui_.fonts(), app::scales_for(1600, 900, 1.0f, app_.view.presenter), 0.0);
+  screen_.draw(app_, imgui_.fonts(), app::scales_for(1600, 900, 1.0f, app_.view.presenter),
+               time_s_);
   ImGui::Render();
+}
+
+void ScreenSession::advance(double seconds) {
+  time_s_ += seconds;
+  settle();
 }
 
 void ScreenSession::settle() {
@@ -89,6 +96,11 @@ void ScreenSession::click(std::string_view widget) {
     frame();
   }
   settle();
+}
+
+void ScreenSession::point_at(ImVec2 at) {
+  imgui_.set_mouse(at);
+  for (int k = 0; k < 4; ++k) frame();
 }
 
 void ScreenSession::key(Key key, bool with_shift, bool with_ctrl) {

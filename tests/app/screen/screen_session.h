@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/app.h"
 #include "app/platform/keys.h"
@@ -21,11 +22,20 @@ class ScreenSession {
   /// Frames until the app rests, and two more.
   void settle();
 
+  /// Lets this time pass on the clock of the screen.
+  void advance(double seconds);
+
   // What a user does, each until the app rests
   void click(std::string_view widget);
+  void move_mouse(ImVec2 to) { imgui_.set_mouse(to); }
+  /// Moves the mouse there, and draws the frames that a tooltip needs.
+  void point_at(ImVec2 at);
   void key(app::Key key, bool with_shift = false, bool with_ctrl = false);
   /// Replaces the text of the box that is being edited.
   void type(std::string_view text);
+
+  /// The letters of the last frame.
+  std::vector<app::Rect> letters() const { return imgui_.letters(); }
 
   app::App& app() { return app_; }
   const app::NamedRects& rects() const { return screen_.rects(); }
@@ -34,6 +44,7 @@ class ScreenSession {
 
  private:
   HeadlessImGui imgui_{1600, 900};
+  double time_s_ = 0.0;
   app::App app_;
   app::Screen screen_{app::make_panels(), app::make_panels()};
 };

@@ -1,0 +1,43 @@
+/// Files that a user opens in a dialog or drops on the window: scenes, recordings, and the tensors
+/// of an attention head.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/measurements.h"
+#include "app/scene.h"
+
+namespace attnscope::app {
+
+/// An entry of a folder that can be opened.
+struct FolderEntry {
+  std::string name;
+  bool is_folder = false;
+};
+struct FolderList {
+  std::string path;                  ///< absolute
+  std::vector<FolderEntry> entries;  ///< folders, then .json and .npy files, each sorted
+};
+/// What can be opened in the folder; empty for one that cannot be read. Hidden files are left out.
+FolderList list_folder(const std::filesystem::path& folder);
+
+/// What the opened files hold.
+struct OpenedFiles {
+  std::optional<Scene> scene;         ///< a scene's file, or one on the tensors
+  std::vector<MeasuredRun> recorded;  ///< of recordings
+  std::string recording;              ///< name of the last one's GPU
+};
+
+/// Reads the files: scenes by path or name, recordings (told by their schema), .npy files. Tensors
+/// become a scene like `base`. The last of several scenes counts.
+Result<OpenedFiles> open_files(const std::vector<std::string>& paths, const Scene& base);
+
+/// Which of the .npy files are Q, K, V and dO, by a part of their names: "q.npy", "layer0_k.npy",
+/// "value.npy". Files with the same name but for this part complete them: q.npy alone brings k.npy
+/// and v.npy of its folder. invalid_request for a name without such a part.
+Result<InputPaths> tensors_among(std::span<const std::string> npy_files);
+
+}  // namespace attnscope::app

@@ -1,0 +1,35 @@
+/// What the app remembers from one start to the next: window, theme, scene, recent files.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/platform/window.h"
+#include "app/scene.h"
+
+namespace attnscope::app {
+
+struct UserState {
+  std::optional<WindowRect> window;
+  std::optional<ThemeName> theme;
+  std::optional<Scene> scene;       ///< as it was left
+  std::vector<std::string> recent;  ///< files, the newest first
+};
+
+/// $XDG_STATE_HOME/attnscope/state.json, else ~/.local/state/attnscope/state.json; empty where
+/// neither is set to an absolute path.
+std::filesystem::path user_state_file();
+
+/// The remembered state; nothing before the first start. invalid_request or failed where the file
+/// is damaged: the app then starts as if there were none, and says so.
+Result<std::optional<UserState>> read_user_state(const std::filesystem::path& file);
+
+/// Replaces the file as a whole and creates its folder.
+std::optional<Error> write_user_state(const std::filesystem::path& file, const UserState& state);
+
+/// Puts a file first in the list, which keeps the ten newest.
+void remember(std::vector<std::string>& recent, const std::filesystem::path& file);
+
+}  // namespace attnscope::app

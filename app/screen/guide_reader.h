@@ -1,0 +1,55 @@
+/// The user guide inside the app: the pages of assets/guide and the keys, with links between them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/guide/guide.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+/// Draws the blocks of a page into the current ImGui window, from its cursor down.
+class PageView {
+ public:
+  /// Lays the page out in `width` pixels. Scrolls to the heading `anchor` when it is not empty.
+  /// Returns the link that was clicked; empty: none.
+  std::string draw(const Frame& frame, const GuidePage& page, float width,
+                   const std::string& anchor);
+
+ private:
+  /// Of the blocks, in pixels: those outside the window are not laid out again.
+  std::vector<float> heights_;
+  std::string page_;  ///< of heights_
+  float width_ = 0.0f;
+  float text_px_ = 0.0f;
+};
+
+/// The card with a list of pages and the open one: key F1, or "?" in the top bar. Esc or a click
+/// beside it closes it.
+class GuideReader {
+ public:
+  /// Opens when the view requests a page, and draws itself while open.
+  void draw(const Frame& frame);
+
+ private:
+  void open(const GuidePlace& place);
+  void draw_contents(const Frame& frame, const GuidePage& keys);
+  void draw_open_page(const Frame& frame, const GuidePage& keys);
+  /// A page of the guide, or "https://...", which is copied.
+  void follow(const Frame& frame, const std::string& link);
+
+  GuidePlace place_;
+  bool arrives_ = false;            ///< at place_, in this frame: the page scrolls to it
+  std::vector<GuidePlace> before_;  ///< places that "Back" returns to
+  PageView view_;
+};
+
+/// The page of the keys; not a file.
+inline constexpr std::string_view kKeysPage = "keys";
+
+/// The place of the button "?" in the top bar, which ends at `right`.
+Rect help_button(const Frame& frame, const Rect& bar, float right);
+
+}  // namespace attnscope::app

@@ -1,0 +1,265 @@
+#include "app/screen/walk.h"
+
+#include <fmt/format.h>
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/app.h"
+#include "app/draw/tooltip.h"
+#include "app/platform/keys.h"
+#include "app/screen/screen.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr std::string_view kToEnd = "end";
+
+constexpr std::array<Stop, 8> kWatch{
+    {{"panel.memory", "Two memories",
+      "A GPU has a large, slow memory (HBM) and a small, fast one in each SM (SRAM). Q, K and V "
+      "start in HBM. Standard attention would store S and P there as well, N × N numbers each; "
+      "FlashAttention never does: here they are only outlines."},
+     {"panel.memory", "One tile at a time",
+      "A thread block loads one tile of Q and then one tile of K and V after the other. Each arrow "
+      "is a load or a store with its bytes.",
+      "0, 0"},
+     {"panel.scores", "A tile of scores",
+      "Q times K transposed gives one tile of S. It is computed on chip, used at once and "
+      "discarded.",
+      "0, 1"},
+     {"panel.online_softmax", "The online softmax",
+      "A softmax needs the maximum and the sum of a whole row, but only one tile is there. So the "
+      "row keeps a running maximum m and a running sum l.",
+      "0, 2"},
+     {"panel.online_softmax", "When the maximum grows",
+      "A larger score changes the maximum. The factor alpha then rescales l and O: what was summed "
+      "before stays exact.",
+      "0, 3"},
+     {"panel.explain", "The end of a row tile",
+      "After the last tile of keys, O is divided by l once and stored with LSE, one number per "
+      "row. The backward pass needs no more.",
+      "1, 0"},
+     {"panel.timeline", "The other row tiles",
+      "Every row tile runs the same loop, in parallel on a GPU, and reads all of K and V again. "
+      "That is the price: more reads of K and V instead of S and P.",
+      kToEnd},
+     {"panel.ledger", "What it saves",
+      "The ledger counts the bytes of each tensor, with the formula and a recorded GPU beside "
+      "them. Choose \"standard\" as the algorithm to compare; Space plays, Left and Right step.",
+      kToEnd}}};
+
+constexpr std::array<Stop, 9> kPanelTour{
+    {{"field.scene", "The problem",
+      "The bar chooses a scene, or the algorithm, the sizes, the tiles, the mask and the GPU. A "
+      "choice that cannot work is explained in red, with the nearest valid one to click."},
+     {"panel.memory", "Memory",
+      "On-chip memory of one thread block above, the tensors in HBM below. Arrows are the loads "
+      "and stores of the current operation."},
+     {"panel.scores", "Scores",
+      "The tiles of S. Click a tile to go to its next operation; the wheel zooms."},
+     {"panel.online_softmax", "One row in numbers",
+      "The terms of one query row with their true values. Click a row of the scores to follow "
+      "it."},
+     {"panel.explain", "What and why",
+      "The pseudo-code or the CUDA source, and the current operation in two sentences."},
+     {"panel.ledger", "Ledger",
+      "Bytes and times: modelled, by formula, and recorded or measured, with the reason for each "
+      "gap."},
+     {"panel.timeline", "Timeline",
+      "The operations of each thread block; the tab \"SMs\" shows when each block ran and where."},
+     {"panel.charts", "Charts",
+      "Bytes, time, memory and error against N and other sizes, of every algorithm."},
+     {"transport.play", "Playback",
+      "Play, step by operation or tile, or drag the slider. Every step can be taken back. Point at "
+      "any symbol to see what it means; \"?\" opens the guide."}}};
+
+}  // namespace
+
+std::span<const Stop> stops_of(Walk walk) {
+  if (walk == Walk::watch) return kWatch;
+  return kPanelTour;
+}
+
+Index last_step_of(const RunInfo& run, const Stop& stop) {
+  if (stop.until.empty()) return -1;
+  if (stop.until != kToEnd) {
+    const Result<Index> step = first_step_of_tile(run, stop.until);
+    if (step) return step.value();
+  }
+  return run.step_count - 1;
+}
+
+void WalkCard::begin(const Frame& frame, Walk walk) {
+  walk_ = walk;
+  playing_ = walk == Walk::watch;
+  if (walk == Walk::watch) frame.app.commands.push(OpenScene{"default"});
+  go_to(frame, 0);
+}
+
+void WalkCard::go_to(const Frame& frame, std::size_t stop) {
+  stop_ = stop;
+  played_s_ = 0.0;
+  last_s_ = frame.time_s;
+}
+
+void WalkCard::leave(const Frame& frame) {
+  walk_.reset();
+  frame.app.view.playing = false;
+}
+
+/// Moves the playhead through the stop's part of the run, then goes to the next stop.
+void WalkCard::play(const Frame& frame) {
+  const auto snapshot = frame.app.snapshot();
+  const double elapsed_s = std::exchange(last_s_, frame.time_s);
+  if (!playing_ || !snapshot || !frame.app.settled()) return;
+  played_s_ += std::clamp(frame.time_s - elapsed_s, 0.0, 0.25);
+  const auto stops = stops_of(*walk_);
+  const Index from = stop_ == 0 ? -1 : last_step_of(*snapshot->run, stops[stop_ - 1]);
+  const Index to = std::max(from, last_step_of(*snapshot->run, stops[stop_]));
+  const double share = std::min(played_s_ / kSecondsPerStop, 1.0);
+  const auto step = from + static_cast<Index>(std::llround(share * static_cast<double>(to - from)));
+  if (step != frame.app.view.step) frame.app.commands.push(SeekTo{step});
+  if (share < 1.0) return;
+  if (stop_ + 1 < stops.size()) return go_to(frame, stop_ + 1);
+  playing_ = false;
+}
+
+void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place) {
+  const auto stops = stops_of(*walk_);
+  const auto button = [&](std::string_view name, const std::string& label) {
+    const bool clicked = ImGui::Button(label.c_str());
+    return ui::visit_item(frame, name) || clicked;
+  };
+  const FontScope font(frame.fonts.ui);
+  const float width = frame.text_px(380.0f);
+  ImGui::TextDisabled("%s", fmt::format("{} of {}", stop_ + 1, stops.size()).c_str());
+  {
+    const FontScope bold(frame.fonts.ui_bold);
+    ImGui::TextUnformatted(stop.title.data(), stop.title.data() + stop.title.size());
+  }
+  ImGui::PushTextWrapPos(width);
+  ImGui::TextUnformatted(stop.text.data(), stop.text.data() + stop.text.size());
+  ImGui::PopTextWrapPos();
+  ImGui::Spacing();
+  const bool is_last = stop_ + 1 == stops.size();
+  if (*walk_ == Walk::watch && !is_last) {
+    if (button("walk.pause", playing_ ? "Pause" : "Continue")) playing_ = !playing_;
+    ImGui::SameLine();
+  }
+  if (stop_ > 0) {
+    if (button("walk.back", "Back")) go_to(frame, stop_ - 1);
+    ImGui::SameLine();
+  }
+  if (!is_last) {
+    if (button("walk.next", "Next")) go_to(frame, stop_ + 1);
+    ImGui::SameLine();
+  }
+  if (is_last && *walk_ == Walk::watch) {
+    if (button("walk.tour", "Tour of the panels")) frame.app.view.start_walk = Walk::panels;
+    ImGui::SameLine();
+  }
+  if (button("walk.leave", is_last ? "Done" : "Leave")) leave(frame);
+  const ImVec2 at = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  frame.rects.add("walk", {at, {at.x + size.x, at.y + size.y}});
+  frame.rects.add("walk.place", place);
+}
+
+void WalkCard::draw(const Frame& frame) {
+  if (const auto asked = std::exchange(frame.app.view.start_walk, std::nullopt)) {
+    begin(frame, *asked);
+  }
+  if (!walk_) return;
+  const bool popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  if (!popup && key_pressed(Key::escape)) return leave(frame);
+  if (*walk_ == Walk::watch) play(frame);
+
+  const Stop& stop = stops_of(*walk_)[stop_];
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const Rect place = frame.rects.find(stop.place).value_or(Rect{{0.0f, 0.0f}, {0.0f, 0.0f}});
+  ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
+                                          frame.px(5.0f), 0, frame.px(2.0f));
+
+  // Beside its place, near the middle of it
+  constexpr const char* kWindow = "walk";
+  const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
+  const bool was_there = window != nullptr && window->WasActive;
+  const ImVec2 size =
+      was_there ? window->Size : ImVec2{frame.text_px(410.0f), frame.text_px(190.0f)};
+  const ImVec2 at = draw::place_beside(place, size, place.center(), display);
+  ImGui::SetNextWindowPos(at);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, frame.px(6.0f));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.theme.field);
+  ImGui::PushStyleColor(ImGuiCol_Border, frame.theme.accent);
+  constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                      ImGuiWindowFlags_NoSavedSettings |
+                                      ImGuiWindowFlags_AlwaysAutoResize |
+                                      ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
+  if (ImGui::Begin(kWindow, nullptr, kFlags)) draw_card(frame, stop, place);
+  ImGui::End();
+  ImGui::PopStyleColor(2);
+  ImGui::PopStyleVar(3);
+}
+
+namespace {
+
+/// The title and the three choices, each with a line about it.
+void draw_choices(const Frame& frame) {
+  {
+    const FontScope title(frame.fonts.ui_bold);
+    ImGui::TextUnformatted("AttnScope: attention kernels and the memory that they move");
+  }
+  const FontScope font(frame.fonts.ui);
+  const float width = frame.text_px(430.0f);
+  const auto choice = [&](std::string_view name, const char* label, const char* about) {
+    ImGui::Spacing();
+    bool chosen = ImGui::Button(label, {width, frame.text_px(34.0f)});
+    chosen |= ui::visit_item(frame, name);
+    ImGui::TextDisabled("%s", about);
+    if (chosen) ImGui::CloseCurrentPopup();
+    return chosen;
+  };
+  ViewState& view = frame.app.view;
+  if (choice("welcome.watch", "Watch FlashAttention in two minutes",
+             "It plays by itself and explains each step.")) {
+    view.start_walk = Walk::watch;
+  }
+  if (choice("welcome.explore", "Explore",
+             "A tour of the panels, which you can leave at any time.")) {
+    view.start_walk = Walk::panels;
+  }
+  if (choice("welcome.own", "Open your own Q, K, V",
+             "q.npy, k.npy and v.npy: arrays of a real attention head.")) {
+    view.scene_dialog = false;
+  }
+}
+
+}  // namespace
+
+void draw_welcome(const Frame& frame) {
+  constexpr const char* kPopup = "welcome";
+  if (std::exchange(frame.app.view.welcome, false)) ImGui::OpenPopup(kPopup);
+  if (!ImGui::IsPopupOpen(kPopup)) return;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.45f}, ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(28.0f), frame.px(24.0f)});
+  const bool is_open = ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar();
+  if (!is_open) return;
+  if (ImGui::IsWindowAppearing()) ImGui::SetWindowFocus();  // Tab goes through its buttons
+  ui::close_popup_on_escape();
+  draw_choices(frame);
+  const ImVec2 at = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  frame.rects.add("welcome", {at, {at.x + size.x, at.y + size.y}});
+  ImGui::EndPopup();
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,56 @@
+/// The first start: a card with three ways to begin; FlashAttention in two minutes, and a tour of
+/// the panels. Both can be left at any time.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "app/ui/widgets.h"
+#include "app/view_state.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// A place on the screen and what there is to know about it.
+struct Stop {
+  std::string_view place;  ///< the named rectangle that it points at
+  std::string_view title;
+  std::string_view text;
+  std::string_view until = {};  ///< watching: plays up to this tile, "i, j", or to the "end"
+};
+
+std::span<const Stop> stops_of(Walk walk);
+
+/// Seconds at each stop of the walk that plays: all together take two minutes.
+inline constexpr double kSecondsPerStop = 15.0;
+
+/// The card with the text of a stop, beside its place.
+class WalkCard {
+ public:
+  /// Begins a walk when the view requests it, and draws the stop while it lasts.
+  void draw(const Frame& frame);
+  bool active() const { return walk_.has_value(); }
+
+ private:
+  void begin(const Frame& frame, Walk walk);
+  void go_to(const Frame& frame, std::size_t stop);
+  void leave(const Frame& frame);
+  void play(const Frame& frame);
+  void draw_card(const Frame& frame, const Stop& stop, const Rect& place);
+
+  std::optional<Walk> walk_;
+  std::size_t stop_ = 0;
+  bool playing_ = false;   ///< watching: the playhead moves, and the stops follow by themselves
+  double played_s_ = 0.0;  ///< at this stop
+  double last_s_ = 0.0;    ///< time of the last frame
+};
+
+/// The last step of the part of the run that is played at a stop; the end of the run for tiles that
+/// it does not have.
+Index last_step_of(const RunInfo& run, const Stop& stop);
+
+/// The card of the first start. Esc or a click beside it closes it: then the user explores.
+void draw_welcome(const Frame& frame);
+
+}  // namespace attnscope::app

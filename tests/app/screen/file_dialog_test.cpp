@@ -1,0 +1,107 @@
+/// The dialog that opens files and saves scenes, and the list of scenes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/app/screen/screen_session.h"
+#include "tests/support/temp_dir.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::ScreenSession;
+using test::TempDir;
+
+/// Runs in a folder of its own.
+class FileDialog : public testing::Test {
+ protected:
+  FileDialog() { std::filesystem::current_path(dir_.path()); }
+  ~FileDialog() override { std::filesystem::current_path(before_); }
+
+  TempDir dir_;
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+TEST_F(FileDialog, SavesUnderANameAndAsksBeforeItReplaces) {
+  ScreenSession session;
+  session.app().view.scene_dialog = true;
+  session.settle();
+  session.click("dialog.confirm");
+  EXPECT_TRUE(std::filesystem::exists("mine.json"));
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+  EXPECT_EQ(session.app().scene.title, "mine");
+
+  std::ofstream("mine.json") << "precious";
+  session.app().view.scene_dialog = true;
+  session.settle();
+  session.click("dialog.confirm");
+  ASSERT_TRUE(session.rects().find("dialog.replace"));
+  EXPECT_EQ(std::filesystem::file_size("mine.json"), 8u);
+  session.click("dialog.replace");
+  EXPECT_GT(std::filesystem::file_size("mine.json"), 100u);
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+}
+
+TEST_F(FileDialog, OffersTheNearestFileToClick) {
+  ScreenSession session;
+  session.app().commands.push(SaveScene{"lecture"});
+  session.app().commands.push(OpenScene{"flash1-64"});
+  session.settle();
+  session.app().view.scene_dialog = false;
+  session.settle();
+  session.type("lectrue.json");
+  session.click("dialog.confirm");
+  ASSERT_TRUE(session.rects().find("dialog.nearest"));
+  session.click("dialog.nearest");
+  EXPECT_EQ(session.app().scene.name, "lecture");
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+}
+
+TEST_F(FileDialog, BrowsesFoldersAndRecentFiles) {
+  std::filesystem::create_directory("talk");
+  ScreenSession session;
+  session.app().commands.push(SaveScene{"talk/one"});
+  session.settle();
+  session.app().view.scene_dialog = false;
+  session.settle();
+  session.settle();  // the list of the folder
+  const std::string recent = "dialog.recent." + dir_.file("talk/one.json");
+  EXPECT_TRUE(session.rects().find(recent)) << recent;
+  session.click("dialog.folder.talk");
+  ASSERT_TRUE(session.rects().find("dialog.file.one.json"));
+  session.click("dialog.folder...");
+  EXPECT_TRUE(session.rects().find("dialog.folder.talk"));
+  session.click("dialog.folder.talk");
+  session.click("dialog.file.one.json");
+  EXPECT_EQ(session.app().scene.name, "one");
+}
+
+TEST_F(FileDialog, TheListOfScenesIsInLearningOrder) {
+  ScreenSession session;
+  session.click("field.scene");
+  const auto first = session.rects().find("option.scene.standard-64");
+  const auto later = session.rects().find("option.scene.flash2-backward");
+  ASSERT_TRUE(first && later);
+  EXPECT_LT(first->min.y, later->min.y);
+}
+
+TEST(UndoKeys, RedoHasTwoKeys) {
+  ScreenSession session;
+  const auto N = [&] { return session.app().view.choice.problem.N; };
+  session.click("field.seq_len");
+  session.type("128");
+  session.key(Key::tab);
+  ASSERT_EQ(N(), 128);
+  session.click("panel.timeline");
+  session.key(Key::z, /*with_shift=*/false, /*with_ctrl=*/true);
+  EXPECT_EQ(N(), 64);
+  session.key(Key::y, /*with_shift=*/false, /*with_ctrl=*/true);
+  EXPECT_EQ(N(), 128);
+  session.key(Key::z, /*with_shift=*/false, /*with_ctrl=*/true);
+  session.key(Key::z, /*with_shift=*/true, /*with_ctrl=*/true);
+  EXPECT_EQ(N(), 128);
+}
+
+}  // namespace
+}  // namespace attnscope::app

@@ -1,0 +1,99 @@
+/// The first start: the card with three choices, the tour, and the run that explains itself.
+#include "app/screen/walk.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/app/screen/screen_session.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::ScreenSession;
+
+TEST(Welcome, OffersThreeChoicesAndCanBeDismissed) {
+  ScreenSession session;
+  session.app().view.welcome = true;
+  session.settle();
+  for (const char* choice : {"welcome.watch", "welcome.explore", "welcome.own"}) {
+    EXPECT_TRUE(session.rects().find(choice)) << choice;
+  }
+  session.key(Key::tab);
+  EXPECT_TRUE(session.focused("welcome.watch"));
+  session.key(Key::escape);
+  EXPECT_FALSE(session.rects().find("welcome"));
+  EXPECT_FALSE(session.rects().find("walk"));
+}
+
+TEST(Welcome, OpensTheDialogForTheUsersOwnTensors) {
+  ScreenSession session;
+  session.app().view.welcome = true;
+  session.settle();
+  session.click("welcome.own");
+  EXPECT_TRUE(session.rects().find("dialog.path"));
+}
+
+TEST(Tour, PointsAtEveryPanelAndNeverCoversItsMiddle) {
+  ScreenSession session;
+  session.app().view.welcome = true;
+  session.settle();
+  session.click("welcome.explore");
+  const auto stops = stops_of(Walk::panels);
+  for (std::size_t k = 0; k < stops.size(); ++k) {
+    const auto card = session.rects().find("walk");
+    const auto place = session.rects().find("walk.place");
+    ASSERT_TRUE(card && place) << stops[k].title;
+    EXPECT_GT(place->width(), 20.0f) << stops[k].title;
+    EXPECT_FALSE(card->contains(place->center())) << stops[k].title;
+    EXPECT_GE(card->min.x, 0.0f);
+    EXPECT_LE(card->max.x, 1600.0f);
+    EXPECT_LE(card->max.y, 900.0f);
+    session.click(k + 1 < stops.size() ? "walk.next" : "walk.leave");
+  }
+  EXPECT_FALSE(session.rects().find("walk"));
+}
+
+TEST(Tour, IsLeftWithEscapeAtAnyStop) {
+  ScreenSession session;
+  session.app().view.start_walk = Walk::panels;
+  session.settle();
+  session.click("walk.next");
+  session.click("walk.back");
+  session.click("walk.next");
+  session.key(Key::escape);
+  EXPECT_FALSE(session.rects().find("walk"));
+}
+
+TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
+  ScreenSession session("flash1-64");
+  session.app().view.start_walk = Walk::watch;
+  session.settle();
+  session.settle();  // the scene that it opens
+  EXPECT_EQ(session.app().scene.name, "default");
+  const auto stops = stops_of(Walk::watch);
+  EXPECT_DOUBLE_EQ(kSecondsPerStop * static_cast<double>(stops.size()), 120.0);
+
+  // Each part follows the one before, up to the end of the run
+  const RunInfo& run = *session.app().snapshot()->run;
+  Index before = -1;
+  for (const Stop& stop : stops) {
+    EXPECT_GE(last_step_of(run, stop), before) << stop.title;
+    before = last_step_of(run, stop);
+  }
+  EXPECT_EQ(before, run.step_count - 1);
+
+  // Half a part, then half of the rest
+  Index last = session.app().view.step;
+  for (int k = 0; k < 120; ++k) {
+    session.advance(0.25);
+    EXPECT_GE(session.app().view.step, last);
+    last = session.app().view.step;
+  }
+  EXPECT_GT(last, 0);
+  session.click("walk.pause");
+  last = session.app().view.step;
+  session.advance(5.0);
+  EXPECT_EQ(session.app().view.step, last);
+}
+
+}  // namespace
+}  // namespace attnscope::app

@@ -1,0 +1,81 @@
+/// What the app remembers between two starts, in a real window.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/files/user_state.h"
+#include "tests/gui/window_session.h"
+
+namespace attnscope::app {
+namespace {
+
+using nlohmann::json;
+
+/// Starts of the app with the same file of what it remembers. Window.*: one at a time.
+class WindowState : public testing::Test {
+ protected:
+  Finished start(std::vector<std::string> options) {
+    std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--state", file_.string()};
+    words.insert(words.end(), options.begin(), options.end());
+    Finished finished = attnscope::app::run(words, {display_.setting()});
+    EXPECT_EQ(finished.status, 0) << finished.errors;
+    return finished;
+  }
+  json dump_of(std::vector<std::string> options = {}) {
+    return json::parse(start(std::move(options)).output);
+  }
+
+  Display display_{1600, 900};
+  ScratchFolder folder_;
+  std::filesystem::path file_ = folder_ / "state.json";
+};
+
+TEST_F(WindowState, TheFirstStartOffersThreeChoicesAndLaterOnesGoOn) {
+  const json first = dump_of();
+  EXPECT_TRUE(first["rects"].contains("welcome"));
+  EXPECT_EQ(first["state"]["scene"], "default");
+  EXPECT_TRUE(std::filesystem::exists(file_));
+
+  dump_of({"--scene", "flash2-causal", "--theme", "light", "--size", "1280x720", "--step", "33"});
+  const json later = dump_of();
+  EXPECT_FALSE(later["rects"].contains("welcome"));
+  EXPECT_EQ(later["state"]["scene"], "flash2-causal");
+  EXPECT_EQ(later["state"]["step"], 33);
+  EXPECT_EQ(later["state"]["theme"], "light");
+  EXPECT_EQ(later["window"]["width"], 1280);
+  EXPECT_EQ(later["window"]["height"], 720);
+}
+
+TEST_F(WindowState, ArgumentsOverrideWhatIsRemembered) {
+  dump_of({"--scene", "flash2-causal", "--theme", "light", "--size", "1280x720"});
+  const json given = dump_of({"--scene", "flash1-64", "--theme", "contrast", "--size", "1600x900"});
+  EXPECT_EQ(given["state"]["scene"], "flash1-64");
+  EXPECT_EQ(given["state"]["theme"], "contrast");
+  EXPECT_EQ(given["window"]["width"], 1600);
+}
+
+TEST_F(WindowState, ADamagedFileIsIgnoredWithAMessage) {
+  std::ofstream(file_) << "{ damaged";
+  const json dump = dump_of();
+  EXPECT_EQ(dump["state"]["scene"], "default");
+  EXPECT_FALSE(dump["rects"].contains("welcome"));
+  EXPECT_THAT(dump["state"]["notice"].get<std::string>(), testing::HasSubstr("state.json"));
+  EXPECT_TRUE(read_user_state(file_)) << "it is whole again";
+}
+
+TEST_F(WindowState, APictureNeitherReadsNorWritesIt) {
+  dump_of({"--scene", "flash2-causal"});
+  const std::string before = read_file(file_);
+  const std::string out = folder_ / "a.png";
+  const Finished done = attnscope::app::run(
+      {ATTNSCOPE_PROGRAM, "render", "--step", "3", "--size", "1280x720", "--out", out},
+      {"XDG_STATE_HOME=" + folder_.path().string()});
+  EXPECT_EQ(done.status, 0) << done.errors;
+  EXPECT_EQ(read_file(file_), before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "attnscope"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
