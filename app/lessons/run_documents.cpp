@@ -108,10 +108,7 @@ class RowKeeper : public Observer {
     grid_ = &grid;
     executor_.begin_launch(name, grid);
   }
-  void begin_block(const BlockId& block) override {
-    for (SoftmaxTracker& tracker : trackers_) tracker.begin_block();
-    executor_.begin_block(block);
-  }
+  void begin_block(const BlockId& block) override { executor_.begin_block(block); }
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
       for (SoftmaxTracker& tracker : trackers_) tracker.before(op, *grid_, executor_);
