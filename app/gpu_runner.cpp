@@ -79,11 +79,11 @@ void GpuRunner::measure_all() {
     RunSpec next;
     {
       const std::lock_guard lock(mutex_);
-      status_.kernels = status_.compiled = 0;
       if (waiting_.empty()) {
         status_.state = State::idle;
         break;
       }
+      status_.kernels = status_.compiled = 0;
       next = std::move(waiting_.front());
       waiting_.pop_front();
       status_.waiting = static_cast<int>(waiting_.size());
