@@ -96,6 +96,32 @@ TEST(BreakEffect, EveryOperationOfEveryLineIsExplained) {
   EXPECT_GT(explained, 300U);
 }
 
+TEST(BreakEffect, EveryBrokenRunCanBeSteppedBackAndForth) {
+  Index steps = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const bool stale : {false, true}) {
+      RunSpec spec =
+          run_of(algorithm.name, algorithm.has_backward ? PassKind::both : PassKind::forward);
+      spec.problem.N = 10;  // the last tiles are smaller
+      spec.problem.N_kv = 11;
+      spec.stale_memory = stale;
+      for (const std::string& broken : breaks_of(spec)) {
+        ASSERT_FALSE(set_field(run_field("break"), broken, spec));
+        const GpuDescription gpu = gpu_of(spec).value();
+        const auto run = SteppedRun::create({.run = resolve(spec, gpu).value(), .gpu = gpu});
+        ASSERT_TRUE(run) << broken;
+        const Index last = run.value()->info()->step_count - 1;
+        for (const Index step : {last, last / 2, last / 3, Index{-1}, last / 4, 3 * last / 4}) {
+          EXPECT_EQ(run.value()->at(step, 9).step, step);
+          ++steps;
+        }
+        spec.variant.broken = {};
+      }
+    }
+  }
+  EXPECT_GT(steps, 1000);
+}
+
 TEST(BreakEffect, NamesTheFirstWrongOperationAndTheFirstWrongStore) {
   const RunSpec spec = run_of("flash2", PassKind::forward);
   const BreakEffect found = effect(spec, "drop:forward:rescale:O");
