@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attnscope::app::draw {
 
 namespace {
 
 constexpr float kSubscriptSize = 0.74f;
+constexpr float kLeastSubscript = 18.0f;  ///< in pixels, under text of at least this size
 constexpr float kSubscriptDrop = 0.36f;
 constexpr float kSuperscriptRise = 0.12f;
+constexpr float kSubscriptGap = 0.06f;  // a j reaches back beyond where it begins
 
 float shifted(float x, float width, Align align) {
   if (align == Align::center) return x - width * 0.5f;
@@ -21,7 +24,8 @@ ImVec2 on_pixel(ImVec2 at) {
 }
 
 FontRef subscript_font(const FontRef& font) {
-  return {font.font, font.size * kSubscriptSize};
+  const float size = font.size * kSubscriptSize;
+  return {font.font, font.size >= kLeastSubscript ? std::max(size, kLeastSubscript) : size};
 }
 
 ImVec2 operator+(ImVec2 a, ImVec2 b) {
@@ -150,7 +154,8 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
 
 float width_of(const FontRef& font, const Symbol& symbol) {
   const FontRef small = subscript_font(font);
-  return font.measure(symbol.base).x + small.measure(symbol.subscript).x +
+  const float gap = symbol.subscript.empty() ? 0.0f : font.size * kSubscriptGap;
+  return font.measure(symbol.base).x + gap + small.measure(symbol.subscript).x +
          small.measure(symbol.superscript).x;
 }
 
@@ -161,6 +166,7 @@ void draw_symbol(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 col
   const FontRef small = subscript_font(font);
   float x = at.x + font.measure(symbol.base).x;
   if (!symbol.subscript.empty()) {
+    x += font.size * kSubscriptGap;
     text(canvas, small, {x, at.y + font.size * kSubscriptDrop}, color, symbol.subscript);
     x += small.measure(symbol.subscript).x;
   }
@@ -249,28 +255,60 @@ Curve arc_over(ImVec2 from, ImVec2 to, float rise) {
   return {from, {from.x, from.y - rise}, {to.x, to.y - rise}, to};
 }
 
-void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
+Route::Route(std::vector<Curve> curves) : curves_(std::move(curves)) {
+  constexpr int kPieces = 16;
+  float total = 0.0f;
+  for (const Curve& curve : curves_) {
+    for (int k = 0; k < kPieces; ++k) {
+      const float t = static_cast<float>(k) / kPieces;
+      total += app::draw::length(curve.at(t + 1.0f / kPieces) - curve.at(t));
+    }
+    ends_.push_back(total);
+  }
+}
+
+ImVec2 Route::at(float t) const {
+  const float place = std::clamp(t, 0.0f, 1.0f) * length();
+  std::size_t k = 0;
+  while (k + 1 < ends_.size() && ends_[k] < place) ++k;
+  const float begin = k > 0 ? ends_[k - 1] : 0.0f;
+  const float part = ends_[k] - begin;
+  return curves_[k].at(part > 0.0f ? (place - begin) / part : 0.0f);
+}
+
+Route Route::reversed() const {
+  std::vector<Curve> back;
+  for (auto curve = curves_.rbegin(); curve != curves_.rend(); ++curve) {
+    back.push_back({curve->to, curve->control_to, curve->control_from, curve->from});
+  }
+  return Route(std::move(back));
+}
+
+void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thickness,
                 bool dashed) {
   const float head = canvas.px(7.0f) + thickness;
-  const ImVec2 along = curve.to - curve.at(0.94f);
+  const float whole = route.length();
+  if (whole <= 0.0f) return;
+  const ImVec2 tip = route.end();
+  const ImVec2 along = tip - route.at(1.0f - std::min(head / whole, 1.0f));
   const float size = length(along);
   if (size <= 0.0f) return;
   const ImVec2 unit = along * (1.0f / size);
-  const ImVec2 neck = curve.to - unit * head;
+  const ImVec2 neck = tip - unit * head;
 
   // The shaft, up to the head
-  constexpr int kPieces = 32;
-  ImVec2 previous = curve.from;
-  for (int k = 1; k <= kPieces; ++k) {
-    const bool last = k == kPieces;
-    const ImVec2 next = last ? neck : curve.at(static_cast<float>(k) / kPieces);
-    if (!last && length(curve.to - next) < head) continue;
+  const int pieces = std::max(static_cast<int>(whole / canvas.px(dashed ? 4.0f : 3.0f)), 8);
+  ImVec2 previous = route.at(0.0f);
+  for (int k = 1; k <= pieces; ++k) {
+    const bool last = k == pieces;
+    const ImVec2 next = last ? neck : route.at(static_cast<float>(k) / static_cast<float>(pieces));
+    if (!last && length(tip - next) < head) continue;
     if (!dashed || k % 3 != 0) canvas.list->AddLine(previous, next, color, thickness);
     previous = next;
   }
 
   const ImVec2 side{-unit.y * head * 0.5f, unit.x * head * 0.5f};
-  canvas.list->AddTriangleFilled(curve.to, neck + side, neck - side, color);
+  canvas.list->AddTriangleFilled(tip, neck + side, neck - side, color);
 }
 
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
@@ -314,16 +352,16 @@ std::optional<float> free_center(float wish, float width, const Range& room,
   return best;
 }
 
-Range crossing(const Curve& curve, const Range& band) {
-  constexpr int kPieces = 64;
+Range crossing(const Route& route, const Range& band) {
+  constexpr int kPieces = 128;
   std::optional<Range> range;
   for (int k = 0; k <= kPieces; ++k) {
-    const ImVec2 at = curve.at(static_cast<float>(k) / kPieces);
+    const ImVec2 at = route.at(static_cast<float>(k) / kPieces);
     if (at.y < band.low || at.y > band.high) continue;
     range =
         range ? Range{std::min(range->low, at.x), std::max(range->high, at.x)} : Range{at.x, at.x};
   }
-  const float middle = curve.at(0.5f).x;
+  const float middle = route.at(0.5f).x;
   return range.value_or(Range{middle, middle});
 }
 

@@ -100,18 +100,35 @@ void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color,
 void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
                     float dash);
 
-/// A cubic curve from `from` to `to` with an arrow head at its end.
+/// A cubic curve from `from` to `to`.
 struct Curve {
   ImVec2 from, control_from, control_to, to;
   ImVec2 at(float t) const;
 };
 
-/// The curve of a transfer between two boxes, one above the other; it starts and ends vertically.
+/// A curve that starts and ends vertically.
 Curve vertical_curve(ImVec2 from, ImVec2 to);
 /// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
 Curve arc_over(ImVec2 from, ImVec2 to, float rise);
 
-void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
+/// Curves that continue each other: the way of an arrow around what it must not cross.
+class Route {
+ public:
+  explicit Route(std::vector<Curve> curves);
+  /// The place after this share of the length, 0 to 1.
+  ImVec2 at(float t) const;
+  ImVec2 end() const { return curves_.back().to; }
+  /// In pixels.
+  float length() const { return ends_.back(); }
+  Route reversed() const;
+
+ private:
+  std::vector<Curve> curves_;  ///< never empty
+  std::vector<float> ends_;    ///< the length up to the end of each curve
+};
+
+/// A line along the route, with an arrow head at its end.
+void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thickness,
                 bool dashed);
 
 /// Text in a rounded box, centred at `center` but kept inside `bounds`; returns the box.
@@ -134,8 +151,8 @@ struct Range {
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 
-/// The x range of the curve at the heights of the band; of its middle if it does not cross the
+/// The x range of the route at the heights of the band; of its middle if it does not cross the
 /// band.
-Range crossing(const Curve& curve, const Range& band);
+Range crossing(const Route& route, const Range& band);
 
 }  // namespace attnscope::app::draw

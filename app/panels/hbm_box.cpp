@@ -41,38 +41,27 @@ void HbmBox::draw() const {
       draw_in_use(placed);
     }
     draw_adds(placed);
+    draw_words(placed);
   }
-}
-
-void HbmBox::draw_words() const {
-  const Theme& theme = context_.theme;
   draw_title();
-  for (const Placed& placed : placed_) {
-    ImVec2 at{placed.cell.center().x, placed.box.max.y + context_.px(2.0f)};
-    draw_over(name_font(), at, theme.text, display_name(placed.tensor->tensor),
-              draw::Align::center);
-    if (sizes_ == Sizes::none) continue;
-    at.y += draw::line_height(name_font());
-    const FontRef& font = context_.fonts.small;
-    const std::string sizes[] = {
-        size_of(*placed.tensor, sizes_ == Sizes::brief ? Sizes::brief : Sizes::exact),
-        size_of(*placed.tensor, Sizes::brief)};
-    draw_over(font, at, theme.text_faint,
-              draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f), draw::Align::center);
-  }
 }
 
-/// Text on a background, so that lines beneath it do not cross it out.
-void HbmBox::draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
-                       draw::Align align) const {
-  const float width = font.measure(text).x;
-  const float left = align == draw::Align::center ? at.x - 0.5f * width : at.x - width;
-  if (!text.empty()) {
-    draw::fill(context_, {{left, at.y}, {left + width, at.y + font.size}}, context_.theme.inset);
-  }
-  draw::text(context_, font, at, color, text, align);
+void HbmBox::draw_words(const Placed& placed) const {
+  const Theme& theme = context_.theme;
+  ImVec2 at{placed.cell.center().x, placed.box.max.y + context_.px(2.0f)};
+  draw::text(context_, name_font(), at, theme.text, display_name(placed.tensor->tensor),
+             draw::Align::center);
+  if (sizes_ == Sizes::none) return;
+  at.y += draw::line_height(name_font());
+  const FontRef& font = context_.fonts.small;
+  const std::string sizes[] = {
+      size_of(*placed.tensor, sizes_ == Sizes::brief ? Sizes::brief : Sizes::exact),
+      size_of(*placed.tensor, Sizes::brief)};
+  draw::text(context_, font, at, theme.text_faint,
+             draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f), draw::Align::center);
 }
 
+/// The line at the lower edge: arrows come from above.
 void HbmBox::draw_title() const {
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
@@ -84,7 +73,8 @@ void HbmBox::draw_title() const {
         theme.text_dim, title);
   }
   const float padding = context_.px(10.0f);
-  const ImVec2 at{rect_.min.x + padding, rect_.min.y + context_.px(7.0f)};
+  const ImVec2 at{rect_.min.x + padding,
+                  rect_.max.y - context_.px(4.0f) - draw::line_height(fonts.ui_bold)};
   const Tiling& tiling = snapshot_.run->tiling();
   const float title_width = fonts.ui_bold.measure(title).x;
   const std::string& full = head_words_.front();
@@ -100,8 +90,8 @@ void HbmBox::draw_title() const {
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(context_, fonts.ui_bold, at, theme.text_dim, title);
-  draw_over(fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)}, theme.text_faint, note,
-            draw::Align::right);
+  draw::text(context_, fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)},
+             theme.text_faint, note, draw::Align::right);
 }
 
 bool HbmBox::stored_elsewhere() const {

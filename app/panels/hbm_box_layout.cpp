@@ -102,9 +102,11 @@ HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
   heights.title = draw::line_height(fonts.ui_bold) + context_.px(4.0f);
   heights.names = draw::line_height(name_font());
   heights.sizes = draw::line_height(fonts.small);
-  const float between = rows > 1 ? context_.px(3.0f) : 0.0f;
-  const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes + between : 0.0f);
-  const float all = rect_.height() - context_.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
+  heights.between = rows > 1 ? context_.px(12.0f) : 0.0f;
+  const float labels =
+      heights.names + (sizes_ != Sizes::none ? heights.sizes : 0.0f) + heights.between;
+  const float all = rect_.height() - context_.px(9.0f) - arrow_room() -
+                    (title_beside_ ? 0.0f : heights.title) + heights.between;
   heights.boxes = std::max(all / static_cast<float>(rows) - labels, context_.px(14.0f));
   return heights;
 }
@@ -153,11 +155,12 @@ void HbmBox::lay_out_rows(const Rows& rows) {
   const RowScale scale = scale_of(rows);
   overflows_ = !scale.fits;
   const float left = rect_.min.x + left_padding();
-  float top = rect_.min.y + context_.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
+  float top = rect_.min.y + arrow_room();
   slack_ = several_rows ? 0.0f : heights.boxes;
   placed_.clear();
   RowLayout all;
-  for (const auto& row : rows) {
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    const auto& row = rows[index];
     const RowLayout layout = lay_out_row(items_of(row), scale, row_width(), min_size());
     all.scale = layout.scale;
     all.any_widened |= layout.any_widened;
@@ -173,11 +176,51 @@ void HbmBox::lay_out_rows(const Rows& rows) {
            {{x, bottom - place.height}, {x + place.width, bottom}},
            {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}},
            k + 1 < row.size() ? left + layout.places[k + 1].x : rect_.max.x,
-           top});
+           top,
+           index});
     }
-    top += heights.boxes + labels + (several_rows ? context_.px(3.0f) : 0.0f);
+    top += heights.boxes + labels + heights.between;
   }
   scale_note_ = all.scale_note();
+}
+
+std::optional<draw::Route> HbmBox::route(ImVec2 from, Tensor tensor, const Area& area) const {
+  const auto found = std::ranges::find(placed_, tensor,
+                                       [](const Placed& placed) { return placed.tensor->tensor; });
+  const std::optional<Rect> part = part_rect(tensor, area);
+  if (found == placed_.end() || !part) return std::nullopt;
+
+  // Down to the box, sideways above the rows that are in the way, down between their tensors
+  const ImVec2 end = part->center();
+  ImVec2 at{from.x, std::max(from.y, rect_.min.y)};
+  std::vector<draw::Curve> curves{draw::vertical_curve(from, at)};
+  const auto go_to = [&](ImVec2 next) {
+    curves.push_back(draw::vertical_curve(at, next));
+    at = next;
+  };
+  for (std::size_t row = 0; row <= found->row; ++row) {
+    std::vector<draw::Range> taken;
+    float top = 0.0f;
+    float bottom = 0.0f;
+    for (const Placed& placed : placed_) {
+      if (placed.row != row) continue;
+      const float beside = width_of_adds(*placed.tensor);
+      const float right = beside > 0.0f ? placed.box.max.x + context_.px(4.0f) + beside : 0.0f;
+      taken.push_back({placed.cell.min.x, std::max(placed.cell.max.x, right)});
+      top = placed.top;
+      bottom = placed.cell.max.y;
+    }
+    if (row == found->row) {
+      go_to({end.x, top});
+      continue;
+    }
+    const draw::Range room{rect_.min.x, rect_.max.x};
+    const float x = draw::free_center(end.x, context_.px(5.0f), room, taken).value_or(end.x);
+    go_to({x, top});
+    go_to({x, bottom});
+  }
+  go_to(end);
+  return draw::Route(std::move(curves));
 }
 
 std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Area& area) const {

@@ -25,11 +25,9 @@ class HbmBox {
 
   /// The box itself: no higher than the tensors need.
   const Rect& rect() const { return rect_; }
-  /// Draws the tensors. Named rectangles: "memory.tensor.NAME", and with its label
-  /// "memory.cell.NAME".
+  /// Draws the tensors with their names and sizes. Named rectangles: "memory.tensor.NAME", and with
+  /// its label "memory.cell.NAME".
   void draw() const;
-  /// Draws names and sizes, over the arrows.
-  void draw_words() const;
   /// Marks the tiles that belong to the thing under the mouse. Named rectangles:
   /// "memory.pointed.NAME".
   void draw_pointed_tiles(const Highlight& pointed) const;
@@ -37,6 +35,9 @@ class HbmBox {
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
   std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
+  /// The way from a place above the box to the middle of such a part, between the other tensors and
+  /// their labels.
+  std::optional<draw::Route> route(ImVec2 from, Tensor tensor, const Area& area) const;
 
  private:
   struct Placed {
@@ -45,11 +46,13 @@ class HbmBox {
     Rect cell;            ///< with the label
     float free_x = 0.0f;  ///< where the next box begins
     float top = 0.0f;     ///< of its row
+    std::size_t row = 0;
   };
   using Rows = std::vector<std::vector<const HbmTensorState*>>;
 
   struct Heights {
     float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
+    float between = 0.0f;  ///< two rows, for arrows
   };
 
   /// The format of the sizes under the tensors: "16384 × 64", "16k × 64", only where there is room,
@@ -82,9 +85,10 @@ class HbmBox {
   float left_padding() const;
   float row_width() const { return rect_.width() - left_padding() - context_.px(12.0f); }
   float min_size() const { return context_.px(7.0f); }
+  /// Room for arrows above the first row.
+  float arrow_room() const { return context_.px(14.0f); }
   void draw_title() const;
-  void draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
-                 draw::Align align) const;
+  void draw_words(const Placed& placed) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
   /// Draws the outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR",
@@ -159,6 +163,10 @@ class SramBox {
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(const Tile& tile) const;
+  const FontRef& name_font() const {
+    return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
+  }
+  draw::Symbol name_of(const SlotState& slot) const;
   bool is_result(const SlotState& slot) const;
   /// The tile of a now invalid slot that the last operation read for the last time; nullptr for all
   /// other slots.
@@ -175,6 +183,7 @@ class SramBox {
   float border_x_ = 0.0f;    ///< between the slots of shared memory and of registers
   float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
+  bool small_names_ = false;  ///< larger ones would overlap
   bool show_title_ = true;
   bool show_sizes_ = true;
 };

@@ -16,7 +16,7 @@ namespace {
 
 /// A load or store as the screen shows it.
 struct Transfer {
-  draw::Curve curve;
+  draw::Route route;
   Tensor tensor = Tensor::Q;
   std::string label;  ///< "load K 512 B"
   std::string bytes;  ///< "512 B": the arrow's ends say the rest
@@ -29,12 +29,10 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   const Tile& on_chip = load ? op.dests()[0] : op.sources()[0];
   const Tile& in_hbm = load ? op.sources()[0] : op.dests()[0];
   const std::optional<ImVec2> port = sram.port(on_chip);
-  const std::optional<Rect> part =
-      hbm.part_rect(in_hbm.tensor, area_of(*snapshot.run, launch, in_hbm));
-  if (!port || !part) return std::nullopt;
-  const ImVec2 far = part->center();
-  Transfer transfer;
-  transfer.curve = load ? draw::vertical_curve(far, *port) : draw::vertical_curve(*port, far);
+  if (!port) return std::nullopt;
+  const auto route = hbm.route(*port, in_hbm.tensor, area_of(*snapshot.run, launch, in_hbm));
+  if (!route) return std::nullopt;
+  Transfer transfer{load ? route->reversed() : *route};
   transfer.tensor = in_hbm.tensor;
   const std::string_view verb =
       load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
@@ -75,11 +73,10 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   };
 
   // Both arrows
-  if (last) draw::draw_arrow(context, last->curve, color_of_arrow(*last), context.px(2.5f), false);
-  if (next) draw::draw_arrow(context, next->curve, color_of_arrow(*next), context.px(2.0f), true);
-  hbm.draw_words();
+  if (last) draw::draw_arrow(context, last->route, color_of_arrow(*last), context.px(2.5f), false);
+  if (next) draw::draw_arrow(context, next->route, color_of_arrow(*next), context.px(2.0f), true);
   if (playing && next) {
-    const ImVec2 at = next->curve.at(context.op_fraction);
+    const ImVec2 at = next->route.at(context.op_fraction);
     const float half = context.px(7.0f);
     const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
     draw::fill(context, packet, color_of_arrow(*next), context.px(2.0f));
@@ -91,13 +88,13 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   std::vector<draw::Range> labels;
   const auto reserve = [&](const Transfer& each, std::string_view name) {
     const float margin = context.px(9.0f);
-    const draw::Range over = draw::crossing(each.curve, {gap.min.y, gap.max.y});
+    const draw::Range over = draw::crossing(each.route, {gap.min.y, gap.max.y});
     arrows.push_back({over.low - margin, over.high + margin});
     context.named_rects.add(name, {{over.low, gap.min.y}, {over.high, gap.max.y}});
   };
   const auto put_label = [&](const Transfer& each, const std::string& when, std::string_view name) {
     const draw::Range room{gap.min.x, gap.max.x};
-    const float wish = each.curve.at(0.5f).x;
+    const float wish = draw::crossing(each.route, {gap.min.y, gap.max.y}).low;
     const auto center_of = [&](const std::string& label, std::span<const draw::Range> taken) {
       return draw::free_center(wish, font.measure(label).x + context.px(14.0f), room, taken);
     };
@@ -124,7 +121,7 @@ void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& 
   const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
 
   // SRAM above, HBM below, room for the arrows' labels between them
-  const float gap = context.fonts.mono_small.size + context.px(context.presenter ? 22.0f : 30.0f);
+  const float gap = context.fonts.mono_small.size + context.px(20.0f);
   const float boxes = rest.height() - gap;
   if (boxes < context.px(80.0f)) return;
   const float border = rest.min.y + boxes * (context.presenter ? 0.52f : 0.46f);

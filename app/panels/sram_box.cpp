@@ -72,19 +72,28 @@ float SramBox::left_edge() const {
 void SramBox::place_slots(const Heights& heights) {
   // Shared memory at the left, registers at the right, each in order of first use
   std::vector<const SlotState*> ordered;
-  std::vector<RowItem> items;
   for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
     for (const SlotState& slot : snapshot_.slots) {
       if (slot.space != space) continue;
-      const draw::Symbol name = slot.valid ? symbol_of(slot.tile) : empty_symbol_of(slot.tensor);
       ordered.push_back(&slot);
-      items.push_back({slot.capacity, draw::width_of(context_.fonts.ui_bold, name)});
     }
   }
+  const auto items_named_in = [&](const FontRef& font) {
+    std::vector<RowItem> items;
+    for (const SlotState* slot : ordered) {
+      items.push_back({slot->capacity, draw::width_of(font, name_of(*slot))});
+    }
+    return items;
+  };
   const float left = left_edge();
   const float right = rect_.max.x - context_.px(10.0f);
-  const RowLayout row =
-      lay_out_row(items, right - left, heights.slots, context_.px(10.0f), context_.px(5.0f));
+  const auto lay_out = [&] {
+    return lay_out_row(items_named_in(name_font()), right - left, heights.slots, context_.px(10.0f),
+                       context_.px(5.0f));
+  };
+  RowLayout row = lay_out();
+  small_names_ = !row.scale.fits;
+  if (small_names_) row = lay_out();
   scale_note_ = row.scale_note();
   const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
   for (std::size_t k = 0; k < ordered.size(); ++k) {
@@ -203,6 +212,12 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
   return nullptr;
 }
 
+/// Of the tile in the slot, or of the one that the last operation read for the last time.
+draw::Symbol SramBox::name_of(const SlotState& slot) const {
+  const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);
+  return tile != nullptr ? symbol_of(*tile) : empty_symbol_of(slot.tensor);
+}
+
 void SramBox::draw_slot(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const SlotState& slot = *placed.slot;
@@ -224,11 +239,10 @@ void SramBox::draw_slot(const Placed& placed) const {
   const Fonts& fonts = context_.fonts;
   const float x = placed.cell.center().x;
   const float y = placed.box.max.y + context_.px(2.0f);
-  const Tile* const named = slot.valid ? &slot.tile : used;
-  draw::draw_symbol(context_, fonts.ui_bold, {x, y},
-                    named != nullptr ? text_color_of(theme, named->tensor) : theme.text_faint,
-                    named != nullptr ? symbol_of(*named) : empty_symbol_of(slot.tensor),
-                    draw::Align::center);
+  draw::draw_symbol(
+      context_, name_font(), {x, y},
+      slot.valid || used != nullptr ? text_color_of(theme, slot.tensor) : theme.text_faint,
+      name_of(slot), draw::Align::center);
   if (show_sizes_) {
     draw::text_if_fits(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
                        theme.text_faint, draw::format_shape(slot.capacity.rows, slot.capacity.cols),
@@ -263,7 +277,7 @@ void SramBox::draw_operation() const {
     const draw::Curve arc =
         draw::arc_over({source->box.center().x, top},
                        {dest->box.center().x, dest->box.min.y - context_.px(2.0f)}, arc_rise_);
-    draw::draw_arrow(context_, arc, color, context_.px(2.0f), false);
+    draw::draw_arrow(context_, draw::Route({arc}), color, context_.px(2.0f), false);
     add_end(*source);
     if (span < longest) continue;
     longest = span;

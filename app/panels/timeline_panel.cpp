@@ -99,8 +99,8 @@ void draw_axis(const PanelContext& context, const TimelineLanes& lanes, const Re
        local += step) {
     const float x = window.x_of(bars, local);
     const std::string label = std::to_string(local);
-    context.list->AddLine({x, bars.max.y}, {x, bars.max.y + context.px(3.0f)}, theme.text_faint);
     if (x + font.measure(label).x > limit) break;
+    context.list->AddLine({x, bars.max.y}, {x, bars.max.y + context.px(3.0f)}, theme.text_faint);
     draw::text(context, font, {x + context.px(2.0f), y}, theme.text_faint, label);
   }
 }

@@ -24,6 +24,11 @@ std::string without_maker(const std::string& gpu) {
   return gpu.starts_with(kMaker) ? gpu.substr(kMaker.size()) : gpu;
 }
 
+/// On a projector the larger text leaves less room for the choices.
+std::string words_for_trace(const App& app) {
+  return app.view.presenter ? "model + trace" : "model + recorded trace";
+}
+
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
@@ -62,8 +67,7 @@ BadgeText badge_text(const Frame& frame) {
             frame.theme.good};
   }
   if (seen.traced != nullptr) {
-    // On a projector the larger text leaves less room for the choices
-    return {app.view.presenter ? "model + trace" : "model + recorded trace",
+    return {words_for_trace(app),
             fmt::format("{}\nThey tell times; no counters of this problem were recorded, so bytes "
                         "come from the model alone.{}",
                         trace, no_gpu),
@@ -164,6 +168,19 @@ float draw_run_button(const Frame& frame, const Rect& room) {
   return run.min.x;
 }
 
+/// Of the widest text that the badge may show, so that the choices beside it keep their places.
+float widest_text(const Frame& frame, const std::string& shown) {
+  const Measurements& measurements = frame.app.measurements;
+  const FontRef& font = frame.fonts.ui;
+  float width = font.measure(shown).x;
+  if (!measurements.live_gpu.empty()) return width;
+  width = std::max(width, font.measure(words_for_trace(frame.app)).x);
+  for (const MeasuredRun& run : measurements.recorded) {
+    width = std::max(width, font.measure("recorded · " + without_maker(run.provenance.gpu())).x);
+  }
+  return width;
+}
+
 }  // namespace
 
 float draw_badge(const Frame& frame, const Rect& bar) {
@@ -172,7 +189,7 @@ float draw_badge(const Frame& frame, const Rect& bar) {
   const float height = frame.text_px(15.0f) + frame.px(12.0f);
   const float y = std::round(bar.center().y - height * 0.5f);
   float right = bar.max.x - frame.px(14.0f);
-  const float width = font.measure(badge.text).x + frame.text_px(24.0f);
+  const float width = widest_text(frame, badge.text) + frame.text_px(24.0f);
   const Rect rect{{right - width, y}, {right, y + height}};
 
   ImGui::SetCursorScreenPos(rect.min);

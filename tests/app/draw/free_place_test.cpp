@@ -24,7 +24,7 @@ TEST(FreePlace, TouchesNothingThatIsTaken) {
 }
 
 TEST(FreePlace, KnowsWhatACurveCrosses) {
-  const Curve curve = vertical_curve({10.0f, 100.0f}, {90.0f, 0.0f});
+  const Route curve({vertical_curve({10.0f, 100.0f}, {90.0f, 0.0f})});
   const Range whole = crossing(curve, {-1.0f, 101.0f});
   EXPECT_FLOAT_EQ(whole.low, 10.0f);
   EXPECT_FLOAT_EQ(whole.high, 90.0f);
