@@ -53,6 +53,19 @@ struct LineMarks {
   std::vector<bool> pointed;  ///< has an operation that touches the thing under the mouse
 };
 
+/// The lines as they are broken at this width of their box.
+std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
+                                     std::span<const PseudoLine> lines) {
+  std::vector<ScreenLine> screen;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    add_broken(screen, static_cast<int>(k), lines[k], width - 2.0f * canvas.px(6.0f),
+               canvas.fonts.mono_small);
+  }
+  return screen;
+}
+
+constexpr float kLeastPitch = 1.18f;  ///< of lines, as a multiple of the font's size
+
 /// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
 /// part around the lit line is shown. Returns the line under the mouse, or -1. Named rectangles:
 /// "explain.line.INDEX".
@@ -62,16 +75,12 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect,
   const ImU32 color = marks.color;
   const FontRef& font = canvas.fonts.mono_small;
   const float padding = canvas.px(6.0f);
-  const float width = rect.width() - 2.0f * padding;
-  std::vector<ScreenLine> screen;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    add_broken(screen, static_cast<int>(k), lines[k], width, font);
-  }
+  const std::vector<ScreenLine> screen = broken_lines(canvas, rect.width(), lines);
 
   // Space the lines as widely as the room allows; if it is too small, show the part around the
   // highlighted line
   const auto count = static_cast<float>(std::max<std::size_t>(screen.size(), 1));
-  const float pitch = std::clamp(rect.height() / count, font.size * 1.18f, font.size * 1.6f);
+  const float pitch = std::clamp(rect.height() / count, font.size * kLeastPitch, font.size * 1.6f);
   const auto visible = std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch), 1);
   std::size_t first = 0;
   if (screen.size() > visible) {
@@ -199,7 +208,13 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();
   const FontRef& font = lines_when_large <= 3 ? fonts.ui : fonts.small;
-  const float sentences = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
+  float sentences = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
+  if (context.presenter) {
+    // The whole pseudo-code comes first
+    const auto lines = broken_lines(context, rest.width(), launch_of(snapshot).pseudo_code).size();
+    const float code = static_cast<float>(lines) * kLeastPitch * fonts.mono_small.size;
+    sentences = std::clamp(rest.height() - code, 0.0f, sentences);
+  }
   const Rect code{{rest.min.x, rest.min.y}, {rest.max.x, rest.max.y - sentences}};
   if (view.explain_tab == ExplainTab::pseudo_code) {
     draw_code(snapshot, view, context, code, color);
@@ -208,8 +223,16 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   }
   const ImU32 label = mix(color, theme.text, 0.25f);
   ImVec2 at{rest.min.x, code.max.y + context.px(6.0f)};
+  const auto room_for = [&](std::string_view sentence) {
+    const auto lines = std::min<std::size_t>(draw::wrapped(font, sentence, width).size(), 2);
+    return at.y + static_cast<float>(lines) * draw::line_height(font) <=
+           rest.max.y + font.size * 0.3f;
+  };
+  if (!room_for(what)) return;
   at.y += draw_sentence(context, font, at, rest.width(), label, "What", what);
-  if (started) draw_sentence(context, font, at, rest.width(), label, "Why", snapshot.why);
+  if (started && room_for(snapshot.why)) {
+    draw_sentence(context, font, at, rest.width(), label, "Why", snapshot.why);
+  }
 }
 
 }  // namespace

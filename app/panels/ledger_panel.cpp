@@ -289,6 +289,30 @@ void draw_footer(const Table& table, const Rect& rect) {
   }
 }
 
+/// Presenter mode's ledger: the bytes requested so far as a number and as a bar.
+void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
+  const FontRef& font = context.fonts.ui_bold;
+  const Bytes so_far = sum(snapshot.bytes_so_far);
+  const Bytes whole = sum(snapshot.run->head_bytes);
+  const std::string count =
+      fmt::format("{} of {} requested, this head, modelled", draw::format_bytes(so_far.total()),
+                  draw::format_bytes(whole.total()));
+  const Rect inner = context.rect.shrunk(context.px(14.0f), 0.0f);
+  draw::text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f}, context.theme.text,
+             draw::fitted(font, count, inner.width() * 0.75f));
+
+  // The bar begins where the widest text ends, so that it keeps its place
+  const float left = inner.min.x + inner.width() * 0.75f + context.px(12.0f);
+  const float half = context.px(7.0f);
+  const Rect bar{{left, inner.center().y - half}, {inner.max.x, inner.center().y + half}};
+  draw::fill(context, bar, context.theme.track, half);
+  const auto share =
+      static_cast<float>(so_far.total()) / static_cast<float>(std::max<Index>(whole.total(), 1));
+  const Rect done{bar.min, {bar.min.x + bar.width() * share, bar.max.y}};
+  if (done.width() > 2.0f * half) draw::fill(context, done, context.theme.accent, half);
+  context.named_rects.add("ledger.counter", bar);
+}
+
 class LedgerPanel {
  public:
   explicit LedgerPanel(MakeLedgerBasis make_basis) : make_basis_(std::move(make_basis)) {}
@@ -329,6 +353,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
+  if (context.presenter) return draw_counter(snapshot, context);
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
   const ShownHead head = shown_head(snapshot.run->resolved(), view.head);

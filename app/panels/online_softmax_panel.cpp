@@ -82,6 +82,7 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
 /// The positions of the columns: symbol, formula, the row's values, numbers, result.
 struct Columns {
   float formula = 0.0f, strip = 0.0f, strip_end = 0.0f, numbers = 0.0f, result = 0.0f;
+  bool formulas = true;  ///< there is room for all of them
 };
 
 Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas& canvas,
@@ -101,7 +102,8 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
   columns.formula = rect.min.x + symbol + gap;
   columns.result = rect.max.x;
   columns.numbers = columns.result - canvas.fonts.mono.measure("-0.0000").x - gap;
-  columns.strip = columns.formula + formula + gap;
+  columns.formulas = columns.formula + formula + gap + numbers <= columns.numbers;
+  columns.strip = columns.formula + (columns.formulas ? formula + gap : 0.0f);
   columns.strip_end = std::min(columns.numbers - numbers - gap, columns.strip + canvas.px(150.0f));
   if (!strips || columns.strip_end - columns.strip < canvas.px(48.0f)) {
     columns.strip_end = columns.strip;  // no room for the row's values
@@ -127,17 +129,14 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
                const Rect& line, std::size_t key) {
   const Theme& theme = context.theme;
   const Fonts& fonts = context.fonts;
-  const float gap = context.px(10.0f);
   const auto top = [&](const FontRef& font) { return line.center().y - font.size * 0.5f; };
   const bool known = term.result.has_value();
   const ImU32 color = known ? tensor_text_color(theme, term.tensor) : theme.text_faint;
   draw::text(context, fonts.ui_bold, {line.min.x, top(fonts.ui_bold)}, color, term.symbol);
-  const float numbers_width = fonts.mono_small.measure(term.numbers).x;
-  const float formula_room =
-      (columns.strip_end > columns.strip ? columns.strip : columns.numbers - numbers_width) - gap -
-      columns.formula;
-  draw::fitted_text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
-                    known ? theme.text_dim : theme.text_faint, "= " + term.formula, formula_room);
+  if (columns.formulas) {
+    draw::text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
+               known ? theme.text_dim : theme.text_faint, "= " + term.formula);
+  }
   if (!term.strip.empty() && columns.strip_end > columns.strip) {
     const float half = std::min(line.height() * 0.36f, context.px(9.0f));
     draw_strip(

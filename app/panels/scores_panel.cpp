@@ -226,7 +226,10 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float left =
       fonts.small.size * 1.4f + fonts.mono_small.measure("0000").x + context.px(6.0f);
   const float above = draw::line_height(fonts.small) + draw::line_height(fonts.mono_small);
-  const float legend = fonts.small.measure("done, discarded").x + fonts.small.size * 2.2f;
+  float legend = fonts.small.measure("done, discarded").x + fonts.small.size * 2.2f;
+  const bool beside_legend =
+      rest.width() - left - legend - context.px(12.0f) >= 0.6f * (rest.height() - above);
+  if (!beside_legend) legend = 0.0f;  // a narrow panel is for the grid
   const ImVec2 room{rest.width() - left - legend - context.px(12.0f), rest.height() - above};
   if (room.x < context.px(40.0f) || room.y < context.px(40.0f)) return;
 
@@ -259,8 +262,10 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                       side.width());
     side.min.y += draw::line_height(fonts.small) + context.px(2.0f);
   }
-  side.min.y += draw_score_legend(frame, cells_, side);
-  draw_score_inset(frame, cells_, side);
+  if (beside_legend) {
+    side.min.y += draw_score_legend(frame, cells_, side);
+    draw_score_inset(frame, cells_, side);
+  }
   point_at(frame, view);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,12 @@ std::string cell(const WarpTraffic& traffic, const Row& row) {
   return row.bytes ? draw::format_bytes(value, false) : draw::format_count(value);
 }
 
+/// The lines of the table; presenter mode leaves the room to the picture, but for the difference
+/// between the partitions.
+std::span<const Row> rows_of(const PanelContext& context) {
+  return std::span(kRows).subspan(context.presenter ? 2 : 0);
+}
+
 /// Closer lines in presenter mode, where they are high.
 float pitch_of(const PanelContext& context) {
   const FontRef& small = context.fonts.small;
@@ -57,7 +64,7 @@ float pitch_of(const PanelContext& context) {
 }
 
 float warp_table_height(const PanelContext& context) {
-  return static_cast<float>(2 + std::size(kRows)) * pitch_of(context);
+  return static_cast<float>(2 + rows_of(context).size()) * pitch_of(context);
 }
 
 /// Shared memory and barriers of both partitions, of one operation and of the pass, as a table.
@@ -89,7 +96,7 @@ void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, cons
                         {rect.max.x, rect.min.y + 2.0f * pitch - context.px(1.0f)}, theme.grid);
 
   float y = rect.min.y + 2.0f * pitch;
-  for (const Row& row : kRows) {
+  for (const Row& row : rows_of(context)) {
     draw::text(context, small, {rect.min.x, y}, theme.text_dim, row.label);
     for (int k = 0; k < 4; ++k) {
       const WarpPartition partition = kShownPartitions[k % 2];
@@ -199,7 +206,7 @@ struct Heights {
 Heights choose_heights(const PanelContext& context, std::size_t line_count, int sentence_lines,
                        float room) {
   const float pitch = draw::line_height(context.fonts.small);
-  const float picture = context.px(context.presenter ? 100.0f : 120.0f);
+  const float picture = context.px(context.presenter ? 190.0f : 120.0f);
   Heights heights;
   heights.table = warp_table_height(context);
   room -= picture + heights.table;

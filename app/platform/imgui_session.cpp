@@ -97,7 +97,7 @@ std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& 
     fonts.title = add_font(files.semi_bold, files.fallback, 14.0f * scale);
     fonts.small = add_font(files.regular, files.fallback, 12.5f * scale);
     fonts.mono = add_font(files.mono, files.fallback, 13.5f * scale);
-    fonts.mono_small = add_font(files.mono, files.fallback, 12.0f * scale);
+    fonts.mono_small = add_font(files.mono, files.fallback, 12.5f * scale);
   }
   return loaded;
 }

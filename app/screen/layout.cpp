@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <initializer_list>
 #include <utility>
 
 namespace attnscope::app {
@@ -86,33 +88,112 @@ Scales scales_for(float width, float height, float content_scale, bool presenter
   return scales;
 }
 
-Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
-                     bool presenter) {
+namespace {
+
+/// The smallest useful size of each panel, in units that go with text.
+struct LeastSize {
+  Slot slot;
+  float width, height;
+};
+constexpr LeastSize kLeastSizes[] = {
+    {Slot::memory, 300.0f, 180.0f},  {Slot::scores, 250.0f, 150.0f},
+    {Slot::explain, 240.0f, 130.0f}, {Slot::online_softmax, 250.0f, 105.0f},
+    {Slot::ledger, 250.0f, 145.0f},  {Slot::timeline, 300.0f, 90.0f},
+    {Slot::charts, 320.0f, 110.0f}};
+
+enum class Row { upper, bottom };
+
+Row row_of(Slot slot) {
+  return slot == Slot::timeline || slot == Slot::charts ? Row::bottom : Row::upper;
+}
+
+/// Whether a panel is smaller than its least size, by these lengths of a rectangle.
+template <typename Length, typename Least>
+bool any_below(const Layout& layout, Row row, float font_scale, Length length, Least least) {
+  return std::ranges::any_of(kLeastSizes, [&](const LeastSize& each) {
+    const auto found = layout.panels.find(each.slot);
+    return found != layout.panels.end() && row_of(each.slot) == row &&
+           length(found->second) < least(each) * font_scale;
+  });
+}
+
+/// Three columns above; below them the timeline and the charts.
+Layout place_panels(float width, float height, const Scales& scales, const std::set<Slot>& shown) {
   const float margin = margin_of(scales);
   Layout layout = layout_bars(width, height, scales);
-  const Rect& body = layout.body;
-  Placer placer(present, layout);
-
-  if (presenter) {
-    const auto [left, right] = split_columns(body, 0.5f, margin);
-    placer.place_both(Slot::memory, Slot::explain, left, split_rows(left, 0.62f, margin));
-    placer.scores(0.6f, right);
-    return layout;
-  }
-
-  // Three columns above, the charts below
-  const bool has_bottom = placer.has(Slot::timeline) || placer.has(Slot::charts);
-  Rect upper = body;
-  if (has_bottom) {
-    const auto [above, below] = split_rows(body, 0.725f, margin);
+  Placer placer(shown, layout);
+  Rect upper = layout.body;
+  const bool has_upper =
+      std::ranges::any_of(shown, [](Slot slot) { return row_of(slot) == Row::upper; });
+  if (placer.has(Slot::timeline) || placer.has(Slot::charts)) {
+    const auto [above, below] = split_rows(layout.body, has_upper ? 0.725f : 0.0f, margin);
     upper = above;
     placer.place_both(Slot::timeline, Slot::charts, below, split_columns(below, 0.555f, margin));
   }
-  const auto [left, rest] = split_columns(upper, 0.35f, margin);
+  const bool has_right = placer.has(Slot::explain) || placer.has(Slot::ledger);
+  const bool has_middle = placer.has(Slot::scores) || placer.has(Slot::online_softmax);
+  const float left_share = has_right ? 0.35f : 0.54f;
+  const auto [left, rest] = split_columns(upper, left_share, margin);
   const auto [middle, right] = split_columns(rest, 0.514f, margin);
-  placer.place(Slot::memory, left);
-  placer.scores(0.7f, middle);
-  placer.place_both(Slot::explain, Slot::ledger, right, split_rows(right, 0.58f, margin));
+  placer.place(Slot::memory, has_right || has_middle ? left : upper);
+  placer.scores(0.7f, has_right ? middle : rest);
+  placer.place_both(Slot::explain, Slot::ledger, has_middle ? right : rest,
+                    split_rows(has_middle ? right : rest, 0.58f, margin));
+  return layout;
+}
+
+/// Over the whole width the counter of bytes; the memory above the online softmax at the left;
+/// scores, timeline and the whole pseudo-code at the right.
+Layout place_for_presenter(float width, float height, const Scales& scales,
+                           const std::set<Slot>& shown) {
+  const float margin = margin_of(scales);
+  Layout layout = layout_bars(width, height, scales);
+  Placer placer(shown, layout);
+  Rect body = layout.body;
+  if (placer.has(Slot::ledger)) {
+    const float counter = std::round(15.0f * scales.font + 20.0f * scales.layout);
+    placer.place(Slot::ledger, {body.min, {body.max.x, body.min.y + counter}});
+    body.min.y += counter + margin;
+  }
+  const auto [left, right] = split_columns(body, 0.51f, margin);
+  placer.place_both(Slot::memory, Slot::online_softmax, left, split_rows(left, 0.7f, margin));
+  const auto [upper, lower] = split_rows(right, 0.41f, margin);
+  const bool has_upper = placer.has(Slot::scores) || placer.has(Slot::timeline);
+  if (has_upper) {
+    const Rect place = placer.has(Slot::explain) ? upper : right;
+    placer.place_both(Slot::scores, Slot::timeline, place, split_columns(place, 0.42f, margin));
+  }
+  placer.place(Slot::explain, has_upper ? lower : right);
+  return layout;
+}
+
+}  // namespace
+
+Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
+                     bool presenter) {
+  if (presenter) return place_for_presenter(width, height, scales, present);
+  std::set<Slot> shown = present;
+  Layout layout = place_panels(width, height, scales, shown);
+  const auto narrow = [&](Row row) {
+    return any_below(layout, row, scales.font, std::mem_fn(&Rect::width),
+                     std::mem_fn(&LeastSize::width));
+  };
+  const auto low = [&](Row row) {
+    return any_below(layout, row, scales.font, std::mem_fn(&Rect::height),
+                     std::mem_fn(&LeastSize::height));
+  };
+  const auto give_way = [&](std::initializer_list<Slot> slots) {
+    for (const Slot slot : slots) shown.erase(slot);
+    layout = place_panels(width, height, scales, shown);
+  };
+
+  // Panels give way in this order while others are too small
+  if (narrow(Row::bottom)) give_way({Slot::charts});
+  if (low(Row::bottom) || low(Row::upper)) give_way({Slot::charts, Slot::timeline});
+  if (low(Row::upper)) give_way({Slot::ledger});
+  if (low(Row::upper)) give_way({Slot::online_softmax});
+  if (narrow(Row::upper)) give_way({Slot::ledger, Slot::explain});
+  if (narrow(Row::upper)) give_way({Slot::scores, Slot::online_softmax});
   return layout;
 }
 

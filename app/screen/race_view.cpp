@@ -19,22 +19,23 @@ RaceLayout lay_out_race(const Frame& frame, const Rect& body) {
   const float bar = std::round(frame.text_px(15.0f) + frame.px(22.0f));
   const float head = std::round(frame.text_px(46.0f) + frame.px(9.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
+  // On a projector the memory takes all the room, so that the back row sees it
   const bool presenter = frame.app.view.presenter;
   const float top = body.min.y + bar + gap;
-  const float share = presenter ? 0.62f : 0.5f;
-  const float memory = std::round((body.max.y - top - head - 2.0f * gap) * share);
+  const float memory = std::round((body.max.y - top - head - 2.0f * gap) * 0.5f);
   RaceLayout race{.bar = {body.min, {body.max.x, body.min.y + bar}}, .sides = {}};
   for (const float left : {body.min.x, body.max.x - width}) {
     const float right = left + width;
     const float memory_top = top + head + gap;
     const float scores_top = memory_top + memory + gap;
     RaceSide side{.head = {{left, top}, {right, top + head}}};
-    side.panels[Slot::memory] = {{left, memory_top}, {right, memory_top + memory}};
-    side.panels[Slot::scores] = {{left, scores_top}, {right, body.max.y}};
+    side.panels[Slot::memory] = {{left, memory_top},
+                                 {right, presenter ? body.max.y : memory_top + memory}};
     if (!presenter) {
       const float code = std::round(left + (width - gap) * 0.56f);
       side.panels[Slot::memory].max.x = code;
       side.panels[Slot::explain] = {{code + gap, memory_top}, {right, memory_top + memory}};
+      side.panels[Slot::scores] = {{left, scores_top}, {right, body.max.y}};
       const float middle = std::round(left + (width - gap) * 0.5f);
       const float softmax_end = std::round(scores_top + (body.max.y - scores_top - gap) * 0.54f);
       side.panels[Slot::scores].max.x = middle;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
@@ -70,10 +73,25 @@ void draw_speed(const Frame& frame, const Rect& rect) {
                     fmt::format("{:g}×", view.speed));
 }
 
-/// The buttons, from the left; presenter mode has larger ones, and fewer. Returns their right edge.
-float draw_buttons(const Frame& frame, const Rect& rect) {
+/// What the bar shows beside the slider and the three buttons that play and step.
+struct Parts {
+  bool granularity = true, ends = true, speed = true, tiles = true, position = true;
+};
+
+/// Widths of the buttons, in units that go with text.
+constexpr float kEndWidth = 36.0f;
+constexpr float kTileWidth = 66.0f;
+constexpr float kOpWidth = 60.0f;
+constexpr float kPlayWidth = 90.0f;
+constexpr float kGranularityWidth = 106.0f;
+
+float speed_width(const Frame& frame) {
+  return frame.app.view.presenter ? 90.0f : 112.0f;
+}
+
+/// The buttons, from the left; returns their right edge.
+float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
   App& app = frame.app;
-  const bool presenter = app.view.presenter;
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
   const float y = std::round(rect.min.y + (rect.height() - height) * 0.5f);
   float x = rect.min.x + frame.px(22.0f);
@@ -85,74 +103,119 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
     if (ui::draw_button(frame, button)) app.commands.push(command);
   };
   const bool playing = app.view.playing;
-  if (!presenter) {
-    put("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1}, "To the beginning (Home)");
+  if (parts.ends) {
+    put("transport.begin", kEndWidth, "", ui::Icon::to_begin, SeekTo{-1},
+        "To the beginning (Home)");
   }
-  put("transport.back_tile", 66, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
-      "One tile back (Shift + Left)");
-  put("transport.back_op", 60, "op", ui::Icon::back, StepBy{Granularity::op, -1},
+  if (parts.tiles) {
+    put("transport.back_tile", kTileWidth, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
+        "One tile back (Shift + Left)");
+  }
+  put("transport.back_op", kOpWidth, "op", ui::Icon::back, StepBy{Granularity::op, -1},
       "One operation back (Left)");
-  put("transport.play", 90, playing ? "Pause" : "Play", playing ? ui::Icon::pause : ui::Icon::play,
-      TogglePlay{}, "Play or pause (Space)",
+  put("transport.play", kPlayWidth, playing ? "Pause" : "Play",
+      playing ? ui::Icon::pause : ui::Icon::play, TogglePlay{}, "Play or pause (Space)",
       /*primary=*/true);
-  put("transport.forward_op", 60, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
+  put("transport.forward_op", kOpWidth, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
       "One operation further (Right)");
-  put("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
-      "One tile further (Shift + Right)");
-  if (!presenter) put("transport.end", 36, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");
+  if (parts.tiles) {
+    put("transport.forward_tile", kTileWidth, "tile", ui::Icon::forward,
+        StepBy{Granularity::tile, 1}, "One tile further (Shift + Right)");
+  }
+  if (parts.ends) {
+    put("transport.end", kEndWidth, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");
+  }
   return x;
 }
 
 /// The clock's reading, which neither racer has exceeded: each is at the end of the last tile
-/// within it.
-float draw_clock(const Frame& frame, const RaceCourse& course, float x, float middle) {
-  const FontRef& font = frame.fonts.ui;
-  const FontRef& small = frame.fonts.small;
-  const bool bytes = frame.app.view.race->clock == RaceClock::requested_bytes;
-  const auto words = [&](Index tick) {
-    const Index reading = course.reading(tick);
-    return bytes ? "up to " + draw::format_bytes(reading)
-                 : fmt::format("up to {} tile visits", reading);
-  };
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text,
-            words(frame.app.view.race_tick));
-  const char* about = bytes ? "requested by each" : "done by each";
-  small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, about);
-  return x + std::max(font.measure(words(course.last_tick())).x, small.measure(about).x) +
-         frame.px(14.0f);
+/// within it; and what it counts.
+std::pair<std::string, std::string> clock_words(const Frame& frame, const RaceCourse& course,
+                                                Index tick) {
+  const Index reading = course.reading(tick);
+  if (frame.app.view.race->clock == RaceClock::requested_bytes) {
+    return {"up to " + draw::format_bytes(reading), "requested by each"};
+  }
+  return {fmt::format("up to {} tile visits", reading), "done by each"};
 }
 
-/// "step 103 (0-167)" and the tile under the playhead; returns the right edge of their place, which
-/// is wide enough for the run's largest numbers and the head's text.
-float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle,
-                    float most_head_width) {
+/// "step 103 (0-167)" and the tile under the playhead.
+class Position {
+ public:
+  /// The text about the head is at most `most_head_width` wide.
+  Position(const Frame& frame, const Snapshot& snapshot, float most_head_width);
+  /// Wide enough for the run's largest numbers and the head's text.
+  float width() const { return width_; }
+  void draw(float x, float middle) const;
+
+ private:
+  const Frame& frame_;
+  std::string upper_, lower_, head_;
+  float head_x_ = 0.0f;
+  float width_ = 0.0f;
+};
+
+Position::Position(const Frame& frame, const Snapshot& snapshot, float most_head_width)
+    : frame_(frame) {
   const FontRef& font = frame.fonts.ui;
   const FontRef& small = frame.fonts.small;
-  const Index count = snapshot.run->step_count;
   if (const RaceCourse* course = frame.app.course()) {
-    return draw_clock(frame, *course, x, middle);
+    std::tie(upper_, lower_) = clock_words(frame, *course, frame.app.view.race_tick);
+    const std::string last = clock_words(frame, *course, course->last_tick()).first;
+    width_ = std::max(font.measure(last).x, small.measure(lower_).x);
+    return;
   }
+  const Index count = snapshot.run->step_count;
   const Index step = frame.app.view.step;
-  const std::string text = step < 0 ? "before step 0" : among("step", step, count);
+  upper_ = step < 0 ? "before step 0" : among("step", step, count);
+  lower_ = position_text(snapshot);
   const std::string widest = among("step", count - 1, count);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text, text);
-  small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, position_text(snapshot));
-  float width = std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x);
+  width_ = std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x);
 
   // Which head, where there are several
   const AttentionProblem& chosen = frame.app.view.choice.problem;
-  if (chosen.heads * chosen.batch > 1) {
-    const std::vector<std::string> wordings =
-        in_words(shown_head(snapshot.run->resolved(), frame.app.view.head));
-    const std::string head = draw::label_that_fits(small, wordings, most_head_width);
-    const float gap = frame.px(10.0f);
-    const float left = x + font.measure(widest).x + gap;
-    small.draw(list, {left, middle - small.size - frame.px(2.0f)}, frame.theme.text_dim, head);
-    width = std::max(width, left - x + small.measure(head).x);
+  if (chosen.heads * chosen.batch <= 1) return;
+  const std::vector<std::string> wordings =
+      in_words(shown_head(snapshot.run->resolved(), frame.app.view.head));
+  head_ = draw::label_that_fits(small, wordings, most_head_width);
+  head_x_ = font.measure(widest).x + frame.px(10.0f);
+  width_ = std::max(width_, head_x_ + small.measure(head_).x);
+}
+
+void Position::draw(float x, float middle) const {
+  const FontRef& font = frame_.fonts.ui;
+  const FontRef& small = frame_.fonts.small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  font.draw(list, {x, middle - font.size - frame_.px(1.0f)}, frame_.theme.text, upper_);
+  small.draw(list, {x, middle + frame_.px(3.0f)}, frame_.theme.text_faint, lower_);
+  small.draw(list, {x + head_x_, middle - small.size - frame_.px(2.0f)}, frame_.theme.text_dim,
+             head_);
+}
+
+/// Leaves out parts until the slider is wide enough: what playing moves by, both ends, the speed,
+/// tiles, the position, in this order. Presenter mode has neither of the first two.
+Parts choose_parts(const Frame& frame, const Rect& rect, float position_width) {
+  Parts parts;
+  parts.granularity = !frame.app.view.presenter && frame.app.course() == nullptr;
+  parts.ends = !frame.app.view.presenter;
+  const auto slider = [&] {
+    const float gap = frame.px(8.0f);
+    const auto pair = [&](float width) { return 2.0f * (frame.text_px(width) + gap); };
+    float used = frame.px(80.0f) + pair(kOpWidth) + frame.text_px(kPlayWidth) + gap;
+    if (parts.granularity) used += frame.text_px(kGranularityWidth) + gap;
+    if (parts.ends) used += pair(kEndWidth);
+    if (parts.speed) used += frame.text_px(speed_width(frame)) + gap;
+    if (parts.tiles) used += pair(kTileWidth);
+    if (parts.position) used += position_width + frame.px(14.0f);
+    return rect.width() - used;
+  };
+  const float least = std::max(frame.text_px(150.0f), 0.18f * rect.width());
+  for (bool Parts::*part :
+       {&Parts::granularity, &Parts::ends, &Parts::speed, &Parts::tiles, &Parts::position}) {
+    if (slider() >= least) break;
+    parts.*part = false;
   }
-  return x + width + frame.px(14.0f);
+  return parts;
 }
 
 /// The whole run as a line: dragging its playhead seeks.
@@ -224,16 +287,18 @@ double next_speed(double speed, int direction) {
 }
 
 void draw_transport_bar(const Frame& frame, const Rect& rect) {
-  float x = draw_buttons(frame, rect) + frame.px(10.0f);
   const auto snapshot = frame.app.snapshot();
-  if (snapshot) {
-    constexpr float kMostHeadShare = 0.13f;  // the scrub bar has the rest
-    x = draw_position(frame, *snapshot, x, std::round(rect.center().y),
-                      kMostHeadShare * rect.width());
+  std::optional<Position> position;
+  constexpr float kMostHeadShare = 0.13f;  // the scrub bar has the rest
+  if (snapshot) position.emplace(frame, *snapshot, kMostHeadShare * rect.width());
+  const Parts parts = choose_parts(frame, rect, position ? position->width() : 0.0f);
+  float x = draw_buttons(frame, rect, parts) + frame.px(10.0f);
+  if (position && parts.position) {
+    position->draw(x, std::round(rect.center().y));
+    x += position->width() + frame.px(14.0f);
   }
 
   // Speed and granularity, from the right
-  const bool presenter = frame.app.view.presenter;
   float right = rect.max.x - frame.px(18.0f);
   const auto place_right = [&](float design_width, float h) {
     const float top = std::round(rect.center().y - h * 0.5f);
@@ -242,9 +307,8 @@ void draw_transport_bar(const Frame& frame, const Rect& rect) {
     return placed;
   };
   const float small_height = frame.text_px(15.0f) + frame.px(12.0f);
-  draw_speed(frame, place_right(presenter ? 90.0f : 112.0f, small_height));
-  if (!presenter && frame.app.course() == nullptr)
-    draw_granularity(frame, place_right(106.0f, small_height));
+  if (parts.speed) draw_speed(frame, place_right(speed_width(frame), small_height));
+  if (parts.granularity) draw_granularity(frame, place_right(kGranularityWidth, small_height));
   draw_scrub_bar(frame, {{x + frame.px(8.0f), rect.min.y}, {right - frame.px(12.0f), rect.max.y}});
 }
 

@@ -54,11 +54,27 @@ TEST(Layout, AnAbsentPanelLeavesItsPlaceToItsNeighbour) {
 TEST(Layout, PresenterModeShowsFewerPanelsWithLargerText) {
   const Layout layout = layout_at({1280, 720}, kAll, true);
   EXPECT_FALSE(layout.panels.contains(Slot::charts));
-  EXPECT_FALSE(layout.panels.contains(Slot::timeline));
+  EXPECT_TRUE(layout.panels.contains(Slot::timeline));
   EXPECT_TRUE(layout.panels.contains(Slot::memory));
   EXPECT_TRUE(layout.panels.contains(Slot::online_softmax));
   EXPECT_NEAR(scales_for(1280, 720, 1.0f, true).font / scales_for(1280, 720, 1.0f, false).font,
               1.6f, 1e-4f);
+}
+
+TEST(Layout, OnASmallScreenPanelsGiveWayInOrder) {
+  const auto shown = [](float width, float height) {
+    std::set<Slot> slots;
+    for (const auto& [slot, rect] : layout_at({width, height}, kAll, false).panels) {
+      slots.insert(slot);
+    }
+    return slots;
+  };
+  EXPECT_EQ(shown(960, 540), kAll);
+  EXPECT_EQ(shown(640, 720),
+            (std::set<Slot>{Slot::memory, Slot::scores, Slot::online_softmax, Slot::timeline}));
+  EXPECT_EQ(shown(960, 440), (std::set<Slot>{Slot::memory, Slot::scores, Slot::online_softmax,
+                                             Slot::explain, Slot::ledger}));
+  EXPECT_EQ(shown(960, 340), (std::set<Slot>{Slot::memory, Slot::scores, Slot::explain}));
 }
 
 TEST(Layout, TextStaysReadableOnASmallScreenAndFollowsTheDisplaysScale) {

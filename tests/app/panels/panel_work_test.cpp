@@ -73,7 +73,8 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   EXPECT_EQ(on_this_thread, 0);
 }
 
-/// The ledger, drawn at every screen's size that has it, on this GPU; then `check`.
+/// The ledger, drawn at every screen's size, on this GPU; then `check`. Presenter mode has a
+/// counter in its place.
 void draw_ledgers(const char* algorithm, const GpuDescription& gpu,
                   const std::function<void(const HeadlessImGui&, const Surroundings&)>& check) {
   test::SampleRequest request;
@@ -85,17 +86,16 @@ void draw_ledgers(const char* algorithm, const GpuDescription& gpu,
   info->gpu = gpu;
   snapshot.run = info;
   for (const test::ScreenSize& screen : test::kScreens) {
+    if (screen.presenter) continue;
     SCOPED_TRACE(screen.name);
-    const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
-    const Layout layout =
-        layout_screen(screen.width, screen.height, scales, kEverySlot, screen.presenter);
+    const Scales scales = scales_for(screen.width, screen.height, 1.0f, false);
+    const Layout layout = layout_screen(screen.width, screen.height, scales, kEverySlot, false);
     const auto place = layout.panels.find(Slot::ledger);
-    if (place == layout.panels.end()) continue;
     HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
     Surroundings around;
     around.view.ledger_scope = LedgerScope::whole_pass;
     const auto panel = make_ledger_panel();
-    draw_panel(imgui, panel, snapshot, place->second, scales, screen.presenter, around);
+    draw_panel(imgui, panel, snapshot, place->second, scales, false, around);
     EXPECT_EQ(imgui.letters_outside(place->second), 0);
     EXPECT_LE(imgui.letters_on_letters(), 0);
     check(imgui, around);
@@ -131,6 +131,25 @@ TEST(LedgerPanel, DrawsThePartsOfThePredictedTimeToScale) {
     });
   }
   EXPECT_EQ(drawn, 9);
+}
+
+TEST(LedgerPanel, IsACounterOfBytesWithABarOnAProjector) {
+  const auto run = test::sample_run({});
+  const Scales scales = scales_for(1280, 720, 1.0f, true);
+  const ImU32 done = theme(ThemeName::dark).accent;
+  const ImU32 left = theme(ThemeName::dark).track;
+  for (const auto& [fraction, at_start, at_end] :
+       {std::tuple{0.0, left, left}, {0.6, done, left}, {1.0, done, done}}) {
+    HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+    Surroundings around;
+    test::draw_on_projector(imgui, {1280, 720}, "ledger", test::sample_snapshot(*run, fraction), {},
+                            around);
+    const auto bar = around.rects.find("ledger.counter");
+    ASSERT_TRUE(bar);
+    const float y = bar->center().y;
+    EXPECT_EQ(imgui.color_at({bar->min.x + 0.2f * bar->width(), y}), at_start) << fraction;
+    EXPECT_EQ(imgui.color_at({bar->max.x - 0.1f * bar->width(), y}), at_end) << fraction;
+  }
 }
 
 TEST(LedgerPanel, DrawsNoBarForAGpuWithoutACalibration) {
