@@ -13,19 +13,31 @@ HeadlessImGui::HeadlessImGui(float width, float height, float layout_scale, floa
   ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
-  io.DisplaySize = {width, height};
   io.DeltaTime = 1.0f / 60.0f;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
   io.Fonts->Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters have texture
-  fonts_ = app::load_fonts(app::find_font_files(), {font_scale}).front();
-  io.Fonts->Build();
-  app::apply_to_imgui(app::theme(app::ThemeName::dark), layout_scale);
-  ImGui::GetStyle().AntiAliasedLinesUseTex = false;
+  resize(width, height, layout_scale, font_scale);
   set_mouse({-1000.0f, -1000.0f});
 }
 
 HeadlessImGui::~HeadlessImGui() {
   ImGui::DestroyContext();
+}
+
+void HeadlessImGui::resize(float width, float height, float layout_scale, float font_scale,
+                           app::ThemeName theme) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {width, height};
+  font_scale_ = font_scale;
+  if (!fonts_.contains(font_scale)) {
+    std::vector<float> scales{font_scale};
+    for (const auto& [scale, fonts] : fonts_) scales.push_back(scale);
+    const std::vector<app::Fonts> loaded = app::load_fonts(app::find_font_files(), scales);
+    for (std::size_t k = 0; k < scales.size(); ++k) fonts_[scales[k]] = loaded[k];
+    io.Fonts->Build();
+  }
+  app::apply_to_imgui(app::theme(theme), layout_scale);
+  ImGui::GetStyle().AntiAliasedLinesUseTex = false;
 }
 
 void HeadlessImGui::set_mouse(ImVec2 at, bool pressed) {

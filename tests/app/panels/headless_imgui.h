@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "app/theme.h"
@@ -19,7 +20,11 @@ class HeadlessImGui {
   HeadlessImGui(const HeadlessImGui&) = delete;
   HeadlessImGui& operator=(const HeadlessImGui&) = delete;
 
-  const app::Fonts& fonts() const { return fonts_; }
+  const app::Fonts& fonts() const { return fonts_.at(font_scale_); }
+  /// Another size of the screen, theme and scales from the next frame on. The fonts of a scale stay
+  /// loaded; those of a new scale take tens of milliseconds.
+  void resize(float width, float height, float layout_scale, float font_scale,
+              app::ThemeName theme = app::ThemeName::dark);
   void set_mouse(ImVec2 at, bool pressed = false);
 
   /// One frame: `draw` is called inside a child window that covers `rect`.
@@ -35,7 +40,8 @@ class HeadlessImGui {
   int letters_on_letters() const;
 
  private:
-  app::Fonts fonts_;
+  std::map<float, app::Fonts> fonts_;  ///< by scale
+  float font_scale_ = 1.0f;
 };
 
 }  // namespace attnscope::test

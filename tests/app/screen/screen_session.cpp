@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-// Before version 1.87 Dear ImGui has the window system's key codes
+// Before version 1.87 Dear ImGui has the window system's key codes, and names only some keys itself
 #if IMGUI_VERSION_NUM < 18700
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
@@ -15,11 +15,16 @@
   std::pair {                             \
     ImGuiKey_##name, GLFW_KEY_##glfw_name \
   }
+#define ATTNSCOPE_OTHER_KEY(name, glfw_name) \
+  std::pair {                                \
+    -1, GLFW_KEY_##glfw_name                 \
+  }
 #else
 #define ATTNSCOPE_KEY(name, glfw_name) \
   std::pair {                          \
     ImGuiKey_##name, ImGuiKey_##name   \
   }
+#define ATTNSCOPE_OTHER_KEY(name, glfw_name) ATTNSCOPE_KEY(name, glfw_name)
 #endif
 
 namespace attnscope::test {
@@ -32,14 +37,40 @@ struct TestedKey {
   Key key;
   std::pair<int, int> codes;  ///< Dear ImGui's, and the one that is pressed
 };
-const std::array<TestedKey, 6> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
-                                      {Key::enter, ATTNSCOPE_KEY(Enter, ENTER)},
-                                      {Key::escape, ATTNSCOPE_KEY(Escape, ESCAPE)},
-                                      {Key::space, ATTNSCOPE_KEY(Space, SPACE)},
-                                      {Key::y, ATTNSCOPE_KEY(Y, Y)},
-                                      {Key::z, ATTNSCOPE_KEY(Z, Z)}}};
+const std::array<TestedKey, 20> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
+                                       {Key::enter, ATTNSCOPE_KEY(Enter, ENTER)},
+                                       {Key::escape, ATTNSCOPE_KEY(Escape, ESCAPE)},
+                                       {Key::space, ATTNSCOPE_KEY(Space, SPACE)},
+                                       {Key::left, ATTNSCOPE_KEY(LeftArrow, LEFT)},
+                                       {Key::right, ATTNSCOPE_KEY(RightArrow, RIGHT)},
+                                       {Key::home, ATTNSCOPE_KEY(Home, HOME)},
+                                       {Key::end, ATTNSCOPE_KEY(End, END)},
+                                       {Key::c, ATTNSCOPE_KEY(C, C)},
+                                       {Key::y, ATTNSCOPE_KEY(Y, Y)},
+                                       {Key::z, ATTNSCOPE_KEY(Z, Z)},
+                                       {Key::plus, ATTNSCOPE_OTHER_KEY(Equal, EQUAL)},
+                                       {Key::minus, ATTNSCOPE_OTHER_KEY(Minus, MINUS)},
+                                       {Key::f, ATTNSCOPE_OTHER_KEY(F, F)},
+                                       {Key::g, ATTNSCOPE_OTHER_KEY(G, G)},
+                                       {Key::t, ATTNSCOPE_OTHER_KEY(T, T)},
+                                       {Key::s, ATTNSCOPE_OTHER_KEY(S, S)},
+                                       {Key::o, ATTNSCOPE_OTHER_KEY(O, O)},
+                                       {Key::q, ATTNSCOPE_OTHER_KEY(Q, Q)},
+                                       {Key::f1, ATTNSCOPE_OTHER_KEY(F1, F1)}}};
 
-void press(Key key, bool down) {
+}  // namespace
+
+ScreenSession::ScreenSession(const std::string& scene)
+    : app_(app::load_scene(scene).value(), [] {}) {
+#if IMGUI_VERSION_NUM < 18700
+  for (const TestedKey& each : kKeys) {
+    if (each.codes.first >= 0) ImGui::GetIO().KeyMap[each.codes.first] = each.codes.second;
+  }
+#endif
+  settle();
+}
+
+void ScreenSession::hold(Key key, bool down) {
   for (const TestedKey& each : kKeys) {
     if (each.key != key) continue;
 #if IMGUI_VERSION_NUM < 18700
@@ -52,24 +83,17 @@ void press(Key key, bool down) {
   ADD_FAILURE() << "a key that no test has pressed before";
 }
 
-}  // namespace
-
-ScreenSession::ScreenSession(const std::string& scene)
-    : app_(app::load_scene(scene).value(), [] {}) {
-#if IMGUI_VERSION_NUM < 18700
-  for (const TestedKey& each : kKeys) {
-    ImGui::GetIO().KeyMap[each.codes.first] = each.codes.second;
-  }
-#endif
-  settle();
+void ScreenSession::frame(double now_s) {
+  app_.update(now_s);
+  const app::Scales scales = app::scales_for(size_.x, size_.y, 1.0f, app_.view.presenter);
+  imgui_.resize(size_.x, size_.y, scales.layout, scales.font, app_.view.theme);
+  ImGui::NewFrame();
+  screen_.draw(app_, imgui_.fonts(), scales, time_s_);
+  ImGui::Render();
 }
 
-void ScreenSession::frame() {
-  app_.update(1e-9);
-  ImGui::NewFrame();
-  screen_.draw(app_, imgui_.fonts(), app::scales_for(1600, 900, 1.0f, app_.view.presenter),
-               time_s_);
-  ImGui::Render();
+void ScreenSession::resize(float width, float height) {
+  size_ = {width, height};
 }
 
 void ScreenSession::advance(double seconds) {
@@ -83,7 +107,7 @@ void ScreenSession::settle() {
     frame();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest";
-  } while (!app_.settled());
+  } while (!app_.settled() || screen_.busy());
   frame();
   frame();
 }
@@ -107,9 +131,9 @@ void ScreenSession::key(Key key, bool with_shift, bool with_ctrl) {
   ImGuiIO& io = ImGui::GetIO();
   io.KeyShift = with_shift;
   io.KeyCtrl = with_ctrl;
-  press(key, true);
+  hold(key, true);
   frame();
-  press(key, false);
+  hold(key, false);
   frame();
   io.KeyShift = io.KeyCtrl = false;
   settle();

@@ -17,8 +17,11 @@ class ScreenSession {
   /// 1600 x 900 pixels, once the scene is shown.
   explicit ScreenSession(const std::string& scene = "default");
 
-  /// One frame, without waiting for anything.
-  void frame();
+  /// Another size of the window from the next frame on, in pixels.
+  void resize(float width, float height);
+
+  /// One frame at this time, without waiting for anything.
+  void frame(double now_s = 1e-9);
   /// Frames until the app rests, and two more.
   void settle();
 
@@ -31,6 +34,8 @@ class ScreenSession {
   /// Moves the mouse there, and draws the frames that a tooltip needs.
   void point_at(ImVec2 at);
   void key(app::Key key, bool with_shift = false, bool with_ctrl = false);
+  /// Presses a key, or lets go of it, from the next frame on.
+  void hold(app::Key key, bool down);
   /// Replaces the text of the box that is being edited.
   void type(std::string_view text);
 
@@ -45,6 +50,7 @@ class ScreenSession {
  private:
   HeadlessImGui imgui_{1600, 900};
   double time_s_ = 0.0;
+  ImVec2 size_{1600, 900};
   app::App app_;
   app::Screen screen_{app::make_panels(), app::make_panels()};
 };

@@ -1,0 +1,381 @@
+#include "tests/app/screen/text_on_screen.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace attnscope::test {
+
+namespace {
+
+using app::Rect;
+
+constexpr ImU32 kOpaque = 200;  ///< alpha from which a surface hides what is beneath it
+constexpr float kSlack = 1.0f;  ///< pixels by which letters may be cut or overlap
+
+/// A letter as it was drawn. Letters that read upwards are turned back for `pen`.
+struct Letter {
+  const ImFont* font = nullptr;
+  const ImFontGlyph* glyph = nullptr;
+  float scale = 0.0f;  ///< of the font's own size
+  bool upwards = false;
+  ImVec2 pen;  ///< where it begins, on the upper edge of the line
+  Rect ink, clip;
+  int order = 0;
+  bool hidden = false;
+};
+
+struct Triangle {
+  ImVec2 corners[3];
+  ImU32 color = 0;  ///< of its most opaque corner
+  Rect clip;
+  int order = 0;
+  bool of_fan = false;  ///< part of a filled shape with more than three corners
+};
+
+struct Frame {
+  std::vector<Letter> letters;
+  std::vector<Triangle> triangles;
+};
+
+/// The overlap of two rectangles in each direction, in pixels; negative if they are apart.
+ImVec2 overlap(const Rect& a, const Rect& b) {
+  return {std::min(a.max.x, b.max.x) - std::max(a.min.x, b.min.x),
+          std::min(a.max.y, b.max.y) - std::max(a.min.y, b.min.y)};
+}
+
+bool overlaps(const Rect& a, const Rect& b, float slack) {
+  const ImVec2 both = overlap(a, b);
+  return both.x > slack && both.y > slack;
+}
+
+Rect united(const Rect& a, const Rect& b) {
+  return {{std::min(a.min.x, b.min.x), std::min(a.min.y, b.min.y)},
+          {std::max(a.max.x, b.max.x), std::max(a.max.y, b.max.y)}};
+}
+
+class FrameReader {
+ public:
+  FrameReader() {
+    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
+      for (const ImFontGlyph& glyph : font->Glyphs) {
+        if (glyph.Visible) glyphs_[{glyph.U0, glyph.V0}] = {font, &glyph};
+      }
+    }
+  }
+
+  Frame read() {
+    const ImDrawData* data = ImGui::GetDrawData();
+    for (int k = 0; k < data->CmdListsCount; ++k) read_list(*data->CmdLists[k]);
+    return std::move(frame_);
+  }
+
+ private:
+  void read_list(const ImDrawList& list) {
+    const ImVec2 white = ImGui::GetIO().Fonts->TexUvWhitePixel;
+    for (const ImDrawCmd& command : list.CmdBuffer) {
+      const Rect clip{{command.ClipRect.x, command.ClipRect.y},
+                      {command.ClipRect.z, command.ClipRect.w}};
+      const auto index = [&](unsigned at) {
+        return list.IdxBuffer[static_cast<int>(command.IdxOffset + at)];
+      };
+      const auto vertex = [&](unsigned at) -> const ImDrawVert& {
+        return list.VtxBuffer[static_cast<int>(command.VtxOffset + index(at))];
+      };
+      for (unsigned at = 0; at + 3 <= command.ElemCount;) {
+        const ImDrawVert& first = vertex(at);
+        if (first.uv.x != white.x || first.uv.y != white.y) {
+          add_letter(&first, clip);  // two triangles over four vertices in a row
+          at += 6;
+          continue;
+        }
+        const bool follows = at >= 3 && index(at - 3) == index(at);
+        const bool leads = at + 6 <= command.ElemCount && index(at + 3) == index(at);
+        add_triangle({&first, &vertex(at + 1), &vertex(at + 2)}, clip, follows || leads);
+        at += 3;
+      }
+    }
+  }
+
+  void add_letter(const ImDrawVert* v, const Rect& clip) {
+    Letter letter;
+    letter.clip = clip;
+    letter.order = order_++;
+    letter.ink = {v[0].pos, v[0].pos};
+    for (int corner = 1; corner < 4; ++corner) {
+      letter.ink = united(letter.ink, {v[corner].pos, v[corner].pos});
+    }
+    letter.upwards = v[0].pos.y > v[1].pos.y;
+    const auto found = glyphs_.find({v[0].uv.x, v[0].uv.y});
+    if (found != glyphs_.end()) {
+      const auto& [font, glyph] = found->second;
+      letter.font = font;
+      letter.glyph = glyph;
+      const float width = letter.upwards ? letter.ink.height() : letter.ink.width();
+      letter.scale = width / (glyph->X1 - glyph->X0);
+      const ImVec2 corner = letter.upwards ? ImVec2{-v[0].pos.y, v[0].pos.x} : v[0].pos;
+      letter.pen = {corner.x - glyph->X0 * letter.scale, corner.y - glyph->Y0 * letter.scale};
+    }
+    const ImVec2 seen = overlap(letter.ink, clip);
+    if (seen.x > 0.0f && seen.y > 0.0f && (v[0].col >> 24) > 0) frame_.letters.push_back(letter);
+  }
+
+  void add_triangle(const std::array<const ImDrawVert*, 3>& v, const Rect& clip, bool of_fan) {
+    Triangle triangle;
+    for (std::size_t k = 0; k < 3; ++k) {
+      triangle.corners[k] = v[k]->pos;
+      if ((v[k]->col >> 24) >= (triangle.color >> 24)) triangle.color = v[k]->col;
+    }
+    triangle.clip = clip;
+    triangle.order = order_++;
+    triangle.of_fan = of_fan;
+    frame_.triangles.push_back(triangle);
+  }
+
+  std::map<std::pair<float, float>, std::pair<const ImFont*, const ImFontGlyph*>> glyphs_;
+  Frame frame_;
+  int order_ = 0;
+};
+
+/// Letters by the squares of the screen that they touch.
+class LetterGrid {
+ public:
+  explicit LetterGrid(std::vector<Letter>& letters) : letters_(letters) {
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    columns_ = static_cast<int>(display.x / kCell) + 1;
+    rows_ = static_cast<int>(display.y / kCell) + 1;
+    cells_.resize(static_cast<std::size_t>(columns_ * rows_));
+    for (std::size_t k = 0; k < letters.size(); ++k) {
+      each_cell(letters[k].ink, [&](std::vector<std::size_t>& cell) { cell.push_back(k); });
+    }
+  }
+
+  /// Calls `visit` for the letters near the rectangle; for some of them more than once.
+  template <typename Visit>
+  void each_near(const Rect& rect, Visit visit) {
+    each_cell(rect, [&](std::vector<std::size_t>& cell) {
+      for (const std::size_t k : cell) visit(letters_[k]);
+    });
+  }
+
+ private:
+  static constexpr float kCell = 32.0f;
+
+  template <typename Visit>
+  void each_cell(const Rect& rect, Visit visit) {
+    const auto place = [](float at, int count) {
+      return std::clamp(static_cast<int>(at / kCell), 0, count - 1);
+    };
+    for (int row = place(rect.min.y, rows_); row <= place(rect.max.y, rows_); ++row) {
+      for (int col = place(rect.min.x, columns_); col <= place(rect.max.x, columns_); ++col) {
+        visit(cells_[static_cast<std::size_t>(row * columns_ + col)]);
+      }
+    }
+  }
+
+  std::vector<Letter>& letters_;
+  int columns_ = 0, rows_ = 0;
+  std::vector<std::vector<std::size_t>> cells_;
+};
+
+Rect bounds(const Triangle& triangle) {
+  const auto& [a, b, c] = triangle.corners;
+  return united(united({a, a}, {b, b}), {c, c});
+}
+
+bool contains(const Triangle& triangle, ImVec2 at) {
+  const auto side = [&](ImVec2 a, ImVec2 b) {
+    return (b.x - a.x) * (at.y - a.y) - (b.y - a.y) * (at.x - a.x);
+  };
+  const auto& [a, b, c] = triangle.corners;
+  const float s = side(a, b), t = side(b, c), u = side(c, a);
+  return (s >= 0 && t >= 0 && u >= 0) || (s <= 0 && t <= 0 && u <= 0);
+}
+
+/// The height over the longest edge: of the smoothed border of a surface, a pixel.
+float thickness(const Triangle& triangle) {
+  const auto& p = triangle.corners;
+  float longest = 1e-6f;
+  for (int k = 0; k < 3; ++k) {
+    longest = std::max(longest, std::hypot(p[(k + 1) % 3].x - p[k].x, p[(k + 1) % 3].y - p[k].y));
+  }
+  return std::abs((p[1].x - p[0].x) * (p[2].y - p[0].y) - (p[1].y - p[0].y) * (p[2].x - p[0].x)) /
+         longest;
+}
+
+/// The longest edge of a part of an oblique line; nothing for other shapes.
+std::optional<std::pair<ImVec2, ImVec2>> oblique_line(const Triangle& triangle) {
+  constexpr float kThickest = 6.0f;
+  constexpr float kShortest = 4.0f;
+  if (triangle.of_fan) return std::nullopt;
+  const auto& p = triangle.corners;
+  std::pair<ImVec2, ImVec2> longest{p[0], p[1]};
+  float length = 0.0f;
+  for (int k = 0; k < 3; ++k) {
+    const ImVec2 from = p[k], to = p[(k + 1) % 3];
+    const float edge = std::hypot(to.x - from.x, to.y - from.y);
+    if (edge > length) {
+      length = edge;
+      longest = {from, to};
+    }
+  }
+  const float dx = std::abs(longest.second.x - longest.first.x);
+  const float dy = std::abs(longest.second.y - longest.first.y);
+  const bool oblique = std::min(dx, dy) > 0.12f * length;
+  // A rectangle's half has two edges along the axes
+  int along = 0;
+  for (int k = 0; k < 3; ++k) {
+    const ImVec2 from = p[k], to = p[(k + 1) % 3];
+    if (std::abs(from.x - to.x) < 0.01f || std::abs(from.y - to.y) < 0.01f) ++along;
+  }
+  if (!oblique || along >= 2 || length < kShortest || thickness(triangle) > kThickest)
+    return std::nullopt;
+  return longest;
+}
+
+bool same_line(const Letter& before, const Letter& letter) {
+  if (before.font != letter.font || letter.font == nullptr || before.upwards != letter.upwards) {
+    return false;
+  }
+  if (std::abs(before.scale - letter.scale) > 0.02f * letter.scale) return false;
+  if (std::abs(before.pen.y - letter.pen.y) > 0.6f) return false;
+  const float gap = letter.pen.x - before.pen.x - before.glyph->AdvanceX * before.scale;
+  const float space = letter.font->GetCharAdvance(' ') * letter.scale;
+  return std::abs(gap) < 0.6f || (gap > 0.0f && std::abs(gap - space) < 0.6f);
+}
+
+void append(std::string& words, ImWchar letter) {
+  const auto code = static_cast<unsigned>(letter);
+  const auto byte = [](unsigned value) { return static_cast<char>(value); };
+  if (code < 0x80) {
+    words += byte(code);
+  } else if (code < 0x800) {
+    words += {byte(0xC0U | (code >> 6U)), byte(0x80U | (code & 0x3FU))};
+  } else {
+    words += {byte(0xE0U | (code >> 12U)), byte(0x80U | ((code >> 6U) & 0x3FU)),
+              byte(0x80U | (code & 0x3FU))};
+  }
+}
+
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+}
+
+/// Letters in the order of drawing, with what is wrong with each.
+struct Finding {
+  bool cut = false, covered = false, crossed = false;
+};
+
+/// A place where an oblique line and a letter meet.
+struct Crossing {
+  const Letter* letter;
+  ImVec2 at;
+  int order = 0;  ///< of the line
+};
+
+std::vector<Finding> check_letters(Frame& frame) {
+  std::vector<Finding> found(frame.letters.size());
+  const auto finding = [&](const Letter& letter) -> Finding& {
+    return found[static_cast<std::size_t>(&letter - frame.letters.data())];
+  };
+  for (Letter& letter : frame.letters) {
+    const Rect& clip = letter.clip;
+    finding(letter).cut = letter.glyph == nullptr || letter.ink.min.x < clip.min.x - kSlack ||
+                          letter.ink.max.x > clip.max.x + kSlack ||
+                          letter.ink.min.y < clip.min.y - kSlack ||
+                          letter.ink.max.y > clip.max.y + kSlack;
+  }
+  std::vector<Crossing> crossings;
+  LetterGrid grid(frame.letters);
+  for (const Triangle& triangle : frame.triangles) {
+    if ((triangle.color >> 24) >= kOpaque && thickness(triangle) > 1.5f * kSlack) {
+      grid.each_near(bounds(triangle), [&](Letter& letter) {
+        if (letter.order > triangle.order) return;
+        const ImVec2 at = letter.ink.center();
+        if (triangle.clip.contains(at) && contains(triangle, at)) letter.hidden = true;
+      });
+    }
+    const auto line = oblique_line(triangle);
+    if (!line || (triangle.color >> 24) < 60) continue;
+    grid.each_near(bounds(triangle), [&](Letter& letter) {
+      const Rect inner = letter.ink.shrunk(kSlack, kSlack);
+      for (int k = 0; k <= 8; ++k) {
+        const float t = static_cast<float>(k) / 8.0f;
+        const ImVec2 at{line->first.x + (line->second.x - line->first.x) * t,
+                        line->first.y + (line->second.y - line->first.y) * t};
+        if (triangle.clip.contains(at) && inner.contains(at)) {
+          crossings.push_back({&letter, at, triangle.order});
+        }
+      }
+    });
+  }
+
+  // A surface between a line and a letter hides the line
+  for (const Crossing& crossing : crossings) {
+    const bool apart = std::ranges::any_of(frame.triangles, [&](const Triangle& surface) {
+      return surface.order > crossing.order && surface.order < crossing.letter->order &&
+             (surface.color >> 24) >= kOpaque && !oblique_line(surface) &&
+             surface.clip.contains(crossing.at) && contains(surface, crossing.at);
+    });
+    if (!apart) finding(*crossing.letter).crossed = true;
+  }
+  for (const Letter& letter : frame.letters) finding(letter).covered = letter.hidden;
+  return found;
+}
+
+}  // namespace
+
+std::vector<ScreenText> texts_on_screen() {
+  Frame frame = FrameReader().read();
+  const std::vector<Finding> found = check_letters(frame);
+  std::vector<ScreenText> texts;
+  std::vector<std::pair<int, int>> covered;  // letters of each text, and all of them
+  for (std::size_t k = 0; k < frame.letters.size(); ++k) {
+    const Letter& letter = frame.letters[k];
+    const bool follows = k > 0 && same_line(frame.letters[k - 1], letter);
+    if (!follows) {
+      texts.push_back({.size = letter.font == nullptr ? 0.0f : letter.font->FontSize * letter.scale,
+                       .rect = letter.ink});
+      covered.emplace_back(0, 0);
+    }
+    ScreenText& text = texts.back();
+    if (follows) {
+      const Letter& before = frame.letters[k - 1];
+      const float gap = letter.pen.x - before.pen.x - before.glyph->AdvanceX * before.scale;
+      if (gap > 0.6f) text.words += ' ';
+    }
+    if (letter.glyph != nullptr) append(text.words, static_cast<ImWchar>(letter.glyph->Codepoint));
+    text.rect = united(text.rect, letter.ink);
+    text.ink.push_back(letter.ink);
+    if (found[k].cut) add_once(text.wrong, "cut");
+    if (found[k].crossed) add_once(text.wrong, "crossed by a line");
+    covered.back().first += found[k].covered ? 1 : 0;
+    covered.back().second += 1;
+  }
+
+  // What is hidden as a whole is not on the screen
+  std::vector<ScreenText> shown;
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    if (covered[k].first == covered[k].second) continue;
+    if (covered[k].first > 0) add_once(texts[k].wrong, "covered in part");
+    shown.push_back(std::move(texts[k]));
+  }
+  for (std::size_t a = 0; a < shown.size(); ++a) {
+    for (std::size_t b = a + 1; b < shown.size(); ++b) {
+      if (!overlaps(shown[a].rect, shown[b].rect, kSlack)) continue;
+      const bool touch = std::ranges::any_of(shown[a].ink, [&](const Rect& first) {
+        return std::ranges::any_of(
+            shown[b].ink, [&](const Rect& second) { return overlaps(first, second, kSlack); });
+      });
+      if (touch) add_once(shown[a].wrong, fmt::format("overlaps \"{}\"", shown[b].words));
+    }
+  }
+  return shown;
+}
+
+}  // namespace attnscope::test
