@@ -21,7 +21,7 @@ namespace attnscope::app {
 namespace {
 
 /// The keys of the keyboard that mean each Key, in the enumeration's order.
-constexpr std::array<std::pair<int, int>, 20> kCodes{{
+constexpr std::array<std::pair<int, int>, 23> kCodes{{
     {ATTNSCOPE_KEY(Space, SPACE), ATTNSCOPE_KEY(Space, SPACE)},
     {ATTNSCOPE_KEY(LeftArrow, LEFT), ATTNSCOPE_KEY(LeftArrow, LEFT)},
     {ATTNSCOPE_KEY(RightArrow, RIGHT), ATTNSCOPE_KEY(RightArrow, RIGHT)},
@@ -42,6 +42,9 @@ constexpr std::array<std::pair<int, int>, 20> kCodes{{
     {ATTNSCOPE_KEY(Tab, TAB), ATTNSCOPE_KEY(Tab, TAB)},
     {ATTNSCOPE_KEY(Enter, ENTER), ATTNSCOPE_KEY(KeypadEnter, KP_ENTER)},
     {ATTNSCOPE_KEY(F1, F1), ATTNSCOPE_KEY(F1, F1)},
+    {ATTNSCOPE_KEY(L, L), ATTNSCOPE_KEY(L, L)},
+    {ATTNSCOPE_KEY(PageUp, PAGE_UP), ATTNSCOPE_KEY(PageUp, PAGE_UP)},
+    {ATTNSCOPE_KEY(PageDown, PAGE_DOWN), ATTNSCOPE_KEY(PageDown, PAGE_DOWN)},
 }};
 
 }  // namespace

@@ -26,6 +26,9 @@ enum class Key : std::uint8_t {
   tab,
   enter,
   f1,
+  l,
+  page_up,
+  page_down,
 };
 
 /// Whether the key went down in this frame; with `repeat`, also while it is held.
