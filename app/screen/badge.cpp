@@ -24,10 +24,7 @@ std::string without_maker(const std::string& gpu) {
   return gpu.starts_with(kMaker) ? gpu.substr(kMaker.size()) : gpu;
 }
 
-/// On a projector the larger text leaves less room for the choices.
-std::string words_for_trace(const App& app) {
-  return app.view.presenter ? "model + trace" : "model + recorded trace";
-}
+constexpr const char* kModelAndTrace = "model + trace";
 
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
@@ -67,7 +64,7 @@ BadgeText badge_text(const Frame& frame) {
             frame.theme.good};
   }
   if (seen.traced != nullptr) {
-    return {words_for_trace(app),
+    return {kModelAndTrace,
             fmt::format("{}\nThey tell times; no counters of this problem were recorded, so bytes "
                         "come from the model alone.{}",
                         trace, no_gpu),
@@ -174,7 +171,7 @@ float widest_text(const Frame& frame, const std::string& shown) {
   const FontRef& font = frame.fonts.ui;
   float width = font.measure(shown).x;
   if (!measurements.live_gpu.empty()) return width;
-  width = std::max(width, font.measure(words_for_trace(frame.app)).x);
+  width = std::max(width, font.measure(kModelAndTrace).x);
   for (const MeasuredRun& run : measurements.recorded) {
     width = std::max(width, font.measure("recorded · " + without_maker(run.provenance.gpu())).x);
   }

@@ -142,7 +142,6 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 
 bool Screen::busy() const {
   return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
-         walk_card_.active() ||
          std::ranges::any_of(panels_, [this](const auto& panel) {
            return shown_.contains(panel.slot) && panel.busy();
          });
@@ -205,12 +204,12 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   lay_surfaces(frame, layout);
   const float badge = draw_badge(frame, layout.top_bar) - frame.px(8.0f);
   const Rect help = help_button(frame, layout.top_bar, badge);
-  constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
-  if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
   const float pin = help.min.x - frame.px(8.0f);
   const float fields = pin - RunComparisonCard::button_width(frame) - frame.px(14.0f);
   top_bar_.draw(frame, {layout.top_bar.min, {fields, layout.top_bar.max.y}});
   comparison_.draw_button(frame, layout.top_bar, pin);
+  constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
+  if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
   if (race) {
     draw_race(frame, *race);
   } else if (const auto snapshot = app.snapshot()) {
