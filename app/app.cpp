@@ -276,6 +276,8 @@ void App::take_scene(Scene opened) {
   pending_ = first.choice;
   restoring_.reset();
   refused.reset();
+  // The run on the screen may be the one that the scene shows
+  if (shown_->snapshot && shown_ == published_ && shown_->request == wanted()) take_snapshot();
 }
 
 /// Reports that the scene cannot be shown; the last one stays open.

@@ -253,7 +253,6 @@ void draw_welcome(const Frame& frame) {
   const bool is_open = ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();
   if (!is_open) return;
-  if (ImGui::IsWindowAppearing()) ImGui::SetWindowFocus();  // Tab goes through its buttons
   ui::close_popup_on_escape();
   draw_choices(frame);
   const ImVec2 at = ImGui::GetWindowPos();

@@ -37,8 +37,10 @@ void KeyboardFocus::begin_frame() {
 
 bool KeyboardFocus::visit(std::string_view name, const Rect& rect, const Theme& theme) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
-  const bool behind_popup = ImGui::IsPopupOpen("", kAnyPopup) &&
-                            !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
+  constexpr ImGuiFocusedFlags kOwnWindow =
+      ImGuiFocusedFlags_RootAndChildWindows | ImGuiFocusedFlags_NoPopupHierarchy;
+  const bool behind_popup =
+      ImGui::IsPopupOpen("", kAnyPopup) && !ImGui::IsWindowFocused(kOwnWindow);
   if (behind_popup) return false;
   order_.emplace_back(name);
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && rect.contains(ImGui::GetIO().MousePos)) {

@@ -42,6 +42,9 @@ class ScreenSession {
   /// The letters of the last frame.
   std::vector<app::Rect> letters() const { return imgui_.letters(); }
 
+  /// Whether a panel still computes something that it will show.
+  bool busy() const { return screen_.busy(); }
+
   app::App& app() { return app_; }
   const app::NamedRects& rects() const { return screen_.rects(); }
   /// Whether Tab has come to the widget.
