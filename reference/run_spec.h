@@ -51,12 +51,12 @@ struct RunSpec {
   bool separate_heads = false;  ///< split_kv: a tile per query head, not per group
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
-  bool round_to_storage = false;  ///< the model's values are rounded where a kernel rounds them
+  bool round_to_storage = false;   ///< the model's values are rounded where a kernel rounds them
   bool fp32_accumulators = false;  ///< the model's on-chip results are rounded to fp32
   /// What a slot on chip holds before its tile is loaded: nothing valid, or the tile before it.
   bool stale_memory = false;
-  bool deterministic = false;     ///< backward: dQ is bit-identical on every run
-  bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted anyway
+  bool deterministic = false;   ///< backward: dQ is bit-identical on every run
+  bool allow_overflow = false;  ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;
   InputPaths files;                             ///< in place of generated tensors
   std::string gpu = "h200";                     ///< a name in assets/gpus, or a file

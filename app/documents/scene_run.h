@@ -10,7 +10,8 @@
 namespace attnscope {
 
 inline constexpr std::string_view kSceneSchema = "attnscope.scene";
-inline constexpr int kSceneVersion = 4;  // 2 added "stages", 3 "visit_hidden", 4 the fields of a race's rival
+inline constexpr int kSceneVersion =
+    4;  // 2 added "stages", 3 "visit_hidden", 4 the fields of a race's rival
 
 /// The run with its relative paths made absolute, starting at `folder`.
 RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);

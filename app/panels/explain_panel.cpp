@@ -58,13 +58,13 @@ std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
                                      std::span<const PseudoLine> lines) {
   std::vector<ScreenLine> screen;
   for (std::size_t k = 0; k < lines.size(); ++k) {
-    add_broken(screen, static_cast<int>(k), lines[k], width - 2.0f * canvas.px(6.0f),
+    add_broken(screen, static_cast<int>(k), lines[k], width - canvas.px(6.0f),
                canvas.fonts.mono_small);
   }
   return screen;
 }
 
-constexpr float kLeastPitch = 1.18f;  ///< of lines, as a multiple of the font's size
+constexpr float kLeastPitch = 1.08f;  ///< of lines, as a multiple of the font's size
 
 /// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
 /// part around the lit line is shown. Returns the line under the mouse, or -1. Named rectangles:

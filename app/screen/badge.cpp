@@ -18,10 +18,11 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
-/// "H200" of "NVIDIA H200": the bar has little room; the tooltip has the whole name.
-std::string without_maker(const std::string& gpu) {
+/// "H100" of "NVIDIA H100 80GB HBM3": the bar has little room; the tooltip has the whole name.
+std::string short_name(const std::string& gpu) {
   constexpr std::string_view kMaker = "NVIDIA ";
-  return gpu.starts_with(kMaker) ? gpu.substr(kMaker.size()) : gpu;
+  if (!gpu.starts_with(kMaker)) return gpu;
+  return gpu.substr(kMaker.size(), gpu.find(' ', kMaker.size()) - kMaker.size());
 }
 
 constexpr const char* kModelAndTrace = "model + trace";
@@ -36,7 +37,7 @@ BadgeText badge_text(const Frame& frame) {
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
   if (!measurements.live_gpu.empty()) {
     return {
-        "live: " + without_maker(measurements.live_gpu),
+        "live: " + short_name(measurements.live_gpu),
         measurements.live_gpu + " of this computer can run the real kernel of the chosen problem.",
         frame.theme.good};
   }
@@ -57,7 +58,7 @@ BadgeText badge_text(const Frame& frame) {
     const std::string alone = differs.none() || differs.in == DifferenceIn::tiling
                                   ? ""
                                   : "\nNo gap: " + differs.words + ".";
-    return {"recorded · " + without_maker(seen.run->provenance.gpu()),
+    return {"recorded · " + short_name(seen.run->provenance.gpu()),
             fmt::format("The numbers of the real kernel were {}.{}{}{}{}",
                         seen.run->provenance.describe(), alone, trace.empty() ? "" : "\n", trace,
                         no_gpu),
@@ -173,7 +174,7 @@ float widest_text(const Frame& frame, const std::string& shown) {
   if (!measurements.live_gpu.empty()) return width;
   width = std::max(width, font.measure(kModelAndTrace).x);
   for (const MeasuredRun& run : measurements.recorded) {
-    width = std::max(width, font.measure("recorded · " + without_maker(run.provenance.gpu())).x);
+    width = std::max(width, font.measure("recorded · " + short_name(run.provenance.gpu())).x);
   }
   return width;
 }

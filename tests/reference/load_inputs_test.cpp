@@ -72,7 +72,7 @@ TEST_F(LoadInputs, WrongShapesAreRefusedWithBothShapes) {
       inputs.error().message,
       paths.K + ": shape is [1, 4, 5, 2]; the problem needs [B, H_kv, N_kv, d] = [1, 2, 5, 2]");
   for (const std::vector<Index>& shape :
-       {std::vector<Index>{4, 3, 2}, {1, 4, 2, 3}, {1, 4, 3, 2, 1}, {24}}) {
+       {std::vector<Index>{3, 3, 2}, {1, 4, 2, 3}, {1, 4, 3, 2, 1}, {24}}) {
     InputPaths wrong;
     wrong.Q = write("q.npy", shape);
     EXPECT_FALSE(load_inputs(problem_, wrong).ok());

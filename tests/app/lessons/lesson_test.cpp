@@ -114,9 +114,10 @@ TEST(Lesson, RefusesQuestionsThatAreWrong) {
 }
 
 TEST(CheckLesson, FindsAPathThatDoesNotExist) {
-  EXPECT_EQ(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmull"})")),
-            "steps[0]: ask: fa1.flops.matmull: unknown key 'matmull'; did you mean 'matmul'? known: "
-            "matmul, non_matmul, exponentials\n");
+  EXPECT_EQ(
+      findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmull"})")),
+      "steps[0]: ask: fa1.flops.matmull: unknown key 'matmull'; did you mean 'matmul'? known: "
+      "matmul, non_matmul, exponentials\n");
   EXPECT_THAT(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops"})")),
               HasSubstr("an object, not a value"));
   EXPECT_THAT(findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmul.x"})")),
@@ -128,7 +129,8 @@ TEST(CheckLesson, FindsAPathThatDoesNotExist) {
       findings(lesson_asking(
           R"({"number": "?", "answer": "fa1.traffic.requested.by_launch[name=x].read_bytes"})")),
       HasSubstr("fits no element"));
-  EXPECT_THAT(findings(lesson_text(R"([{"say": "{fa1.nothing}"}])")), StartsWith("steps[0]: say: "));
+  EXPECT_THAT(findings(lesson_text(R"([{"say": "{fa1.nothing}"}])")),
+              StartsWith("steps[0]: say: "));
 }
 
 TEST(CheckLesson, FindsAQuestionWithNoneOrTwoRightAnswers) {

@@ -80,10 +80,10 @@ TEST(Symbols, OfTheBackwardPassExplainThemselves) {
 TEST(Symbols, OfTheBarExplainThemselves) {
   ScreenSession session;
   const auto size = session.rects().find("field.seq_len");
-  const auto gpu = session.rects().find("field.gpu");
-  ASSERT_TRUE(size && gpu);
+  const auto type = session.rects().find("field.dtype");
+  ASSERT_TRUE(size && type);
   const std::set<std::string> symbols =
-      symbols_in(session, {{size->min.x - 30.0f, size->min.y}, gpu->max});
+      symbols_in(session, {{size->min.x - 30.0f, size->min.y}, type->max});
   EXPECT_EQ(symbols, (std::set<std::string>{"N", "d", "Br", "Bc"}));
 }
 
