@@ -10,8 +10,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/cli/table_json.h"
-#include "app/documents/simulation_json.h"
+#include "app/documents/compared_runs.h"
 #include "app/report/comparison_report.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
@@ -33,23 +32,6 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
   });
 }
 
-/// A row for each run with the list of its lines; in CSV, a row for each line.
-Table runs_table(const std::vector<Comparison>& comparisons) {
-  Table table{.key = "runs",
-              .columns = {{"", ""}, {"unavailable", ""}, {"no_gap", ""}, {"lines", ""}},
-              .csv = Table::Csv::listed_rows};
-  const auto unless_empty = [](const std::string& text) { return text.empty() ? Cell() : text; };
-  for (const Comparison& comparison : comparisons) {
-    Table lines = comparison_table(comparison, "recorded");
-    const std::string reason = lines.title.empty() ? "" : "\n  " + lines.title;
-    lines.title = run_title(comparison.run) + reason;
-    lines.indent = "  ";
-    table.rows.push_back({run_identity(comparison.run.run), unless_empty(comparison.unavailable),
-                          unless_empty(comparison.stands_alone), lines});
-  }
-  return table;
-}
-
 Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                           const std::vector<Comparison>& comparisons) {
   const ordered_json recorded = {{"device", recording.device.name},
@@ -63,7 +45,7 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                         {"recorded", recorded},
                         {"gpu", gpu.name},
                         {"errors", errors}},
-              .tables = {runs_table(comparisons)}};
+              .tables = {compared_runs(comparisons)}};
   if (!errors.rows.empty()) study.tables.push_back(errors);
   return answer_of(study);
 }

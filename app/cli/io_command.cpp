@@ -9,7 +9,6 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/cli/table_json.h"
 #include "app/report/report_text.h"
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"

@@ -11,6 +11,7 @@
 #include "app/cli/option_files.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/documents/study_json.h"
 #include "app/report/interruption.h"
 #include "app/report/report_text.h"
 #include "reference/files/file_identity.h"
@@ -157,6 +158,10 @@ std::optional<Error> write_documents(const std::vector<Document>& documents,
 std::string json_text(const ordered_json& document) {
   // Names from the user may be in any encoding
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+Answer answer_of(const Study& study) {
+  return {json_text(study_json(study)), csv_text(csv_rows(study)), to_text(study), std::nullopt};
 }
 
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "app/report/table.h"
 #include "reference/files/file_writer.h"
 #include "reference/head_tensor.h"
 #include "reference/result.h"
@@ -80,6 +81,9 @@ struct Answer {
   std::optional<Error> failure;       ///< an error in the results, reported after they are written
   std::vector<Document> others = {};  ///< besides JSON and CSV
 };
+
+/// The study in every form.
+Answer answer_of(const Study& study);
 
 /// Writes the answer with its JSON and CSV to these files, as write_documents() does.
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer);

@@ -4,8 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/documents/accuracy_json.h"
-#include "app/documents/comparison_json.h"
+#include "app/documents/accuracy_study.h"
+#include "app/documents/compared_runs.h"
+#include "app/documents/study_json.h"
 #include "app/lessons/operation_results.h"
 #include "sim/accuracy.h"
 #include "sim/device/assets.h"
@@ -77,7 +78,7 @@ Result<ordered_json> recorded_json(const SimulationReport& report, const GpuDesc
   }
   ATTNSCOPE_TRY(const Comparison comparison,
                 model_and_compare(*found, on, gpu, {.most_transfers = kQuickTransfers}));
-  return comparison_json(comparison);
+  return rows_json(compared_runs({comparison})).front();
 }
 
 Result<ordered_json> accuracy_of(const ModelRun& model) {
@@ -92,7 +93,7 @@ Result<ordered_json> accuracy_of(const ModelRun& model) {
       .tiling = model.run.tiling,
       .gpu = model.gpu};
   ATTNSCOPE_TRY(const AccuracyReport report, compare_accuracy(request, [](const auto&) {}));
-  return accuracy_json(request, report);
+  return study_json(accuracy_study(request, report));
 }
 
 namespace {

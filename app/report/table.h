@@ -1,5 +1,5 @@
 /// Results of studies as typed tables. One writer each makes aligned text and Markdown (here), JSON
-/// and CSV (app/cli/table_json.h).
+/// and CSV (app/documents/study_json.h).
 #pragma once
 
 #include <concepts>

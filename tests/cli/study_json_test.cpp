@@ -1,9 +1,11 @@
 /// Studies as JSON and CSV.
-#include "app/cli/table_json.h"
+#include "app/documents/study_json.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "app/cli/outputs.h"
 
 namespace attnscope::cli {
 namespace {
@@ -24,6 +26,10 @@ Study one_study() {
           .footnotes = {{"a reason", "why"}, {"only text"}, {"", "empty"}}};
 }
 
+std::string csv_of(const Study& study) {
+  return csv_text(csv_rows(study));
+}
+
 TEST(StudyJson, HasFactsFootnotesAndAListForEachTable) {
   const auto expected = ordered_json::parse(R"({
     "schema": "a/1", "problem": {"seq_len": 5}, "why": "a reason",
@@ -39,20 +45,20 @@ TEST(StudyJson, ACellOfJsonWithoutAKeyIsMergedIntoItsRow) {
 
 TEST(StudyCsv, HasALineForEachRowOrForEachRowOfTheListsWithin) {
   Study study = one_study();
-  EXPECT_EQ(study_csv(study), "name,tiling.Br,tiling.Bc\nrows,64,32\n");
+  EXPECT_EQ(csv_of(study), "name,tiling.Br,tiling.Bc\nrows,64,32\n");
   study.tables[0].csv = Table::Csv::listed_rows;
   study.tables[0].columns[0].key = "step";
-  EXPECT_EQ(study_csv(study),
+  EXPECT_EQ(csv_of(study),
             "step,tiling.Br,tiling.Bc,name,bytes\nrows,64,32,lse,8\nrows,64,32,dq,9\n");
   study.tables[0].csv = Table::Csv::none;
-  EXPECT_EQ(study_csv(study), "\n");
+  EXPECT_EQ(csv_of(study), "\n");
 }
 
 TEST(StudyCsv, NamesTheTablesWhereThereAreSeveral) {
   Study study = one_study();
   study.tables[1].key = "ideas";
   study.tables[1].columns[0].key = "idea";
-  EXPECT_EQ(study_csv(study),
+  EXPECT_EQ(csv_of(study),
             "table,name,tiling.Br,tiling.Bc,idea\nsteps,rows,64,32,\nideas,,,,text alone\n");
 }
 

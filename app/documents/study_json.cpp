@@ -1,11 +1,11 @@
-#include "app/cli/table_json.h"
+#include "app/documents/study_json.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reference/message_text.h"
+namespace attnscope {
 
-namespace attnscope::cli {
+using nlohmann::ordered_json;
 
 namespace {
 
@@ -26,10 +26,13 @@ ordered_json cell_json(const Cell& cell) {
 }
 
 /// Stores the value under its key, whose parts are members of members.
-void store(ordered_json& row, const std::string& key, ordered_json value) {
+void store(ordered_json& row, std::string_view key, ordered_json value) {
   ordered_json* place = &row;
-  for (const std::string& part : split(key, '.')) place = &(*place)[part];
-  *place = std::move(value);
+  for (auto dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
+    place = &(*place)[std::string(key.substr(0, dot))];
+    key.remove_prefix(dot + 1);
+  }
+  (*place)[std::string(key)] = std::move(value);
 }
 
 ordered_json row_json(const Table& table, const std::vector<Cell>& cells) {
@@ -83,28 +86,23 @@ ordered_json study_json(const Study& study) {
   return document;
 }
 
-std::string study_csv(const Study& study) {
+ordered_json csv_rows(const Study& study) {
   const auto is_in = [](const Table& table) {
     return table.csv != Table::Csv::none && !table.key.empty();
   };
   const bool is_named = std::ranges::count_if(study.tables, is_in) > 1;
-  CsvTable csv;
+  ordered_json rows = ordered_json::array();
   for (const Table& table : study.tables) {
     if (!is_in(table)) continue;
     for (const auto& cells : table.rows) {
       for (const ordered_json& line : lines_json(table, cells)) {
-        ordered_json row = ordered_json::object();
+        ordered_json& row = rows.emplace_back(ordered_json::object());
         if (is_named) row["table"] = table.key;
         row.update(line);
-        csv.add(row);
       }
     }
   }
-  return csv.text();
+  return rows;
 }
 
-Answer answer_of(const Study& study) {
-  return {json_text(study_json(study)), study_csv(study), to_text(study), std::nullopt};
-}
-
-}  // namespace attnscope::cli
+}  // namespace attnscope
