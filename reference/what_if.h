@@ -1,4 +1,4 @@
-/// What the modelled GPU has in place of its own numbers: "twice the exp rate", "half the L2".
+/// Changed numbers of the modelled GPU: "twice the exp rate", "half the L2".
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// Unset: the GPU's own.
+/// What is unset is not changed.
 struct WhatIf {
   std::optional<Index> sram_bytes;  ///< shared memory of a thread block
   std::optional<Index> l2_bytes;

@@ -28,9 +28,8 @@ struct OwnGpu {
   double seconds = 0.0;
 };
 
-Result<double> predicted_seconds(const ResolvedRun& run, const GpuDescription& gpu,
-                                 const WorkControl& control) {
-  ATTNSCOPE_TRY(auto report, simulate(run, gpu));
+double predicted_seconds(SimulationReport report, const GpuDescription& gpu,
+                         const WorkControl& control) {
   predict_kernel_dram(report, gpu, {}, {.cancel = &control.cancel_flag()});
   predict_kernel_time(report, gpu, {}, &control.cancel_flag());
   return report.time ? report.time->seconds : 0.0;
@@ -49,20 +48,25 @@ class GpuPanel {
   BackgroundJob<ResolvedRun, double> now_;
 };
 
+ResolvedRun without_what_if(ResolvedRun run) {
+  run.asked.what_if = {};
+  return run;
+}
+
 void GpuPanel::ask(const RunInfo& run) {
-  ResolvedRun own = run.resolved();
-  own.asked.what_if = {};
+  const ResolvedRun own = without_what_if(run.resolved());
   if (own_.wants(own)) {
     own_.start(own, [own](WorkControl& control) -> Result<OwnGpu> {
       ATTNSCOPE_TRY(auto gpu, load_gpu(own.asked.gpu));
-      ATTNSCOPE_TRY(const double seconds, predicted_seconds(own, gpu, control));
+      ATTNSCOPE_TRY(auto report, simulate(own, gpu));
+      const double seconds = predicted_seconds(std::move(report), gpu, control);
       return OwnGpu{std::move(gpu), seconds};
     });
   }
   const ResolvedRun& now = run.resolved();
   if (now_.wants(now)) {
-    now_.start(now, [now, gpu = run.gpu](WorkControl& control) {
-      return predicted_seconds(now, gpu, control);
+    now_.start(now, [report = run.totals, gpu = run.gpu](WorkControl& control) {
+      return Result(predicted_seconds(report, gpu, control));
     });
   }
 }
@@ -72,6 +76,9 @@ void GpuPanel::draw_times(const PanelContext& context, const RunInfo& run, const
   const OwnGpu* const own = own_.latest();
   const double* const now = now_.latest();
   if (own == nullptr || now == nullptr) return;
+  const bool are_of_this_run = *now_.latest_key() == run.resolved() &&
+                               *own_.latest_key() == without_what_if(run.resolved());
+  if (!are_of_this_run) return;
   const FontRef& font = context.fonts.small;
   const auto draw = [&](std::string_view text) {
     draw::fitted_text(context, font, line.min, context.theme.text, text, line.width());

@@ -1,4 +1,4 @@
-/// The sliders of the panel "GPU": numbers of the modelled GPU as multiples of its own.
+/// The sliders of the panel "GPU", which change numbers of the modelled GPU by a factor.
 #pragma once
 
 #include "app/panel.h"

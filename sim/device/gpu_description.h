@@ -82,7 +82,7 @@ bool are_one_memory(Index a_bytes, Index b_bytes);
 /// Whether both have the same numbers, wherever they are from.
 bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 
-/// The GPU with these numbers in place of its own; `source` says where they come from.
+/// The GPU with these numbers changed; `source` says where they come from.
 GpuDescription with_what_if(GpuDescription gpu, const WhatIf& what_if, std::string_view source);
 
 /// A description from its text; `name` names the file in messages. invalid_request with one line

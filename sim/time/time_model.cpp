@@ -327,26 +327,6 @@ BothCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const 
   return both;
 }
 
-/// The work of a launch's steps. Bytes in shared memory are 0 where no paper says how the warps
-/// share the work.
-StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
-                     const GpuDescription& gpu, Index warps, Index steps) {
-  StepsWork work{.steps = static_cast<double>(steps),
-                 .matrix_flops = static_cast<double>(launch.flops.matmul),
-                 .exponentials = static_cast<double>(launch.flops.exponentials),
-                 .other_flops = static_cast<double>(launch.flops.cuda_core()),
-                 .added_bytes = static_cast<double>(launch.requested.atomic_bytes)};
-  ResolvedRun run = report.run;
-  run.asked.warps = warps;
-  const auto counted = count_warps(run, gpu);
-  if (!counted || !counted.value()) return work;
-  const WarpTraffic& traffic = counted.value()->traffic;
-  work.shared_bytes = static_cast<double>(traffic.shared_read_bytes + traffic.shared_write_bytes);
-  work.exchanged_bytes =
-      static_cast<double>(traffic.exchange_read_bytes + traffic.exchange_write_bytes);
-  return work;
-}
-
 /// DRAM is not touched by what L2 has room for.
 LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
                    const MachineRates& rates) {

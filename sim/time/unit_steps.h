@@ -29,6 +29,11 @@ struct StepsWork {
   double added_bytes = 0;      ///< to sums in global memory, atomically
 };
 
+/// Of a launch of the report's run, in blocks of `warps` warps. Bytes in shared memory are 0 where
+/// no paper says how the warps share the work.
+StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
+                     const GpuDescription& gpu, Index warps, Index steps);
+
 /// The costs of one of these steps with up to `residency` blocks of `warps` warps on an SM.
 StepCosts unit_step_costs(const MachineRates& rates, const StepsWork& work, MatrixUnit unit,
                           Index warps, Index residency);
