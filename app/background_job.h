@@ -95,6 +95,8 @@ class BackgroundJob {
     return latest_ ? &latest_->second : nullptr;
   }
   const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
+  /// How many results there have been.
+  int results() const { return results_; }
   /// The reason why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }
 
@@ -129,6 +131,7 @@ class BackgroundJob {
     error_.reset();
     if (result) {
       latest_.emplace(*wanted_, std::move(result).value());
+      ++results_;
     } else {
       error_ = result.error();
     }
@@ -136,6 +139,7 @@ class BackgroundJob {
 
   std::optional<Key> wanted_;
   std::optional<std::pair<Key, Value>> latest_;
+  int results_ = 0;
   std::optional<Error> error_;
   bool given_up_ = false;
   std::shared_ptr<WorkControl> control_;

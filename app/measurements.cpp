@@ -15,8 +15,8 @@ namespace {
 
 /// A cheap comparison that excludes most runs.
 bool may_suit(const MeasuredRun& run, const SimulationReport& model) {
-  return run.row.run.algorithm() == model.run.algorithm() &&
-         run.row.run.problem == model.run.problem;
+  return run.row.run.problem == model.run.problem &&
+         run.row.run.algorithm() == model.run.algorithm();
 }
 
 /// How well a run suits the model; 0: not at all.

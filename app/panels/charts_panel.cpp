@@ -172,6 +172,17 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
   return key;
 }
 
+/// What a chart is drawn from besides the counts; the same: it need not be made again.
+struct ChartSource {
+  ChartChoice chart{};
+  std::shared_ptr<const RunInfo> run;
+  const Theme* theme = nullptr;
+  int results = 0;  ///< of the counts
+  std::size_t recorded = 0, measured = 0;
+
+  bool operator==(const ChartSource&) const = default;
+};
+
 /// The background counts for the charts, one job per topic.
 class ChartJobs {
  public:
@@ -185,12 +196,22 @@ class ChartJobs {
     std::apply([](auto&... job) { (job.again(), ...); }, jobs_);
   }
 
-  /// Requests the chart that the view selects; returns the newest chart of its topic, nothing
-  /// before the first.
-  std::optional<ShownChart> newest_chart(const RunInfo& run, const ViewState& view,
-                                         const PanelContext& context, Progress& progress);
+  /// Requests the chart that the view selects; returns the newest chart of its topic, nullptr
+  /// before the first. It lives until the next call.
+  const ShownChart* newest_chart(const std::shared_ptr<const RunInfo>& run, const ViewState& view,
+                                 const PanelContext& context, Progress& progress);
 
  private:
+  /// The chart of `make()`, unless the last one was made from the same.
+  template <typename Make>
+  const ShownChart* made_from(ChartSource source, const Make& make) {
+    if (!chart_ || !(source_ == source)) chart_ = make();
+    source_ = std::move(source);
+    return &*chart_;
+  }
+
+  ChartSource source_;
+  std::optional<ShownChart> chart_;
   std::tuple<BackgroundJob<SweepKey, SizeSweep>, BackgroundJob<ErrorKey, std::vector<AccuracyCase>>,
              BackgroundJob<TheoremKey, TheoremPoints>,
              BackgroundJob<FusionKey, std::vector<FusionStep>>,
@@ -198,43 +219,59 @@ class ChartJobs {
       jobs_;
 };
 
-std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const ViewState& view,
-                                                  const PanelContext& context, Progress& progress) {
+const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& asked_run,
+                                          const ViewState& view, const PanelContext& context,
+                                          Progress& progress) {
+  const RunInfo& run = *asked_run;
   const GpuDescription& gpu = run.gpu;
   const std::string& asked_gpu = run.resolved().asked.gpu;
   const Theme& theme = context.theme;
+  const Measurements& runs = context.measurements;
   const ChartTopic topic = topic_of(view.chart);
   auto& [sizes, errors, theorems, fusion, models] = jobs_;
+  const auto chart = [&](auto& job, const auto& key, const auto& count,
+                         const auto& make) -> const ShownChart* {
+    const auto* counted = ask(job, key, gpu, count, progress);
+    if (counted == nullptr) return nullptr;
+    return made_from(
+        {view.chart, asked_run, &theme, job.results(), runs.recorded.size(), runs.measured.size()},
+        [&] { return make(*job.latest_key(), *counted); });
+  };
   if (view.chart == ChartChoice::error) {
-    const ErrorKey key = error_key(run.problem(), run.pass_kind(), view.error_carry);
-    const auto* counted = ask(errors, key, gpu, count_errors, progress);
-    if (counted != nullptr) return error_chart(*errors.latest_key(), *counted, theme);
-  } else if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
-    const SweepKey key = sweep_key(run, view, context.measurements);
-    const auto* sweep = ask(sizes, key, gpu, run_size_sweep, progress);
-    if (sweep != nullptr) return size_chart(*sweep, view.chart, gpu, context.measurements, theme);
-  } else if (topic == ChartTopic::theorems) {
-    const IoAxis axis = *io_axis_of(view.chart);
-    TheoremKey key = theorem_key(axis, run.pass_kind(), run.problem(), gpu);
-    key.run.gpu = asked_gpu;
-    const auto* points = ask(theorems, key, gpu, count_theorems, progress);
-    if (points != nullptr) {
-      return theorem_chart(*theorems.latest_key(), *points, gpu, context.measurements, theme);
-    }
-  } else if (topic == ChartTopic::fusion) {
-    FusionKey key = view.chart == ChartChoice::fusion_figure2
-                        ? figure2_key(asked_gpu)
-                        : fusion_key(run.problem(), run.tiling(), asked_gpu);
-    key.what_if.sram_bytes = gpu.what_if.sram_bytes;
-    const auto* steps = ask(fusion, key, gpu, count_fusion, progress);
-    if (steps != nullptr) return fusion_chart(*fusion.latest_key(), *steps, theme);
-  } else {
-    const bool inference = view.chart == ChartChoice::model_inference;
-    const ModelKey key{inference ? ModelMode::inference : ModelMode::training, asked_gpu};
-    const auto* curves = ask(models, key, gpu, count_models, progress);
-    if (curves != nullptr) return model_chart(*models.latest_key(), *curves, gpu, theme);
+    return chart(errors, error_key(run.problem(), run.pass_kind(), view.error_carry), count_errors,
+                 [&](const ErrorKey& key, const std::vector<AccuracyCase>& counted) {
+                   return error_chart(key, counted, theme);
+                 });
   }
-  return std::nullopt;
+  if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
+    return chart(sizes, sweep_key(run, view, runs), run_size_sweep,
+                 [&](const SweepKey&, const SizeSweep& sweep) {
+                   return size_chart(sweep, view.chart, gpu, runs, theme);
+                 });
+  }
+  if (topic == ChartTopic::theorems) {
+    TheoremKey asked = theorem_key(*io_axis_of(view.chart), run.pass_kind(), run.problem(), gpu);
+    asked.run.gpu = asked_gpu;
+    return chart(theorems, asked, count_theorems,
+                 [&](const TheoremKey& key, const TheoremPoints& points) {
+                   return theorem_chart(key, points, gpu, runs, theme);
+                 });
+  }
+  if (topic == ChartTopic::fusion) {
+    FusionKey asked = view.chart == ChartChoice::fusion_figure2
+                          ? figure2_key(asked_gpu)
+                          : fusion_key(run.problem(), run.tiling(), asked_gpu);
+    asked.what_if.sram_bytes = gpu.what_if.sram_bytes;
+    return chart(fusion, asked, count_fusion,
+                 [&](const FusionKey& key, const std::vector<FusionStep>& steps) {
+                   return fusion_chart(key, steps, theme);
+                 });
+  }
+  const bool inference = view.chart == ChartChoice::model_inference;
+  return chart(models, ModelKey{inference ? ModelMode::inference : ModelMode::training, asked_gpu},
+               count_models, [&](const ModelKey& key, const std::vector<ModelCurve>& curves) {
+                 return model_chart(key, curves, gpu, theme);
+               });
 }
 
 /// Shows that counting continues, was cancelled or failed, with a button that cancels or retries
@@ -286,12 +323,13 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   if (zoomed_ != view.chart) zoom_ = {};
   zoomed_ = view.chart;
   Progress progress;
-  const std::optional<ShownChart> made = jobs_.newest_chart(*snapshot.run, view, context, progress);
-  const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
+  static const ShownChart kNothingYet{.title = "CHARTS", .picture = draw::Chart{}};
+  const ShownChart* const made = jobs_.newest_chart(snapshot.run, view, context, progress);
+  const ShownChart& shown = made != nullptr ? *made : kNothingYet;
   const auto [rest, plot_top] = draw_heading(context, view, shown);
   Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};
   plot.max.x = draw_side(context, rest, view, shown) - context.px(10.0f);
-  if (!made) {
+  if (made == nullptr) {
     draw::text(context, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
   } else if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) {
     const draw::ChartPoint* near = draw::draw_chart(context, plot, *chart, zoom_);

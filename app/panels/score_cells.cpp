@@ -11,24 +11,56 @@ namespace {
 /// Most cells along an axis, apart from those that an edge of the part or of a tile cuts.
 constexpr Index kMaxCells = 64;
 
-/// The mean of the visible elements in each cell, C order; an element with S = -inf is hidden.
+/// Sums of the visible elements of a stretch of rows, and their number, by column. An element with
+/// S = -inf is hidden. Plain loops over arrays, which the compiler vectorises: this runs on the
+/// thread that draws, over the whole tensor, when a run arrives.
+struct ColumnSums {
+  explicit ColumnSums(Index cols)
+      : sums(static_cast<std::size_t>(cols)), visible(static_cast<std::size_t>(cols)) {}
+
+  void clear() {
+    std::ranges::fill(sums, 0.0);
+    std::ranges::fill(visible, 0.0);
+  }
+
+  void add_row(const double* values, const double* S, std::size_t begin, std::size_t end) {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    double* const sum = sums.data();
+    double* const count = visible.data();
+    for (std::size_t col = begin; col < end; ++col) {
+      const bool finite = std::abs(S[col]) <= kMost;
+      sum[col] += finite ? values[col] : 0.0;
+      count[col] += finite ? 1.0 : 0.0;
+    }
+  }
+
+  std::vector<double> sums, visible;
+};
+
+/// The mean of the visible elements in each cell, C order; -inf where all are hidden.
 std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
                              const std::vector<CellSpan>& rows, const std::vector<CellSpan>& cols) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> means;
+  if (rows.empty() || cols.empty()) return means;
   means.reserve(rows.size() * cols.size());
+  const auto begin = static_cast<std::size_t>(cols.front().begin);
+  const auto end = static_cast<std::size_t>(cols.back().end);
+  ColumnSums columns(values.cols);
   for (const CellSpan& row_span : rows) {
+    columns.clear();
+    for (Index row = row_span.begin; row < row_span.end; ++row) {
+      const Index at = row * values.cols;
+      columns.add_row(values.values.data() + at, S.values.data() + at, begin, end);
+    }
     for (const CellSpan& col_span : cols) {
       double sum = 0.0;
-      Index visible = 0;
-      for (Index row = row_span.begin; row < row_span.end; ++row) {
-        for (Index col = col_span.begin; col < col_span.end; ++col) {
-          if (!std::isfinite(S.at(row, col))) continue;
-          sum += values.at(row, col);
-          ++visible;
-        }
+      double visible = 0.0;
+      for (auto col = static_cast<std::size_t>(col_span.begin);
+           col < static_cast<std::size_t>(col_span.end); ++col) {
+        sum += columns.sums[col];
+        visible += columns.visible[col];
       }
-      means.push_back(visible > 0 ? sum / static_cast<double>(visible) : -kInfinity);
+      means.push_back(visible > 0.0 ? sum / visible : -std::numeric_limits<double>::infinity());
     }
   }
   return means;
@@ -49,13 +81,14 @@ double quantile(const std::vector<double>& values, double share) {
   return sample[static_cast<std::size_t>(at)];
 }
 
-/// The values of cells of this size in the whole tensor.
-ValueTile whole_cells(const RunInfo& run, Tensor tensor, const Shape& cell) {
-  const ValueTile& values = run.scores(tensor).values;
-  const auto rows = cut_axis({0, values.rows}, values.rows, run.tiling().Br, cell.rows);
-  const auto cols = cut_axis({0, values.cols}, values.cols, run.tiling().Bc, cell.cols);
+/// The values of cells of the same size in the whole tensor, which may be these.
+ValueTile whole_cells(const RunInfo& run, const ScoreCells& cells) {
+  const ValueTile& values = run.scores(cells.tensor).values;
+  const auto rows = cut_axis({0, values.rows}, values.rows, run.tiling().Br, cells.size.rows);
+  const auto cols = cut_axis({0, values.cols}, values.cols, run.tiling().Bc, cells.size.cols);
+  const bool are_all = rows.size() == cells.rows.size() && cols.size() == cells.cols.size();
   return {std::ssize(rows), std::ssize(cols),
-          means_of(values, run.scores(Tensor::S).values, rows, cols)};
+          are_all ? cells.means : means_of(values, run.scores(Tensor::S).values, rows, cols)};
 }
 
 }  // namespace
@@ -93,15 +126,15 @@ ScoreCells::ScoreCells(const RunInfo& run, Tensor shown, const Area& part)
   }
 }
 
-draw::ValueRange score_scale(const RunInfo& run, Tensor tensor, const Shape& cell) {
+draw::ValueRange score_scale(const RunInfo& run, const ScoreCells& cells) {
   constexpr double kShare = 0.98;
-  const ValueTile& values = run.scores(tensor).values;
+  const ValueTile& values = run.scores(cells.tensor).values;
   if (values.values.empty()) return {};
-  if (tensor == Tensor::S && cell == Shape{1, 1}) return draw::range_of(values);
-  const ValueTile cells = whole_cells(run, tensor, cell);
-  if (tensor == Tensor::S) return draw::range_of(cells);
-  const double high = quantile(cells.values, kShare);
-  return {tensor == Tensor::P ? 0.0 : -high, high};
+  if (cells.tensor == Tensor::S && cells.is_exact()) return draw::range_of(values);
+  const ValueTile whole = whole_cells(run, cells);
+  if (cells.tensor == Tensor::S) return draw::range_of(whole);
+  const double high = quantile(whole.values, kShare);
+  return {cells.tensor == Tensor::P ? 0.0 : -high, high};
 }
 
 Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen) {

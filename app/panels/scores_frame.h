@@ -53,11 +53,11 @@ struct ScoreCells {
   draw::ValueRange scale;  ///< score_scale() of this size
 };
 
-/// The colour scale of cells of this size, whatever part of the head's tensor is visible. S: from
+/// The colour scale of cells of their size, whatever part of the head's tensor is visible. S: from
 /// the smallest to the largest mean. P: from 0 to the value that 98 % of the cells do not exceed;
 /// dP and dS: as far to both sides of 0. A few large values of these would leave all others in one
 /// colour.
-draw::ValueRange score_scale(const RunInfo& run, Tensor tensor, const Shape& cell);
+draw::ValueRange score_scale(const RunInfo& run, const ScoreCells& cells);
 
 /// The tensor that the cells show: the chosen one, or the latest; S where the pass has no other.
 Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen);

@@ -209,7 +209,7 @@ void ScoresPanel::update_cells(const ScoresFrame& frame) {
   if (same_tensor && cells_part_ == part) return;
   const ScoreCells before = std::exchange(cells_, ScoreCells(frame.run(), frame.shown, part));
   const bool keeps = same_tensor && before.size == cells_.size;
-  cells_.scale = keeps ? before.scale : score_scale(frame.run(), frame.shown, cells_.size);
+  cells_.scale = keeps ? before.scale : score_scale(frame.run(), cells_);
   cells_of_ = frame.snapshot.run;
   cells_part_ = part;
 }

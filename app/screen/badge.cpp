@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "app/app.h"
 #include "app/screen/screen.h"
@@ -173,8 +175,11 @@ float widest_text(const Frame& frame, const std::string& shown) {
   float width = font.measure(shown).x;
   if (!measurements.live_gpu.empty()) return width;
   width = std::max(width, font.measure(kModelAndTrace).x);
+  std::string_view last;  // the runs of a recording are of one GPU
   for (const MeasuredRun& run : measurements.recorded) {
-    width = std::max(width, font.measure("recorded · " + short_name(run.provenance.gpu())).x);
+    const std::string& gpu = run.provenance.gpu();
+    if (gpu == std::exchange(last, gpu)) continue;
+    width = std::max(width, font.measure("recorded · " + short_name(gpu)).x);
   }
   return width;
 }

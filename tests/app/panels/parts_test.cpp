@@ -133,15 +133,18 @@ TEST(ScoreScale, OfEachTensorIsItsOwn) {
   request.pass = PassKind::backward;
   const auto run = test::sample_run(request);
   const RunInfo& info = *run->info();
-  const Shape element{1, 1};
-  const draw::ValueRange S = score_scale(info, Tensor::S, element);
+  // 64 x 64 scores: every cell is one element
+  const auto scale = [&](Tensor tensor) {
+    return score_scale(info, ScoreCells(info, tensor, {{0, 64}, {0, 64}}));
+  };
+  const draw::ValueRange S = scale(Tensor::S);
   EXPECT_EQ(S.low, draw::range_of(info.scores(Tensor::S).values).low);
-  const draw::ValueRange P = score_scale(info, Tensor::P, element);
+  const draw::ValueRange P = scale(Tensor::P);
   EXPECT_EQ(P.low, 0.0);
   EXPECT_LT(P.high, 0.3) << "64 keys share 1: a scale up to 1 would be flat";
   EXPECT_GT(P.high, 1.0 / 64.0);
   for (const Tensor tensor : {Tensor::dP, Tensor::dS}) {
-    const draw::ValueRange range = score_scale(info, tensor, element);
+    const draw::ValueRange range = scale(tensor);
     EXPECT_EQ(range.low, -range.high);
     EXPECT_LT(range.high, draw::range_of(info.scores(tensor).values).high);
   }
