@@ -128,12 +128,14 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
 
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
+  std::erase_if(replaced_, [](const auto& run) { return run.use_count() == 1; });
   if (!run_ || !request.same_run(request_)) {
     ATTNSCOPE_TRY(const auto stepped, stepped_of(request, *gpus_));
     ATTNSCOPE_TRY(auto created,
                   SteppedRun::create(
                       stepped, [&](double fraction) { control.set_progress(fraction); },
                       &control.cancel_flag()));
+    if (run_) replaced_.push_back(run_->info());
     run_ = std::move(created);
     request_ = request;
   }
