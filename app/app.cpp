@@ -8,6 +8,7 @@
 
 #include "app/choice_rules.h"
 #include "app/files/user_state.h"
+#include "reference/files/file_writer.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
@@ -221,10 +222,12 @@ void App::read_shipped_files() {
     std::vector<std::string> unreadable;
     auto recorded = load_shipped_recordings(unreadable);
     auto traced = load_shipped_traces(unreadable);
+    auto peers = load_shipped_peer_times(unreadable);
     return [this, recorded = std::move(recorded), traced = std::move(traced),
-            unreadable = std::move(unreadable)]() mutable {
+            peers = std::move(peers), unreadable = std::move(unreadable)]() mutable {
       measurements.recorded = std::move(recorded);
       measurements.traced = std::move(traced);
+      measurements.peers = std::move(peers);
       if (!unreadable.empty()) show_notice(unreadable.front());
     };
   });
@@ -384,6 +387,9 @@ void App::execute(const Command& command) {
             player_.restart();
           },
           [&](const SavePicture& picture) { pictures_.push_back(picture); },
+          [&](const SaveText& file) {
+            save_file(file.path, [file] { return write_file(file.path, file.text); });
+          },
           [&](const OpenScene& scene_to_open) { open({scene_to_open.name_or_path}); },
           [&](const OpenFiles& files) { open(files.paths); },
           [&](const SaveScene& save) { save_scene_as(save.path, save.replaces); },

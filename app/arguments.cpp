@@ -17,15 +17,19 @@ namespace {
 
 constexpr int kMaxSize = 16384;
 
+constexpr int kLeastPanelWidth = 320;
+constexpr int kLeastPanelHeight = 200;
+
 /// "1600x900" as two numbers in range, or nothing.
-std::optional<std::pair<int, int>> parse_size(const std::string& text) {
+std::optional<std::pair<int, int>> parse_size(const std::string& text, int least_width,
+                                              int least_height) {
   const std::size_t cross = text.find('x');
   if (cross == std::string::npos) return std::nullopt;
   const auto width = parse_number<int>(std::string_view(text).substr(0, cross));
   const auto height = parse_number<int>(std::string_view(text).substr(cross + 1));
   if (!width || !height) return std::nullopt;
   const auto in_range = [](int size, int least) { return size >= least && size <= kMaxSize; };
-  if (!in_range(*width, kLeastWidth) || !in_range(*height, kLeastHeight)) return std::nullopt;
+  if (!in_range(*width, least_width) || !in_range(*height, least_height)) return std::nullopt;
   return std::pair{*width, *height};
 }
 
@@ -35,6 +39,7 @@ struct Raw {
   std::optional<std::string> theme;
   std::optional<std::string> step;
   std::optional<std::string> state;
+  std::optional<std::string> panel;
 };
 
 /// A flag that may be given once.
@@ -70,10 +75,13 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
 
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.size) {
-    const auto size = parse_size(*raw.size);
+    // A panel alone needs less room than all of them
+    const int least_width = raw.panel ? kLeastPanelWidth : kLeastWidth;
+    const int least_height = raw.panel ? kLeastPanelHeight : kLeastHeight;
+    const auto size = parse_size(*raw.size, least_width, least_height);
     if (!size) {
       return invalid_request("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
-                             printable(*raw.size), kLeastWidth, kMaxSize, kLeastHeight, kMaxSize);
+                             printable(*raw.size), least_width, kMaxSize, least_height, kMaxSize);
     }
     arguments.size_given = true;
     arguments.width = size->first;
@@ -93,8 +101,19 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
                              printable(*raw.step));
     }
   }
+  if (raw.panel) {
+    arguments.panel = parse_name<Slot>(*raw.panel);
+    if (!arguments.panel) {
+      return invalid_request("--panel '{}': not a panel; use {}", printable(*raw.panel),
+                             alternatives(enum_names(Slot{})));
+    }
+  }
   if (arguments.render && (arguments.out == "-" || arguments.out.starts_with("--"))) {
     return invalid_request("--out '{}': not a file; give the picture's name",
+                           printable(arguments.out));
+  }
+  if (arguments.out.ends_with(".svg") && !arguments.panel) {
+    return invalid_request("--out '{}': an SVG is of one panel; add --panel, or name a .png file",
                            printable(arguments.out));
   }
   if (arguments.frames < 0) {
@@ -124,7 +143,11 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);
-  render->add_option("--out", arguments.out, "The PNG file")->required();
+  render->add_option("--out", arguments.out, "The PNG file; with --panel also an SVG file")
+      ->required();
+  render->add_option("--panel", raw.panel,
+                     "Only this panel, without tabs and buttons: memory, scores, online_softmax, "
+                     "explain, ledger, timeline or charts");
   add_flag_once(*render, "--run-on-gpu", arguments.run_on_gpu,
                 "Run the real kernel on this machine's GPU first, and show what was measured");
 

@@ -26,7 +26,8 @@ struct Arguments {
   int height = 900;
   std::optional<ThemeName> theme;
   std::optional<bool> presenter;  ///< nothing: the scene's
-  std::string out;                ///< render: the PNG file
+  std::string out;                ///< render: the PNG or SVG file
+  std::optional<Slot> panel;      ///< render: the panel in it; nothing: the screen
   bool run_on_gpu = false;        ///< render: run the real kernel first
   int frames = 0;           ///< window: ends after this many frames; 0: runs until it is closed
   bool dump_ui = false;     ///< window: prints the rectangles of the widgets as JSON at its end

@@ -16,10 +16,12 @@ struct Entry {
 constexpr Entry kCharts[] = {
     {ChartChoice::bytes, ChartTopic::sizes, "bytes"},
     {ChartChoice::time, ChartTopic::sizes, "time"},
+    {ChartChoice::rate, ChartTopic::sizes, "TFLOP/s"},
     {ChartChoice::memory, ChartTopic::sizes, "memory"},
     {ChartChoice::error, ChartTopic::sizes, "error"},
     {ChartChoice::recorded_bytes, ChartTopic::recorded, "bytes"},
     {ChartChoice::recorded_time, ChartTopic::recorded, "time"},
+    {ChartChoice::recorded_rate, ChartTopic::recorded, "TFLOP/s"},
     {ChartChoice::recorded_memory, ChartTopic::recorded, "memory"},
     {ChartChoice::io_seq_len, ChartTopic::theorems, "N"},
     {ChartChoice::io_head_dim, ChartTopic::theorems, "d"},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/report/compare.h"
+#include "app/report/peer_times.h"
 #include "app/theme.h"
 
 namespace attnscope {
@@ -53,6 +54,8 @@ class Measurements {
   /// Runs whose thread blocks a kernel recorded, which the timeline shows by SM: a time, no
   /// counters.
   std::vector<MeasuredRun> traced;
+  /// Times of other libraries, recorded.
+  std::vector<PeerTime> peers;
   /// Runs of this session, newest last.
   std::vector<MeasuredRun> measured;
   /// Name of this machine's GPU; empty when there is none, and then why.

@@ -63,10 +63,13 @@ struct CopyText {
   std::string text;
   std::string what;  ///< named in the notice, such as "the ledger as CSV"
 };
-/// Saves a rectangle of the next frame, in pixels, as a PNG file in the current folder.
+/// Draws a panel alone, as large as the window and without tabs and buttons, into a file.
 struct SavePicture {
-  ImVec4 rect;  ///< x0, y0, x1, y1
-  std::string stem;
+  Slot slot = Slot::charts;
+  std::string path;  ///< ends in ".svg" for a vector graphic; else it is a PNG
+};
+struct SaveText {
+  std::string path, text;
 };
 /// Moves the clock of a race.
 struct SeekTick {
@@ -105,8 +108,8 @@ struct Quit {};
 
 using Command =
     std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
-                 CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
-                 OpenFiles, SaveScene, ListFolder, ShowNotice, Undo, Redo, Quit>;
+                 CancelGpuRun, CancelWork, CopyText, SavePicture, SaveText, SeekTick, ChooseRace,
+                 OpenScene, OpenFiles, SaveScene, ListFolder, ShowNotice, Undo, Redo, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {
@@ -120,17 +123,6 @@ class CommandSink {
 
 // Panels.
 
-/// The place of a panel on the screen. The neighbour takes the place of a slot without a panel.
-enum class Slot : std::uint8_t {
-  memory,          ///< left column: memory, or the warps of the thread block
-  scores,          ///< middle column, upper part
-  online_softmax,  ///< middle column, lower part; in the same card as `scores`
-  explain,         ///< right column, upper part: what and why
-  ledger,          ///< right column, lower part
-  timeline,        ///< bottom row, left
-  charts,          ///< bottom row, right
-};
-
 /// The context in which a panel draws.
 struct PanelContext : draw::Canvas {
   Rect rect;  ///< where to draw, in pixels; the card and its border are already there
@@ -142,6 +134,7 @@ struct PanelContext : draw::Canvas {
   bool presenter = false;
   /// Adds a button to the order of Tab; returns whether Enter presses it. May be empty.
   std::function<bool(std::string_view name, const Rect& rect)> visit = {};
+  bool alone = false;  ///< a picture of this panel alone: without tabs and buttons
 
   bool pressed_by_key(std::string_view name, const Rect& button) const {
     return visit && visit(name, button);

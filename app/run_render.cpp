@@ -8,6 +8,7 @@
 #include "app/arguments.h"
 #include "app/platform/imgui_session.h"
 #include "app/platform/offscreen.h"
+#include "app/platform/svg.h"
 #include "app/report/interruption.h"
 #include "app/screen/screen.h"
 #include "reference/files/file_identity.h"
@@ -110,18 +111,33 @@ int run_render(const Arguments& arguments, Scene scene) {
   OffscreenContext& surface = *offscreen.value();
   ImGuiSession session;
   Screen screen(make_panels(), make_panels());
+  const bool is_svg = is_svg_file(arguments.out);
+  TextRecorder recorder;
+  std::string svg;
   for (int frame = 0; frame < kSettlingFrames || screen.busy(); ++frame) {
     app.notice.reset();
+    recorder.clear();
     const Scales scales =
         scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,
                    app.view.presenter);
     session.begin_frame(app.view.theme, scales.layout, scales.font, {scales.font});
     surface.begin_frame();
+    std::optional<PlainEdges> plain;
+    if (is_svg) plain.emplace();
     ImGui::NewFrame();
-    screen.draw(app, session.fonts(), scales, 0.0);
+    if (arguments.panel) {
+      screen.draw_alone(app, session.fonts(), scales, 0.0, *arguments.panel);
+    } else {
+      screen.draw(app, session.fonts(), scales, 0.0);
+    }
     ImGui::Render();
+    if (is_svg) svg = svg_of(*ImGui::GetDrawData(), screen.surfaces(), recorder.texts());
     session.render(arguments.width, arguments.height, screen.surfaces());
     if (const auto error = settle(app)) return report(*error);
+  }
+  if (is_svg) {
+    if (const auto error = write_file(arguments.out, svg)) return report(*error);
+    return kDone;
   }
   if (const auto error = write_png(arguments.out, surface.read_pixels())) return report(*error);
   return kDone;

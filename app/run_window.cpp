@@ -43,7 +43,7 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
              {"theme", to_string(view.theme)},
              {"presenter", view.presenter},
              {"chart", to_string(view.chart)},
-             {"large_chart", view.large_chart},
+             {"enlarged", view.enlarged ? to_string(*view.enlarged) : "none"},
              {"show_keys", view.show_keys},
              {"scene", app.scene.name}};
   store_run(view.choice, state);

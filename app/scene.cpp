@@ -68,6 +68,15 @@ void read_value(const JsonObject& object, const char* key, Enum& value) {
   value = *parsed;
 }
 
+constexpr std::string_view kNone = "none";
+
+template <NamedEnum Enum>
+void read_value(const JsonObject& object, const char* key, std::optional<Enum>& value) {
+  if (!object.has(key)) return;
+  value.reset();
+  if (object.string(key) != kNone) read_value(object, key, value.emplace());
+}
+
 /// A member of the view in a scene file.
 struct ViewField {
   const char* object;
@@ -86,6 +95,8 @@ constexpr ViewField view_field(const char* object, const char* key) {
             const auto& value = view.*member;
             if constexpr (requires { to_string(value); }) {
               return json(to_string(value));
+            } else if constexpr (requires { to_string(*value); }) {
+              return json(value ? to_string(*value) : kNone);
             } else {
               return json(value);
             }
@@ -107,7 +118,7 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::timeline_tab>("view", "timeline"),
                                      view_field<&ViewState::ledger_scope>("view", "ledger"),
                                      view_field<&ViewState::chart>("view", "charts"),
-                                     view_field<&ViewState::large_chart>("view", "large_chart"),
+                                     view_field<&ViewState::enlarged>("view", "enlarged"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 
 /// The rival is a whole run, "rival", or the choice with another algorithm, "against".

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/ui/drawn_texts.h"
 #include "app/ui/pointed_word.h"
 
 namespace attnscope::app {
@@ -166,6 +167,7 @@ ImVec2 FontRef::measure(std::string_view text) const {
 
 void FontRef::draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const {
   if (text.empty()) return;
+  record_text(list, *this, position, color, text);
   list->AddText(font, size, position, color, text.data(), text.data() + text.size());
   note_pointed_word(list, *this, position, text);
 }

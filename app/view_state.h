@@ -26,6 +26,20 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
 /// A guided walk through the app: a run that plays and explains itself, or its panels.
 enum class Walk : std::uint8_t { watch, panels };
 
+/// The place of a panel on the screen. The neighbour takes the place of a slot without a panel.
+enum class Slot : std::uint8_t {
+  memory,          ///< left column: memory, the warps of the thread block, or the GPU
+  scores,          ///< middle column, upper part
+  online_softmax,  ///< middle column, lower part; in the same card as `scores`
+  explain,         ///< right column, upper part: what and why
+  ledger,          ///< right column, lower part
+  timeline,        ///< bottom row, left
+  charts,          ///< bottom row, right
+};
+constexpr std::array<std::string_view, 7> enum_names(Slot) {
+  return {"memory", "scores", "online_softmax", "explain", "ledger", "timeline", "charts"};
+}
+
 /// The shown panel of a slot that several panels share.
 enum class MemoryTab : std::uint8_t { memory, warps, gpu };
 constexpr std::array<std::string_view, 3> enum_names(MemoryTab) {
@@ -62,10 +76,12 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 enum class ChartChoice : std::uint8_t {
   bytes,  ///< against N, like the next two
   time,
+  rate,  ///< TFLOP/s
   memory,
   error,           ///< against the reference, of every algorithm
   recorded_bytes,  ///< of the settings that were recorded, 16k tokens in all
   recorded_time,
+  recorded_rate,
   recorded_memory,
   io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
   io_head_dim,
@@ -78,11 +94,11 @@ enum class ChartChoice : std::uint8_t {
   model_inference,
 };
 
-constexpr std::array<std::string_view, 16> enum_names(ChartChoice) {
-  return {"bytes",          "time",           "memory",          "error",
-          "recorded_bytes", "recorded_time",  "recorded_memory", "io_seq_len",
-          "io_head_dim",    "io_sram",        "io_block_cols",   "io_density",
-          "fusion",         "fusion_figure2", "model_training",  "model_inference"};
+constexpr std::array<std::string_view, 18> enum_names(ChartChoice) {
+  return {"bytes",          "time",           "rate",           "memory",          "error",
+          "recorded_bytes", "recorded_time",  "recorded_rate",  "recorded_memory", "io_seq_len",
+          "io_head_dim",    "io_sram",        "io_block_cols",  "io_density",      "fusion",
+          "fusion_figure2", "model_training", "model_inference"};
 }
 
 enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
@@ -148,8 +164,8 @@ struct ViewState {
 
   // Appearance
   ThemeName theme = ThemeName::dark;
-  bool presenter = false;    ///< larger fonts, fewer panels
-  bool large_chart = false;  ///< the charts replace all other panels
+  bool presenter = false;        ///< larger fonts, fewer panels
+  std::optional<Slot> enlarged;  ///< its panel replaces all others
   bool show_keys = false;
   /// The requested dialog: to save a scene (true) or to open one.
   std::optional<bool> scene_dialog;
@@ -157,5 +173,10 @@ struct ViewState {
   std::optional<Walk> start_walk;         ///< the requested walk
   bool welcome = false;                   ///< the card of the first start is requested
 };
+
+/// Lets the panel of the slot replace all others, or ends that.
+inline void enlarge_or_back(ViewState& view, Slot slot) {
+  view.enlarged = view.enlarged == slot ? std::nullopt : std::optional(slot);
+}
 
 }  // namespace attnscope::app

@@ -2,7 +2,13 @@
 
 #include <time.h>
 
+#include <cfloat>
 #include <chrono>
+#include <optional>
+#include <utility>
+
+#include "app/platform/svg.h"
+#include "reference/files/file_writer.h"
 
 namespace attnscope::app {
 
@@ -33,13 +39,9 @@ WindowedApp::~WindowedApp() {
   window_.detach_imgui();
 }
 
-void WindowedApp::build_frame(const std::function<void()>& put_input) {
-  const double began_s = steady_now_s();
-  if (window_.take_close_request()) app_.commands.push(Quit{});
-  if (auto files = window_.take_dropped_files(); !files.empty()) {
-    app_.commands.push(OpenFiles{std::move(files)});
-  }
-  app_.update(began_s);
+/// One frame of Dear ImGui: begins it, draws the screen by `draw(scales)`, and ends it.
+template <typename Draw>
+void WindowedApp::compose(const std::function<void()>& put_input, const Draw& draw) {
   const auto width = static_cast<float>(window_.width());
   const auto height = static_cast<float>(window_.height());
   const float content_scale = window_.content_scale();
@@ -50,8 +52,20 @@ void WindowedApp::build_frame(const std::function<void()>& put_input) {
   window_.begin_frame();
   if (put_input) put_input();
   ImGui::NewFrame();
-  screen_.draw(app_, session_.fonts(), scales, steady_now_s());
+  draw(scales);
   ImGui::Render();
+}
+
+void WindowedApp::build_frame(const std::function<void()>& put_input) {
+  const double began_s = steady_now_s();
+  if (window_.take_close_request()) app_.commands.push(Quit{});
+  if (auto files = window_.take_dropped_files(); !files.empty()) {
+    app_.commands.push(OpenFiles{std::move(files)});
+  }
+  app_.update(began_s);
+  compose(put_input, [&](const Scales& scales) {
+    screen_.draw(app_, session_.fonts(), scales, steady_now_s());
+  });
   ++frames_drawn_;
   const double cpu_s = thread_cpu_s();
   ui_time_ = {cpu_s - cpu_began_s_, steady_now_s() - began_s};
@@ -62,18 +76,36 @@ void WindowedApp::draw_frame(const std::function<void()>& put_input) {
   build_frame(put_input);
   session_.render(window_.width(), window_.height(), screen_.surfaces());
   if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
-  save_pictures();
   window_.present();
+  save_pictures();
   cpu_began_s_ = thread_cpu_s();
 }
 
 void WindowedApp::save_pictures() {
   for (const SavePicture& picture : app_.take_pictures()) {
-    const std::string path = picture.stem + ".png";
-    Image part = cropped(window_.read_pixels(), static_cast<int>(picture.rect.x),
-                         static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
-                         static_cast<int>(picture.rect.w));
-    app_.save_file(path, [path, part = std::move(part)] { return write_png(path, part); });
+    const bool is_svg = is_svg_file(picture.path);
+    std::optional<PlainEdges> plain;
+    TextRecorder recorder;
+    // Twice: what sizes itself by its contents needs a frame to measure them
+    for (int frame = 0; frame < 2; ++frame) {
+      recorder.clear();
+      const auto prepare = [&] {
+        if (is_svg) plain.emplace();
+      };
+      compose(prepare, [&](const Scales& scales) {
+        const ImVec2 mouse = std::exchange(ImGui::GetIO().MousePos, {-FLT_MAX, -FLT_MAX});
+        screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot);
+        ImGui::GetIO().MousePos = mouse;
+      });
+    }
+    const std::string& path = picture.path;
+    if (is_svg) {
+      const std::string svg = svg_of(*ImGui::GetDrawData(), screen_.surfaces(), recorder.texts());
+      app_.save_file(path, [path, svg] { return write_file(path, svg); });
+      continue;
+    }
+    session_.render(window_.width(), window_.height(), screen_.surfaces());
+    app_.save_file(path, [path, image = window_.read_pixels()] { return write_png(path, image); });
   }
 }
 

@@ -46,6 +46,8 @@ class WindowedApp {
   UiTime ui_time() const { return ui_time_; }
 
  private:
+  template <typename Draw>
+  void compose(const std::function<void()>& put_input, const Draw& draw);
   void save_pictures();
 
   Window& window_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "app/ui/drawn_texts.h"
+
 namespace attnscope::app::draw {
 
 namespace {
@@ -60,6 +62,7 @@ void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU
   const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
   const int first = canvas.list->VtxBuffer.Size;
   const ImVec2 begin{middle.x - font.measure(words).x * 0.5f, middle.y - font.size * 0.5f};
+  record_text(canvas.list, font, center, color, words, true);
   canvas.list->AddText(font.font, font.size, on_pixel(begin), color, words.data(),
                        words.data() + words.size());
   for (int k = first; k < canvas.list->VtxBuffer.Size; ++k) {

@@ -53,6 +53,7 @@ struct SweepKey {
   /// `block_mask` is that of the block-sparse algorithms.
   RunSpec run;
   bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
+  bool predicts = false;      ///< also DRAM bytes and times, which takes longer
 
   /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
   /// only the keys are swept.
@@ -97,6 +98,21 @@ struct SizeSweep {
 /// Uses each kernel's default tiling if there is one; the others use flash2's. When cancelled, ends
 /// early with the points so far.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
+
+/// What a chart of sizes shows.
+enum class SweptQuantity { bytes, time, rate, memory };
+SweptQuantity swept_quantity(ChartChoice chart);
+/// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
+std::string value_text(SweptQuantity quantity, double value);
+/// The matrix products of the run per second.
+double tflops(const SimulationReport& model, double time_s);
+/// "N = 4096, N_kv = 4096, 16 heads in 4 sequences".
+std::string setting(const AttentionProblem& problem);
+
+/// Adds the times, or rates, of other libraries that were recorded on this GPU for problems of the
+/// sweep.
+void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantity,
+               const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
 
 /// One of the charts of sizes: modelled lines, recorded or measured points. Every series names its
 /// kind.

@@ -41,9 +41,10 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   const FontRef& font = context.fonts.small;
   const float lowered = (context.fonts.title.size - font.size) * 0.8f;
   ImVec2 at{rect.max.x - 8.0f * context.scale, rect.min.y + 10.0f * context.scale + lowered};
-  const TextButton large = draw_text_button(
-      context, "charts.large", view.large_chart ? "back (C)" : "enlarge (C)", at, false);
-  if (large.pressed) view.large_chart = !view.large_chart;
+  const TextButton large =
+      draw_text_button(context, "charts.large",
+                       view.enlarged == Slot::charts ? "back (C)" : "enlarge (C)", at, false);
+  if (large.pressed) enlarge_or_back(view, Slot::charts);
   at.x = large.left - 8.0f * context.scale;
   if (const auto topic = draw_tabs(context, at, chart_topics(), topic_of(view.chart))) {
     if (*topic != topic_of(view.chart)) view.chart = charts_of(*topic).front();
@@ -59,6 +60,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   if (!beside) {
     float tabs = 0.0f;
     for (const ChartChoice each : charts_of(topic_of(view.chart))) {
+      if (context.alone) break;
       tabs += font.measure(tab_word(each)).x + 14.0f * context.scale;
     }
     draw::fitted_text(context, font, rest.min, context.theme.text_dim, shown.subtitle,
@@ -101,13 +103,16 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   const float tabs_left = at.x;
 
   at = {rest.max.x + context.px(6.0f), rest.max.y - font.size};
-  const TextButton save = draw_text_button(context, "charts.save", "save PNG", at, false);
-  if (save.pressed) {
-    const Rect& all = context.rect;
-    context.commands.push(SavePicture{{all.min.x, all.min.y, all.max.x, all.max.y},
-                                      fmt::format("attnscope-{}", to_string(view.chart))});
-  }
+  const std::string stem = fmt::format("attnscope-{}", to_string(view.chart));
+  const TextButton save = draw_text_button(context, "charts.save", "PNG", at, false);
+  if (save.pressed) context.commands.push(SavePicture{Slot::charts, stem + ".png"});
   at.x = save.left - context.px(2.0f);
+  const TextButton svg = draw_text_button(context, "charts.svg", "SVG", at, false);
+  if (svg.pressed) context.commands.push(SavePicture{Slot::charts, stem + ".svg"});
+  at.x = svg.left - context.px(2.0f);
+  const TextButton csv = draw_text_button(context, "charts.csv", "save CSV", at, false);
+  if (csv.pressed) context.commands.push(SaveText{stem + ".csv", csv_of(shown)});
+  at.x = csv.left - context.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
   float buttons_left = copy.left;
@@ -169,6 +174,8 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
   const auto& pattern = view.choice.block_mask;
   if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
   key.run.what_if = run.gpu.what_if;
+  const SweptQuantity quantity = swept_quantity(view.chart);
+  key.predicts = quantity == SweptQuantity::time || quantity == SweptQuantity::rate;
   return key;
 }
 
@@ -308,18 +315,7 @@ class ChartsPanel {
   draw::ChartZoom zoom_;  ///< of that chart
 };
 
-void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& place) {
-  Fonts fonts = place.fonts;
-  if (view.large_chart) fonts.small = fonts.ui;  // there is room for larger letters
-  const float scale = place.scale * (view.large_chart ? 1.25f : 1.0f);
-  const PanelContext context{{place.list, place.theme, fonts, scale},
-                             place.rect,
-                             place.commands,
-                             place.measurements,
-                             place.named_rects,
-                             place.op_fraction,
-                             place.presenter,
-                             place.visit};
+void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (zoomed_ != view.chart) zoom_ = {};
   zoomed_ = view.chart;
   Progress progress;

@@ -76,8 +76,8 @@ void GpuPanel::draw_times(const PanelContext& context, const RunInfo& run, const
   const OwnGpu* const own = own_.latest();
   const double* const now = now_.latest();
   if (own == nullptr || now == nullptr) return;
-  const bool are_of_this_run = *now_.latest_key() == run.resolved() &&
-                               *own_.latest_key() == without_what_if(run.resolved());
+  const bool are_of_this_run =
+      *now_.latest_key() == run.resolved() && *own_.latest_key() == without_what_if(run.resolved());
   if (!are_of_this_run) return;
   const FontRef& font = context.fonts.small;
   const auto draw = [&](std::string_view text) {

@@ -54,6 +54,7 @@ float width_of_button(const PanelContext& context, std::string_view label) {
 
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit) {
+  if (context.alone) return {upper_right.x, false};
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
   const float padding = padding_of_button(context);
@@ -78,6 +79,7 @@ TextButton draw_text_button(const PanelContext& context, std::string_view name,
 TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
                         const std::vector<std::string_view>& labels, std::ptrdiff_t chosen,
                         ImVec2 upper_right) {
+  if (context.alone) return {{}, upper_right.x};
   const float gap = 3.0f * context.scale;
   ImVec2 at = upper_right;
   for (const std::string_view label : labels) at.x -= width_of_button(context, label) + gap;
@@ -96,6 +98,7 @@ TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
 TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
                           std::initializer_list<std::string_view> titles, int chosen,
                           std::string_view note) {
+  if (context.alone) return {chosen, draw_panel_header(context, titles.begin()[chosen], {}, note)};
   const Rect rest = draw_panel_header(context, {}, {}, {});
   const FontRef& font = context.fonts.title;
   const Theme& theme = context.theme;

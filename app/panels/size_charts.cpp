@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "app/draw/format.h"
-#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 #include "reference/run_fields.h"
 #include "sim/schedule/algorithm.h"
@@ -14,30 +15,6 @@
 namespace attnscope::app {
 
 namespace {
-
-/// The model at one length; an error if the algorithm does not run there.
-Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
-                                   const GpuDescription& gpu, const std::atomic<bool>& cancel) {
-  RunSpec spec = key.run;
-  spec.problem = sweep_problem(key, length);
-  spec.algorithm = algorithm.name;
-  spec.separate_heads = algorithm.splits_keys;  // as in its kernel
-  spec.allow_overflow = true;                   // by the model's count a kernel's tiles may not fit
-  const PassKind kernel_pass =
-      spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
-  auto tiling =
-      kernels::own_tiling(algorithm.name, kernel_pass, spec.problem, gpu.shared_bytes_per_block);
-  if (!tiling && algorithm.takes_block_mask)
-    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem, gpu.shared_bytes_per_block);
-  if (tiling) spec.set_tiling(*tiling);
-  if (!algorithm.takes_block_mask) spec.block_mask.reset();
-  return resolve_and_simulate(spec, gpu, &cancel);
-}
-
-std::string setting(const AttentionProblem& problem) {
-  return fmt::format("N = {}, N_kv = {}, {} heads in {} sequences", problem.N, problem.N_kv,
-                     problem.heads, problem.batch);
-}
 
 /// Other settings on which a point of this algorithm depends.
 std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
@@ -51,11 +28,13 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
   return fmt::format(", {} splits", point.report.run.splits);
 }
 
-bool is_time(ChartChoice chart) {
-  return chart == ChartChoice::time || chart == ChartChoice::recorded_time;
+/// NaN where the GPU is not calibrated for the run.
+double predicted_s(const SimulationReport& model) {
+  return model.time ? model.time->seconds : std::numeric_limits<double>::quiet_NaN();
 }
-bool is_memory(ChartChoice chart) {
-  return chart == ChartChoice::memory || chart == ChartChoice::recorded_memory;
+
+bool of_time(SweptQuantity quantity) {
+  return quantity == SweptQuantity::time || quantity == SweptQuantity::rate;
 }
 
 std::optional<double> total(std::optional<double> a, std::optional<double> b) {
@@ -66,15 +45,13 @@ std::optional<double> total(std::optional<double> a, std::optional<double> b) {
 /// A chart under construction, and its data.
 struct Making {
   const SizeSweep& sweep;
-  ChartChoice quantity;
+  SweptQuantity quantity;
   const GpuDescription& gpu;
   const Measurements& measurements;
   const Theme& theme;
   draw::Chart chart = {};
 
-  std::string print(double value) const {
-    return is_time(quantity) ? draw::format_seconds(value) : draw::format_bytes(value);
-  }
+  std::string print(double value) const { return value_text(quantity, value); }
 
   /// A line of the model, one value a point.
   template <typename ValueOf>
@@ -86,6 +63,7 @@ struct Making {
     for (const SweepPoint& point : sweep.points) {
       if (point.algorithm() != algorithm) continue;
       const auto value = static_cast<double>(value_of(point.report));
+      if (!std::isfinite(value)) continue;
       series.points.push_back(
           {static_cast<double>(point.length), value,
            fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", series.name, print(value),
@@ -105,7 +83,8 @@ struct Making {
     for (const SweepPoint& point : sweep.points) {
       if (point.algorithm() != algorithm) continue;
       const MeasuredRun* run = measurements.find_comparable(point.report, gpu);
-      const std::optional<double> value = run != nullptr ? value_of(*run) : std::nullopt;
+      const std::optional<double> value =
+          run != nullptr ? value_of(*run, point.report) : std::nullopt;
       if (!value) continue;
       const RunProvenance& from = run->provenance;
       if (label.empty())
@@ -128,11 +107,11 @@ struct Making {
                  [](const SimulationReport& model) { return model.requested.total(); });
     add_modelled(algorithm, "DRAM: operands and results once", true,
                  [](const SimulationReport& model) { return model.compulsory.total(); });
-    add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run) {
+    add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run, const auto&) {
       return total(run.counter(counter::kRequestedReadBytes),
                    run.counter(counter::kRequestedWriteBytes));
     });
-    add_seen(algorithm, "DRAM", draw::Marker::square, [](const MeasuredRun& run) {
+    add_seen(algorithm, "DRAM", draw::Marker::square, [](const MeasuredRun& run, const auto&) {
       return total(run.counter(counter::kDramReadBytes), run.counter(counter::kDramWriteBytes));
     });
   }
@@ -173,20 +152,23 @@ struct Making {
     const auto line = [&](const char* label, Sample sample) {
       chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
     };
-    if (!is_time(quantity) && !is_memory(quantity)) {
+    if (quantity == SweptQuantity::memory) return line("peak, modelled", Sample::line);
+    if (of_time(quantity)) {
+      line("predicted", Sample::line);
+      line(quantity == SweptQuantity::time ? "at least: a bound" : "at most: a bound",
+           Sample::dashed);
+    } else {
       line("requested, modelled", Sample::line);
       line("DRAM, operands and results once, modelled", Sample::dashed);
-    } else {
-      line(is_time(quantity) ? "at least, modelled" : "peak, modelled", Sample::line);
     }
   }
 };
 
-std::string title_of(ChartChoice chart, const SweepKey& key) {
-  const std::string_view quantity =
-      is_time(chart) ? "TIME" : (is_memory(chart) ? "MEMORY" : "BYTES");
-  if (key.fixed_tokens) return fmt::format("{}, 16k TOKENS", quantity);
-  return fmt::format("{} AGAINST {}", quantity, key.is_prefill() ? "N" : "N_kv");
+std::string title_of(SweptQuantity quantity, const SweepKey& key) {
+  constexpr std::string_view kNames[] = {"BYTES", "TIME", "TFLOP/S", "MEMORY"};
+  const std::string_view name = kNames[static_cast<std::size_t>(quantity)];
+  if (key.fixed_tokens) return fmt::format("{}, 16k TOKENS", name);
+  return fmt::format("{} AGAINST {}", name, key.is_prefill() ? "N" : "N_kv");
 }
 
 /// The settings that are the same at every length.
@@ -223,104 +205,9 @@ std::string about_sweep(const SizeSweep& sweep) {
 
 }  // namespace
 
-SweepKey charted_key(const ResolvedRun& run, std::string_view gpu) {
-  SweepKey key{.run = {.problem = run.asked.problem,
-                       .pass = run.pass(),
-                       .block_mask = BlockPattern{},
-                       .gpu = std::string(gpu)}};
-  AttentionProblem& problem = key.run.problem;
-  problem.block_mask = nullptr;
-  problem.key_lengths.clear();
-  problem.cu_seqlens_q.clear();
-  problem.cu_seqlens_k.clear();
-  return key;
-}
-
-SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
-                      const Measurements& measurements) {
-  const AttentionProblem& problem = run.asked.problem;
-  const auto key_of = [&](Index d, DType dtype) {
-    SweepKey key{.run = {.pass = run.pass(), .block_mask = BlockPattern{}, .gpu = std::string(gpu)},
-                 .fixed_tokens = true};
-    const Index heads = std::max<Index>(kSweepHidden / d, 1);
-    key.run.problem = {.heads = heads,
-                       .kv_heads = heads,
-                       .N = kSweepTokens,
-                       .N_kv = kSweepTokens,
-                       .d = d,
-                       .dtype = dtype,
-                       .mask = problem.mask};
-    return key;
-  };
-  const Index near = problem.d > 64 ? 128 : 64;
-  const Index far = near == 64 ? 128 : 64;
-  SweepKey own = key_of(problem.d, problem.dtype);
-  for (const SweepKey& key : {own, key_of(near, DType::bf16), key_of(far, DType::bf16)}) {
-    for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
-      for (const MeasuredRun& seen : *runs) {
-        if (seen.row.run.pass() != run.pass()) continue;
-        if (seen.row.run.problem == sweep_problem(key, seen.row.run.problem.N)) return key;
-      }
-    }
-  }
-  return own;
-}
-
-AttentionProblem sweep_problem(const SweepKey& key, Index length) {
-  AttentionProblem problem = key.run.problem;
-  problem.N_kv = length;
-  if (key.is_prefill()) problem.N = length;
-  if (key.fixed_tokens) problem.batch = std::max<Index>(kSweepTokens / length, 1);
-  return problem;
-}
-
-std::vector<Index> sweep_lengths(const SweepKey& key) {
-  constexpr Index kShortest = 256;
-  const Index own = key.fixed_tokens ? kSweepTokens : key.run.problem.N_kv;
-  const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
-  std::vector<Index> lengths;
-  for (Index length = std::min(kShortest, power); length <= std::max(own, kSweepTokens);
-       length *= 2) {
-    lengths.push_back(length);
-  }
-  if (power != own) lengths.insert(std::ranges::upper_bound(lengths, own), own);
-  return lengths;
-}
-
-SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
-  SizeSweep sweep;
-  sweep.key = key;
-  const std::vector<Index> lengths = sweep_lengths(key);
-  std::size_t done = 0;
-  const auto add_done = [&](std::size_t points) {
-    done += points;
-    control.set_progress(static_cast<double>(done) /
-                         static_cast<double>(algorithms().size() * lengths.size()));
-  };
-  for (const Algorithm& algorithm : algorithms()) {
-    const std::string name(algorithm.name);
-    if (algorithm.splits_keys && key.is_prefill()) {
-      sweep.left_out.push_back({name, "it is for decoding, with fewer queries than keys"});
-      add_done(lengths.size());
-      continue;
-    }
-    for (const Index length : lengths) {
-      Result<SimulationReport> report =
-          report_at(key, length, algorithm, gpu, control.cancel_flag());
-      if (control.cancelled()) return sweep;
-      if (report) {
-        sweep.points.push_back({length, std::move(report).value()});
-      } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
-        sweep.left_out.push_back({name, words(report.error(), Reader::screen)});
-      }
-      add_done(1);
-    }
-  }
-  return sweep;
-}
-
-ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme) {
+  const SweptQuantity quantity = swept_quantity(choice);
   const SweepKey& key = sweep.key;
   ShownChart shown;
   shown.title = title_of(quantity, key);
@@ -340,20 +227,36 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDes
   }
   making.add_legend();
   for (const Algorithm& algorithm : algorithms()) {
-    if (is_time(quantity)) {
-      making.add_modelled(algorithm.name, "at least", false,
+    if (quantity == SweptQuantity::time) {
+      making.add_modelled(algorithm.name, "predicted", false, predicted_s);
+      making.add_modelled(algorithm.name, "at least", true,
                           [](const SimulationReport& model) { return model.bound_s; });
       making.add_seen(algorithm.name, "time", draw::Marker::circle,
-                      [](const MeasuredRun& run) { return run.time_s(); });
-    } else if (is_memory(quantity)) {
+                      [](const MeasuredRun& run, const auto&) { return run.time_s(); });
+    } else if (quantity == SweptQuantity::rate) {
+      making.add_modelled(algorithm.name, "predicted", false, [](const SimulationReport& model) {
+        return tflops(model, predicted_s(model));
+      });
+      making.add_modelled(algorithm.name, "at most", true, [](const SimulationReport& model) {
+        return tflops(model, model.bound_s);
+      });
+      making.add_seen(algorithm.name, "rate", draw::Marker::circle,
+                      [](const MeasuredRun& run, const SimulationReport& model) {
+                        const std::optional<double> time_s = run.time_s();
+                        return time_s ? std::optional(tflops(model, *time_s)) : std::nullopt;
+                      });
+    } else if (quantity == SweptQuantity::memory) {
       making.add_modelled(algorithm.name, "peak", false,
                           [](const SimulationReport& model) { return model.peak_hbm_bytes; });
     } else {
       making.add_bytes(algorithm.name);
     }
   }
-  if (is_memory(quantity)) making.add_memory_limits();
-  if (is_time(quantity)) {
+  if (quantity == SweptQuantity::memory) making.add_memory_limits();
+  if (of_time(quantity)) add_peers(chart, sweep, quantity, measurements.peers, gpu, theme);
+  if (quantity == SweptQuantity::rate) {
+    fit_y(chart, "TFLOP/s", 5, [](double value) { return fmt::format("{:g}", value); });
+  } else if (quantity == SweptQuantity::time) {
     fit_y(chart, "seconds", 5, [](double value) { return draw::format_tick(value, "s"); });
   } else {
     fit_y(chart, "bytes", 5, bytes_tick);

@@ -3,26 +3,12 @@
 #include <GL/gl.h>
 #include <stb_image_write.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "reference/files/file_writer.h"
 
 namespace attnscope::app {
-
-Image cropped(const Image& image, int x0, int y0, int x1, int y1) {
-  x0 = std::clamp(x0, 0, image.width);
-  y0 = std::clamp(y0, 0, image.height);
-  x1 = std::clamp(x1, x0, image.width);
-  y1 = std::clamp(y1, y0, image.height);
-  Image part{x1 - x0, y1 - y0, {}};
-  for (int y = y0; y < y1; ++y) {
-    const auto row = image.rgb.begin() + (std::ptrdiff_t{y} * image.width + x0) * 3;
-    part.rgb.insert(part.rgb.end(), row, row + std::ptrdiff_t{part.width} * 3);
-  }
-  return part;
-}
 
 std::optional<Error> write_png(const std::filesystem::path& path, const Image& image) {
   // Encode into memory first: the library does not report a full disk

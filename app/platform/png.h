@@ -17,9 +17,6 @@ struct Image {
   std::vector<std::uint8_t> rgb;
 };
 
-/// A part of the picture, clipped to it; x1 and y1 are exclusive.
-Image cropped(const Image& image, int x0, int y0, int x1, int y1);
-
 /// Nothing on success; failed when the file cannot be written.
 std::optional<Error> write_png(const std::filesystem::path& path, const Image& image);
 

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 23> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 24> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -27,11 +27,12 @@ constexpr std::array<std::pair<const char*, const char*>, 23> kHelp{{
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "charts in large, and back"},
+    {"Right click", "enlarge a panel, save its picture, copy its command"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},
     {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
     {"Tab, Enter", "next field, button or tab; press it"},
-    {"Esc", "dismiss messages, cancel a computation"},
+    {"Esc", "dismiss messages, cancel a computation, leave a large panel"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene, a recording, Q, K, V"},
     {"F1", "these keys"},
@@ -43,7 +44,7 @@ Granularity step_size(const ImGuiIO& io) {
   return io.KeyShift ? Granularity::tile : Granularity::op;
 }
 
-/// Escape: the keys, else every message and the work in progress, else the large chart.
+/// Escape: the keys, else every message and the work in progress, else the large panel.
 void dismiss(App& app) {
   ViewState& view = app.view;
   const bool waits = app.waiting().has_value();
@@ -54,7 +55,7 @@ void dismiss(App& app) {
     if (waits) app.commands.push(CancelWork{});
     app.notice.reset();
   } else {
-    view.large_chart = false;
+    view.enlarged.reset();
   }
 }
 
@@ -64,7 +65,7 @@ void handle_looks(App& app, const ImGuiIO& io) {
   if (key_pressed(Key::escape)) dismiss(app);
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
-  if (key_pressed(Key::c)) view.large_chart = !view.large_chart;
+  if (key_pressed(Key::c)) enlarge_or_back(view, Slot::charts);
   if (key_pressed(Key::t)) view.theme = next_theme(view.theme);
   if (key_pressed(Key::plus)) view.speed = next_speed(view.speed, 1);
   if (key_pressed(Key::minus)) view.speed = next_speed(view.speed, -1);

@@ -197,7 +197,7 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
   return layout;
 }
 
-Layout layout_alone(float width, float height, const Scales& scales, Slot slot) {
+Layout layout_enlarged(float width, float height, const Scales& scales, Slot slot) {
   Layout layout = layout_bars(width, height, scales);
   layout.panels = {{slot, layout.body}};
   layout.cards = {layout.body};

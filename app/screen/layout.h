@@ -31,6 +31,6 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
                      bool presenter);
 
 /// Places a single panel over the whole body.
-Layout layout_alone(float width, float height, const Scales& scales, Slot slot);
+Layout layout_enlarged(float width, float height, const Scales& scales, Slot slot);
 
 }  // namespace attnscope::app

@@ -99,9 +99,12 @@ void explain_pointed_word(const Frame& frame) {
   frame.rects.add("glossary." + term->symbol, pointed->rect);
 }
 
+/// How a panel is drawn.
+enum class PanelLook { normal, enlarged, alone };
+
 /// One panel in a separate ImGui window, clipped to its place.
 void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const Snapshot& snapshot,
-                NamedRects& rects) {
+                NamedRects& rects, PanelLook look) {
   App& app = frame.app;
   const std::string name(panel.name);
   ImGui::SetCursorScreenPos(rect.min);
@@ -114,15 +117,18 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
     const std::string owner = of_rival ? "rival." : "";
     return frame.focus.visit(owner + std::string(button), place, frame.theme);
   };
-  const PanelContext context{
-      {ImGui::GetWindowDrawList(), frame.theme, frame.fonts, frame.scales.layout},
-      rect,
-      app.commands,
-      app.measurements,
-      rects,
-      by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
-      app.view.presenter,
-      visit};
+  Fonts fonts = frame.fonts;
+  if (look != PanelLook::normal) fonts.small = fonts.ui;  // there is room for larger letters
+  const float scale = frame.scales.layout * (look != PanelLook::normal ? 1.25f : 1.0f);
+  const PanelContext context{{ImGui::GetWindowDrawList(), frame.theme, fonts, scale},
+                             rect,
+                             app.commands,
+                             app.measurements,
+                             rects,
+                             by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
+                             app.view.presenter,
+                             visit,
+                             look == PanelLook::alone};
   rects.add("panel." + name, rect);
   panel.draw(snapshot, app.view, context);
   ImGui::EndChild();
@@ -153,7 +159,10 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
   for (const Panel& panel : panels) {
     const auto place = places.find(panel.slot);
     if (place == places.end() || !panel.shown(frame.app.view)) continue;
-    draw_panel(frame, panel, place->second, snapshot, rects);
+    const bool is_large = frame.app.view.enlarged == panel.slot && !frame.app.view.race;
+    draw_panel(frame, panel, place->second, snapshot, rects,
+               is_large ? PanelLook::enlarged : PanelLook::normal);
+    draw_panel_menu(frame, panel, place->second);
     shown_.insert(panel.slot);
   }
 }
@@ -173,6 +182,27 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
   }
 }
 
+void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
+                        Slot slot) {
+  rects_.clear();
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
+  const Rect all{{0.0f, 0.0f}, display};
+  surfaces_ = {{all, frame.theme.card}};
+  ImGui::SetNextWindowPos(all.min);
+  ImGui::SetNextWindowSize(display);
+  const FontScope font(fonts.ui);
+  ImGui::Begin("screen", nullptr, kScreenFlags);
+  const auto snapshot = app.snapshot();
+  for (const Panel& panel : panels_) {
+    if (panel.slot != slot || !panel.shown(app.view) || !snapshot) continue;
+    draw_panel(frame, panel, all, *snapshot, rects_, PanelLook::alone);
+    shown_ = {slot};
+  }
+  if (!snapshot) draw_no_result(frame);
+  ImGui::End();
+}
+
 void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double time_s) {
   rects_.clear();
   shown_.clear();
@@ -180,8 +210,8 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
   std::set<Slot> present;
   for (const Panel& panel : panels_) present.insert(panel.slot);
-  Layout layout = app.view.large_chart
-                      ? layout_alone(display.x, display.y, scales, Slot::charts)
+  Layout layout = app.view.enlarged
+                      ? layout_enlarged(display.x, display.y, scales, *app.view.enlarged)
                       : layout_screen(display.x, display.y, scales, present, app.view.presenter);
   std::optional<RaceLayout> race;
   if (app.rival_snapshot() && app.snapshot()) {

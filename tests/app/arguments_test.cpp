@@ -68,6 +68,8 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"--size", "99999x900"},
       {"--size", "1600x900x2"},
       {"--theme", "pink"},
+      {"render", "--out", "x.png", "--panel", "nothing"},
+      {"render", "--out", "x.svg"},
       {"--step", "-1"},
       {"--step", "x"},
       {"--size", ""},

@@ -176,7 +176,7 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   view.explain_tab = ExplainTab::cuda_source;
   view.ledger_scope = LedgerScope::whole_pass;
   view.chart = ChartChoice::io_density;
-  view.large_chart = true;
+  view.enlarged = Slot::charts;
   view.error_carry = Carry::problem;
   const Result<Scene> read = parse_scene(scene_text(scene), "/b/small.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -192,7 +192,7 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   EXPECT_EQ(again.explain_tab, ExplainTab::cuda_source);
   EXPECT_EQ(again.ledger_scope, LedgerScope::whole_pass);
   EXPECT_EQ(again.chart, ChartChoice::io_density);
-  EXPECT_TRUE(again.large_chart);
+  EXPECT_EQ(again.enlarged, Slot::charts);
   EXPECT_EQ(again.error_carry, Carry::problem);
   // The second writing is the first one, to the letter
   EXPECT_EQ(scene_text(read.value()),
@@ -298,7 +298,7 @@ TEST(Scene, RefusesARowAColumnAndAStepThatAreNotThere) {
 TEST(Scene, OpensOnTheChartThatItNames) {
   const ViewState view = load_scene("chart-io-density").value().view;
   EXPECT_EQ(view.chart, ChartChoice::io_density);
-  EXPECT_TRUE(view.large_chart);
+  EXPECT_EQ(view.enlarged, Slot::charts);
   EXPECT_EQ(load_scene("default").value().view.chart, ChartChoice::bytes);
   EXPECT_EQ(load_scene("default").value().view.error_carry, Carry::fp32);
 }

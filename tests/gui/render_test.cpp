@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "app/choice_rules.h"
@@ -20,6 +22,7 @@ namespace attnscope::app {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// A picture of the scene; fails the test when the program does.
 Picture render(const std::string& scene, Index step, const std::string& size,
@@ -48,6 +51,32 @@ Index last_step_of(const std::string& scene) {
   if (!view.race) return run->step_count - 1;
   const auto rival = run_of(view.race->rival);
   return RaceCourse(run, rival, view.race->clock).last_tick();
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Render, APanelAloneHasTheWholePictureAndNoTabs) {
+  const Picture alone = render("default", 20, "900x600", {"--panel", "memory"});
+  EXPECT_EQ(alone.width, 900);
+  EXPECT_GT(count_colors(alone), 100u);
+  const ScratchFolder folder;
+  for (const std::string panel :
+       {"memory", "scores", "online_softmax", "explain", "ledger", "timeline", "charts"}) {
+    const std::string out = folder / (panel + ".svg");
+    const Finished finished = run({ATTNSCOPE_PROGRAM, "render", "--step", "20", "--size", "900x600",
+                                   "--panel", panel, "--out", out});
+    ASSERT_EQ(finished.status, 0) << finished.errors;
+    const std::string svg = text_of(out);
+    EXPECT_THAT(svg, HasSubstr("width=\"900\" height=\"600\""));
+    EXPECT_THAT(svg, HasSubstr("<text "));
+    EXPECT_THAT(svg, testing::EndsWith("</svg>\n"));
+    EXPECT_THAT(svg, Not(HasSubstr("theorems"))) << "tabs do not belong into a picture";
+  }
+  EXPECT_THAT(text_of(folder / "memory.svg"), HasSubstr(">SRAM of one thread block</text>"));
+  EXPECT_THAT(text_of(folder / "charts.svg"), HasSubstr(">BYTES AGAINST N</text>"));
 }
 
 TEST(Render, ThePictureHasTheSizeThatWasAskedFor) {

@@ -112,12 +112,12 @@ void WindowSession::click(const std::string& widget) {
   click_at(rect_of(widget));
 }
 
-void WindowSession::click_at(const Rect& rect) {
+void WindowSession::click_at(const Rect& rect, int button) {
   do_and_wait(fmt::format("xdotool mousemove {} {}", static_cast<int>(rect.center().x),
                           static_cast<int>(rect.center().y)));
-  run_there("xdotool mousedown 1");
+  run_there(fmt::format("xdotool mousedown {}", button));
   wait_for_frames(kPressedFrames, false);
-  do_and_wait("xdotool mouseup 1");
+  do_and_wait(fmt::format("xdotool mouseup {}", button));
 }
 
 void WindowSession::drag_to(const std::string& widget, float share) {

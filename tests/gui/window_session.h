@@ -36,7 +36,7 @@ class WindowSession {
   void key(const std::string& name);
   void type(const std::string& text);
   void click(const std::string& widget);
-  void click_at(const Rect& rect);
+  void click_at(const Rect& rect, int button = 1);
   void drag_to(const std::string& widget, float share);
   /// The screen as it is, which may be between two pictures.
   Picture capture();

@@ -123,8 +123,25 @@ TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
   window.key("c");
   const auto dump = window.final_dump();
   EXPECT_EQ(dump["state"]["chart"], "io_seq_len");
-  EXPECT_TRUE(dump["state"]["large_chart"]);
+  EXPECT_EQ(dump["state"]["enlarged"], "charts");
   EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWidth);
+}
+
+TEST(Window, ARightClickEnlargesAPanelAndEscapeEndsThat) {
+  WindowSession window(kWidth, kHeight);
+  window.click_at(window.rect_of("panel.ledger"), 3);
+  window.key("Tab");
+  window.key("Return");  // the first line of the menu
+  EXPECT_EQ(window.final_state()["enlarged"], "ledger");
+
+  WindowSession again(kWidth, kHeight);
+  again.click_at(again.rect_of("panel.scores"), 3);
+  again.key("Tab");
+  again.key("Return");
+  again.key("Escape");
+  const auto dump = again.final_dump();
+  EXPECT_EQ(dump["state"]["enlarged"], "none");
+  EXPECT_LT(rect_in(dump, "panel.scores").width(), 0.5f * kWidth);
 }
 
 TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {

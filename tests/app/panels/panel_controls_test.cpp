@@ -193,7 +193,7 @@ TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
   ASSERT_EQ(pointed.commands.size(), 1U);
   EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("block_sparse"), std::string::npos);
   point_at("charts", snapshot, "charts.large", {0.5f, 0.5f}, pointed);
-  EXPECT_TRUE(pointed.around.view.large_chart);
+  EXPECT_EQ(pointed.around.view.enlarged, Slot::charts);
 }
 
 TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
@@ -201,7 +201,7 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
   const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
   const Scales scales = scales_for(1280, 720, 1.0f, false);
   const Layout layout = layout_screen(1280, 720, scales, kEverySlot, false);
-  const Layout alone = layout_alone(1280, 720, scales, Slot::charts);
+  const Layout alone = layout_enlarged(1280, 720, scales, Slot::charts);
   HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
   std::vector<std::string> problems;
   const std::vector<MeasuredRun> recorded = load_shipped_recordings(problems);
@@ -212,7 +212,6 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
         for (const bool large : {false, true}) {
           Surroundings around;
           around.view.chart = chart;
-          around.view.large_chart = large;
           around.measurements.recorded = recorded;
           const Rect rect = (large ? alone : layout).panels.at(Slot::charts);
           draw_panel(imgui, panel, snapshot, rect, scales, false, around);

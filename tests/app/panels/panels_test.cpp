@@ -211,7 +211,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
       if (screen.presenter && !large) continue;    // has no place for charts
       if (large && screen.height > 800) continue;  // the narrow screens are the hard ones
       const Layout layout =
-          large ? layout_alone(screen.width, screen.height, scales, Slot::charts)
+          large ? layout_enlarged(screen.width, screen.height, scales, Slot::charts)
                 : layout_screen(screen.width, screen.height, scales, kEverySlot, false);
       const Rect& rect = layout.panels.at(Slot::charts);
       const auto panel = make_charts_panel();
@@ -221,7 +221,6 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
               fmt::format("{} at {}{}", to_string(chart), screen.name, large ? ", large" : ""));
           Surroundings around;
           around.view.chart = chart;
-          around.view.large_chart = large;
           draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
           EXPECT_GT(imgui.letters().size(), 100U);
           EXPECT_EQ(imgui.letters_outside(rect), 0);

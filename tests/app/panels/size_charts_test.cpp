@@ -82,6 +82,54 @@ TEST(SizeCharts, SetRecordedPointsBesideWithTheirGpu) {
   EXPECT_NE(points->points[0].about.find("2026-01-31"), std::string::npos);
 }
 
+TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
+  SweepKey key = recorded_settings();
+  key.predicts = true;
+  WorkControl control;
+  const GpuDescription h200 = load_gpu("h200").value();
+  const SizeSweep predicted = run_size_sweep(key, h200, control);
+  const auto chart = [&](ChartChoice quantity) {
+    return std::get<draw::Chart>(
+        size_chart(predicted, quantity, h200, {}, theme(ThemeName::dark)).picture);
+  };
+  const draw::Chart time = chart(ChartChoice::recorded_time);
+  const draw::Chart rate = chart(ChartChoice::recorded_rate);
+  for (const std::string name : {"standard", "flash1", "flash2"}) {
+    const draw::Series* predicted_times = series_named(time, name + ", predicted");
+    const draw::Series* bounds = series_named(time, name + ", at least");
+    const draw::Series* rates = series_named(rate, name + ", predicted");
+    ASSERT_TRUE(predicted_times != nullptr && bounds != nullptr && rates != nullptr) << name;
+    ASSERT_EQ(predicted_times->points.size(), bounds->points.size());
+    EXPECT_FALSE(predicted_times->dashed);
+    EXPECT_TRUE(bounds->dashed);
+    for (std::size_t k = 0; k < bounds->points.size(); ++k) {
+      EXPECT_GT(predicted_times->points[k].y, bounds->points[k].y);
+      EXPECT_GT(rates->points[k].y, 1.0);
+      EXPECT_LT(rates->points[k].y, 989.5) << "the peak of the tensor cores";
+    }
+  }
+  EXPECT_EQ(series_named(chart_of(ChartChoice::time, {}), "flash2, predicted"), nullptr)
+      << "that sweep did not predict";
+}
+
+TEST(SizeCharts, SetTimesOfOtherLibrariesBesideOnTheirGpuAndPass) {
+  Measurements measurements;
+  const AttentionProblem& problem = sweep().points[2].report.run.problem;
+  measurements.peers = {{"cuDNN", "NVIDIA H200", "recorded", problem, false, 1e-3},
+                        {"cuDNN", "NVIDIA H200", "recorded", problem, true, 3e-3},
+                        {"other", "NVIDIA H100 80GB HBM3", "recorded", problem, false, 2e-3}};
+  const draw::Chart time = chart_of(ChartChoice::time, measurements);
+  const draw::Series* peers = series_named(time, "cuDNN");
+  ASSERT_NE(peers, nullptr);
+  ASSERT_EQ(peers->points.size(), 1U);
+  EXPECT_DOUBLE_EQ(peers->points[0].y, 1e-3);
+  EXPECT_EQ(series_named(time, "other"), nullptr);
+  const draw::Chart rate = chart_of(ChartChoice::rate, measurements);
+  EXPECT_DOUBLE_EQ(series_named(rate, "cuDNN")->points[0].y,
+                   tflops(sweep().points[2].report, 1e-3));
+  EXPECT_EQ(series_named(chart_of(ChartChoice::bytes, measurements), "cuDNN"), nullptr);
+}
+
 TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   MeasuredRun run = recorded(sweep().points.back());
   run.row.measurement.reset();

@@ -1,0 +1,34 @@
+/// A frame of Dear ImGui as a vector graphic.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/platform/imgui_session.h"
+#include "app/ui/drawn_texts.h"
+
+namespace attnscope::app {
+
+/// Triangles without smooth edges while it lives: a vector graphic has its own. Make it between
+/// ImGuiSession::begin_frame(), which sets the style, and ImGui::NewFrame().
+class PlainEdges {
+ public:
+  PlainEdges();
+  ~PlainEdges();
+  PlainEdges(const PlainEdges&) = delete;
+  PlainEdges& operator=(const PlainEdges&) = delete;
+
+ private:
+  bool lines_, textured_lines_, fill_;
+};
+
+/// Whether a picture's file is to be an SVG, by the end of its name.
+bool is_svg_file(std::string_view path);
+
+/// The frame's surfaces, shapes and recorded texts, in drawing order, as an SVG document of the
+/// frame's size in pixels. Texts name their font, and keep their width in another one.
+std::string svg_of(const ImDrawData& frame, const std::vector<Surface>& surfaces,
+                   const std::vector<DrawnText>& texts);
+
+}  // namespace attnscope::app

@@ -1,0 +1,56 @@
+#include <fmt/core.h>
+
+#include "app/screen/screen.h"
+#include "reference/options_text.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// One line of the menu; returns whether it was chosen.
+bool item(const Frame& frame, const char* name, const char* text, const char* key = "") {
+  const bool chosen = ImGui::MenuItem(text, key);
+  const bool by_key = ui::visit_item(frame, fmt::format("panel_menu.{}", name));
+  if (by_key) ImGui::CloseCurrentPopup();
+  return chosen || by_key;
+}
+
+void draw_items(const Frame& frame, const Panel& panel) {
+  const FontScope font(frame.fonts.ui);
+  ViewState& view = frame.app.view;
+  const bool is_large = view.enlarged == panel.slot;
+  const char* const key = panel.slot == Slot::charts ? "C" : (is_large ? "Esc" : "");
+  if (!view.race && item(frame, "enlarge", is_large ? "All panels" : "Enlarge this panel", key)) {
+    enlarge_or_back(view, panel.slot);
+  }
+  for (const char* const type : {"png", "svg"}) {
+    const std::string path = fmt::format("attnscope-{}.{}", panel.name, type);
+    if (item(frame, type, ("Save its picture as " + path).c_str())) {
+      frame.app.commands.push(SavePicture{panel.slot, path});
+    }
+  }
+  if (item(frame, "command", "Copy the run as a command line")) {
+    frame.app.commands.push(
+        CopyText{"attnscope-cli simulate" + options_text(view.choice, FieldTarget::model),
+                 "the run as a command line"});
+  }
+}
+
+}  // namespace
+
+void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect) {
+  const std::string popup = fmt::format("panel_menu.{}", panel.name);
+  const bool is_pointed = rect.contains(ImGui::GetMousePos()) &&
+                          ImGui::IsMouseClicked(ImGuiMouseButton_Right) &&
+                          !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  if (is_pointed) ImGui::OpenPopup(popup.c_str());
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(10.0f), frame.px(8.0f)});
+  if (ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoNav)) {
+    ui::close_popup_on_escape();
+    draw_items(frame, panel);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,47 @@
+/// The texts of a frame as texts: in Dear ImGui's draw lists they are triangles of glyphs.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnscope::app {
+
+struct FontRef;
+
+/// A text as it was drawn.
+struct DrawnText {
+  const ImDrawList* list = nullptr;
+  int index = 0;  ///< of its first glyph in the list's index buffer
+  ImVec2 at;      ///< upper left corner; of a vertical text, its middle
+  ImVec2 size;    ///< along the text, and across it
+  ImU32 color = 0;
+  std::string font;  ///< "Inter-SemiBold.otf, 17px"
+  bool is_vertical = false;
+  std::string text;
+};
+
+/// While it lives, every text that the thread draws is kept.
+class TextRecorder {
+ public:
+  TextRecorder();
+  ~TextRecorder();
+  TextRecorder(const TextRecorder&) = delete;
+  TextRecorder& operator=(const TextRecorder&) = delete;
+
+  const std::vector<DrawnText>& texts() const { return texts_; }
+  void clear() { texts_.clear(); }
+  void add(DrawnText text) { texts_.push_back(std::move(text)); }
+
+ private:
+  std::vector<DrawnText> texts_;
+};
+
+/// Keeps a text that is about to be drawn, if there is a recorder. FontRef::draw() and
+/// draw::vertical_text() call it.
+void record_text(const ImDrawList* list, const FontRef& font, ImVec2 at, ImU32 color,
+                 std::string_view text, bool is_vertical = false);
+
+}  // namespace attnscope::app
