@@ -49,8 +49,8 @@ App::App(Scene opened, const std::function<void()>& wake)
 }
 
 bool App::settled() const {
-  return !files_.busy() && !searching_ && !pending_ && !worker_.busy() &&
-         published_ == worker_.latest() &&
+  return !files_.busy() && lesson_player.settled() && !glide_ && !searching_ && !pending_ &&
+         !worker_.busy() && published_ == worker_.latest() &&
          (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 
@@ -66,6 +66,7 @@ void App::update(double now_s) {
   take_published();
   for (const Command& command : commands.take()) execute(command);
   run_search();
+  run_lesson(elapsed_s);
 
   // Move the playhead
   run_race(elapsed_s);
@@ -212,7 +213,8 @@ void App::read_shipped_files() {
     FileLists read{.scenes = list_shipped_scenes(),
                    .folder = {},
                    .gpus = list_gpus(),
-                   .guide = load_guide(unreadable)};
+                   .guide = load_guide(unreadable),
+                   .lessons = {}};
     return [this, read = std::move(read), unreadable = std::move(unreadable)]() mutable {
       listed = std::move(read);
       if (!unreadable.empty()) show_notice(unreadable.front());
@@ -274,6 +276,7 @@ void App::take_files(const std::vector<std::string>& paths, Result<OpenedFiles> 
 }
 
 void App::take_scene(Scene opened) {
+  lesson_player.act(LessonPlayer::Action::leave);
   const ViewState first = opened.view;
   opening_ = Opening{std::move(opened), first};
   pending_ = first.choice;
@@ -335,6 +338,7 @@ void App::show_saved(const std::string& path, const std::optional<Error>& error)
 
 void App::execute(const Command& command) {
   const auto run = shown_->snapshot ? shown_->snapshot->run : nullptr;
+  if (lesson_takes(command)) return;
   if (course_ && view.race) step_race(command);
   const auto stop_at = [&](Index step) {
     end_search();

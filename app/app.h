@@ -12,6 +12,7 @@
 #include "app/files/opened_files.h"
 #include "app/gpu_runner.h"
 #include "app/guide/guide.h"
+#include "app/lesson_player.h"
 #include "app/measurements.h"
 #include "app/panel.h"
 #include "app/playhead.h"
@@ -28,12 +29,22 @@ struct RefusedChoice : Refusal {
   std::string typed;    ///< the text itself, if it could not be understood
 };
 
-/// The options of the lists of scenes and GPUs, and the user guide; empty until they are read.
+/// A lesson in the list of lessons.
+struct ListedLesson {
+  std::string name;
+  std::string title;
+  std::size_t questions = 0;
+  std::size_t right = 0;  ///< of these, answered rightly so far
+};
+
+/// The options of the lists of scenes, lessons and GPUs, and the user guide; empty until they are
+/// read.
 struct FileLists {
-  std::vector<ShippedScene> scenes;  ///< of assets/scenes
-  FolderList folder;                 ///< by ListFolder
-  std::vector<std::string> gpus;     ///< of assets/gpus
-  Guide guide;                       ///< of assets/guide
+  std::vector<ShippedScene> scenes;   ///< of assets/scenes
+  FolderList folder;                  ///< by ListFolder
+  std::vector<std::string> gpus;      ///< of assets/gpus
+  Guide guide;                        ///< of assets/guide
+  std::vector<ListedLesson> lessons;  ///< of assets/lessons, as they are learned
 };
 
 /// The result of opening or saving a scene.
@@ -58,6 +69,7 @@ class App {
   ViewState view;
   CommandSink commands;
   Scene scene;  ///< as opened; `view` has the changes since
+  LessonPlayer lesson_player;
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
@@ -101,6 +113,8 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
+  /// Lists the shipped lessons again, with the user's progress.
+  void list_lessons();
   /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
   /// file is saved.
   void save_file(const std::string& path, std::function<std::optional<Error>()> write);
@@ -126,6 +140,10 @@ class App {
   void take_refusal(const Refusal& refusal);
   void end_opening(Error error);
   void ask_worker();
+  void run_lesson(double elapsed_s);
+  void enter_lesson_step();
+  void glide(double elapsed_s);
+  bool lesson_takes(const Command& command);
   void run_race(double elapsed_s);
   void begin_race(const Snapshot& own, const Snapshot& rival);
   void step_race(const Command& command);
@@ -159,6 +177,13 @@ class App {
   std::optional<Request> asked_;
   Player player_;
   Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
+  /// The playhead's way to the place of a lesson's step (app_lesson.cpp).
+  struct Glide {
+    Index to = 0;
+    std::optional<Index> from = {};  ///< once it moves
+    double elapsed_s = 0.0;
+  };
+  std::optional<Glide> glide_;
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

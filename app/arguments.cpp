@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <tuple>
 #include <utility>
 
 #include "app/files/user_state.h"
@@ -53,14 +54,17 @@ std::optional<Index> parse_step(const std::string& text) {
 }
 
 void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
-  app.add_option("--scene", arguments.scene, "A shipped scene by name, or a scene file");
+  CLI::Option* scene =
+      app.add_option("--scene", arguments.scene, "A shipped scene by name, or a scene file");
+  app.add_option("--lesson", arguments.lesson, "A shipped lesson by name, or a lesson file")
+      ->excludes(scene);
   app.add_option("--q", arguments.files.Q, "Your own Q as .npy, [B, H, N, d]: a scene of its size");
   app.add_option("--k", arguments.files.K, "Your own K as .npy, [B, H_kv, N_kv, d]");
   app.add_option("--v", arguments.files.V, "Your own V as .npy, [B, H_kv, N_kv, d]");
   app.add_option("--do", arguments.files.dO, "Your own dO as .npy, [B, H, N, d]");
   app.add_option("--step", raw.step,
                  "Operation under the playhead, counted from 0 as on the screen; in a race: tick "
-                 "of its clock");
+                 "of its clock; with --lesson: step of the lesson, counted from 1");
   app.add_option("--size", raw.size, "Width and height in pixels, such as 1600x900");
   app.add_option("--theme", raw.theme, "dark, light or contrast");
   constexpr auto kOnce = CLI::MultiOptionPolicy::Throw;
@@ -71,6 +75,25 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
       "Every panel; without either, as the scene says");
   on->multi_option_policy(kOnce)->excludes(off);
   off->multi_option_policy(kOnce);
+}
+
+bool is_animation(const Arguments& arguments) {
+  return !arguments.gif.empty() || !arguments.mp4.empty();
+}
+
+/// "A-B": the first and the last operation of an animation.
+std::optional<Error> read_range(const std::string& text, Arguments& arguments) {
+  const std::size_t dash = text.find('-', 1);
+  if (dash != text.npos) {
+    arguments.step = parse_step(text.substr(0, dash));
+    arguments.last_step = parse_step(text.substr(dash + 1));
+  }
+  const bool is_range = arguments.step && arguments.last_step;
+  if (is_range && *arguments.step <= *arguments.last_step) return std::nullopt;
+  return invalid_request(
+      "--step '{}': not a range of operations; an animation needs one, such as "
+      "0-40",
+      printable(text));
 }
 
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {
@@ -94,7 +117,16 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
                              alternatives(enum_names(ThemeName{})));
     }
   }
-  if (raw.step) {
+  if (raw.step && !arguments.lesson.empty()) {
+    const auto step = parse_step(*raw.step);
+    if (!step || *step < 1) {
+      return invalid_request("--step '{}': not a step of a lesson; they are whole numbers from 1",
+                             printable(*raw.step));
+    }
+    arguments.lesson_step = static_cast<std::size_t>(*step - 1);
+  } else if (is_animation(arguments)) {
+    if (auto error = read_range(raw.step.value_or(""), arguments)) return error;
+  } else if (raw.step) {
     arguments.step = parse_step(*raw.step);
     if (!arguments.step) {
       return invalid_request("--step '{}': not a step; operations are whole numbers from 0",
@@ -133,6 +165,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
       fmt::format("attnscope {} ({})", build_info().version, build_info().commit);
   app.set_version_flag("--version", version, "Print the version and commit, and exit");
   add_common_options(app, arguments, raw);
+  app.add_option("--answers", arguments.answers,
+                 "Add the answers to the questions of lessons to this file");
   app.add_option("--frames", arguments.frames, "End after this many frames");
   app.add_option("--state", raw.state,
                  "Keep window, theme, scene and recent files in this file, \"none\": nowhere");
@@ -143,11 +177,21 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);
-  render->add_option("--out", arguments.out, "The PNG file; with --panel also an SVG file")
-      ->required();
+  CLI::Option* out = render->add_option(
+      "--out", arguments.out,
+      "The PNG file; with --panel also an SVG file; with --lesson: a folder, for pictures of every "
+      "step");
   render->add_option("--panel", raw.panel,
                      "Only this panel, without tabs and buttons: memory, scores, online_softmax, "
                      "explain, ledger, timeline or charts");
+  for (auto& [option, file, help] :
+       {std::tuple{"--gif", &arguments.gif, "An animation of the operations of --step A-B"},
+        {"--mp4", &arguments.mp4, "The same as MP4, by the program ffmpeg"}}) {
+    render->add_option(option, *file, help)
+        ->excludes(out)
+        ->excludes("--lesson")
+        ->excludes("--panel");
+  }
   add_flag_once(*render, "--run-on-gpu", arguments.run_on_gpu,
                 "Run the real kernel on this machine's GPU first, and show what was measured");
 
@@ -163,6 +207,11 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
     return invalid_request(std::string(error.what()) + "; see attnscope --help");
   }
   arguments.render = render->parsed();
+  if (arguments.render && out->count() == 0 && !is_animation(arguments)) {
+    return invalid_request(
+        "--out is required, or --gif or --mp4 for an animation; see attnscope "
+        "--help");
+  }
   arguments.scene_given = app.count("--scene") > 0 || arguments.files.any();
   const bool for_tests = arguments.dump_ui || arguments.log_frames || arguments.frames != 0;
   if (raw.state) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "app/arguments.h"
+#include "app/lessons/lesson.h"
 #include "app/report/interruption.h"
 
 namespace attnscope::app {
@@ -15,6 +16,16 @@ int report(const Error& error) {
 
 namespace {
 
+/// Nothing when there is no lesson, or it has the step.
+std::optional<Error> check_lesson(const Arguments& arguments) {
+  if (arguments.lesson.empty()) return std::nullopt;
+  ATTNSCOPE_TRY(const auto lesson, lessons::load_lesson(arguments.lesson));
+  const std::size_t count = lesson.steps.size();
+  if (!arguments.lesson_step || *arguments.lesson_step < count) return std::nullopt;
+  return invalid_request("--step {}: the lesson '{}' has {} steps", *arguments.lesson_step + 1,
+                         lesson.name, count);
+}
+
 int run_program(int argc, char** argv) {
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return report(arguments.error());
@@ -23,11 +34,14 @@ int run_program(int argc, char** argv) {
     return std::fflush(stdout) == 0 ? kDone : kFailed;
   }
 
+  if (const auto error = check_lesson(arguments.value())) return report(*error);
+
   // The arguments override what the last start left
   auto read = read_user_state(arguments.value().state);
   const std::string problem = read ? "" : words(read.error(), Reader::file);
   const std::optional<UserState> remembered = read ? read.value() : UserState{};
-  const bool goes_on = remembered && remembered->scene && !arguments.value().scene_given;
+  const bool is_asked = arguments.value().scene_given || !arguments.value().lesson.empty();
+  const bool goes_on = remembered && remembered->scene && !is_asked;
   auto scene = goes_on ? *remembered->scene : load_scene(arguments.value().scene);
   if (!scene) return report(scene.error());
   if (arguments.value().files.any()) {

@@ -5,12 +5,10 @@
 #include <thread>
 
 #include "app/app.h"
-#include "app/arguments.h"
-#include "app/platform/imgui_session.h"
-#include "app/platform/offscreen.h"
+#include "app/picture_maker.h"
 #include "app/platform/svg.h"
 #include "app/report/interruption.h"
-#include "app/screen/screen.h"
+#include "app/run_pictures.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
 #include "reference/message_text.h"
@@ -18,26 +16,19 @@
 
 namespace attnscope::app {
 
-namespace {
-
-/// Widgets that size themselves by their contents need one frame to measure them, one to apply the
-/// size, and one for widgets that depend on it.
-constexpr int kSettlingFrames = 4;
-
-/// Nothing when the picture can be written, and replaces neither the scene nor a file that the
-/// scene's run reads. Leaves no file behind.
-std::optional<Error> check_writable(const std::string& path, const Scene& scene) {
+std::optional<Error> check_writable(std::string_view option, const std::string& path,
+                                    const Scene& scene) {
   if (const std::string reason = reason_not_writable(path); !reason.empty()) {
-    return invalid_request("--out '{}' cannot be written: {}; give a file in a writable folder",
-                           printable(path), reason);
+    return invalid_request("{} '{}' cannot be written: {}; give a file in a writable folder",
+                           option, printable(path), reason);
   }
   if (const auto shipped = shipped_as(path)) {
-    return invalid_request("--out would replace '{}', which is {}; give another file",
+    return invalid_request("{} would replace '{}', which is {}; give another file", option,
                            printable(path), *shipped);
   }
   const FileIdentity picture = identity_of(path);
   const auto would_replace = [&](std::string_view reader) {
-    return invalid_request("--out would replace '{}', which {} reads; give another file",
+    return invalid_request("{} would replace '{}', which {} reads; give another file", option,
                            printable(path), reader);
   };
   if (!scene.path.empty() && picture == identity_of(scene.path)) return would_replace("--scene");
@@ -46,19 +37,7 @@ std::optional<Error> check_writable(const std::string& path, const Scene& scene)
   return would_replace("--" + std::string(field->option));
 }
 
-/// Runs the app without a window until it has a snapshot and the GPU is known or missing.
-std::optional<Error> settle(App& app) {
-  const auto waiting_for_gpu = [&] {
-    return app.gpu().status().state == GpuRunner::State::opening;
-  };
-  do {
-    app.update(0.0);
-    if (app.first_error()) return *app.first_error();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!app.settled() || waiting_for_gpu());
-  app.update(0.0);
-  return std::nullopt;
-}
+namespace {
 
 /// Runs the scene's kernel on this machine's GPU; the ledger then has the measurement.
 std::optional<Error> run_kernel(App& app) {
@@ -79,7 +58,13 @@ std::optional<Error> run_kernel(App& app) {
 }  // namespace
 
 int run_render(const Arguments& arguments, Scene scene) {
-  if (const auto error = check_writable(arguments.out, scene)) return report(*error);
+  const bool is_animation = arguments.last_step.has_value();
+  if (is_animation || !arguments.lesson.empty()) {
+    const auto error = is_animation ? render_animation(arguments, std::move(scene))
+                                    : render_lesson(arguments, std::move(scene));
+    return error ? report(*error) : kDone;
+  }
+  if (const auto error = check_writable("--out", arguments.out, scene)) return report(*error);
   const bool raced = scene.view.race.has_value();
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
@@ -106,40 +91,17 @@ int run_render(const Arguments& arguments, Scene scene) {
     if (const auto error = settle(app)) return report(*error);
   }
 
-  auto offscreen = OffscreenContext::create(arguments.width, arguments.height);
-  if (!offscreen) return report(offscreen.error());
-  OffscreenContext& surface = *offscreen.value();
-  ImGuiSession session;
-  Screen screen(make_panels(), make_panels());
-  const bool is_svg = is_svg_file(arguments.out);
-  TextRecorder recorder;
-  std::string svg;
-  for (int frame = 0; frame < kSettlingFrames || screen.busy(); ++frame) {
-    app.notice.reset();
-    recorder.clear();
-    const Scales scales =
-        scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,
-                   app.view.presenter);
-    session.begin_frame(app.view.theme, scales.layout, scales.font, {scales.font});
-    surface.begin_frame();
-    std::optional<PlainEdges> plain;
-    if (is_svg) plain.emplace();
-    ImGui::NewFrame();
-    if (arguments.panel) {
-      screen.draw_alone(app, session.fonts(), scales, 0.0, *arguments.panel);
-    } else {
-      screen.draw(app, session.fonts(), scales, 0.0);
-    }
-    ImGui::Render();
-    if (is_svg) svg = svg_of(*ImGui::GetDrawData(), screen.surfaces(), recorder.texts());
-    session.render(arguments.width, arguments.height, screen.surfaces());
-    if (const auto error = settle(app)) return report(*error);
-  }
-  if (is_svg) {
-    if (const auto error = write_file(arguments.out, svg)) return report(*error);
+  const auto pictures = PictureMaker::create(arguments.width, arguments.height);
+  if (!pictures) return report(pictures.error());
+  if (is_svg_file(arguments.out)) {
+    const auto svg = pictures.value()->draw_svg(app, *arguments.panel);
+    if (!svg) return report(svg.error());
+    if (const auto error = write_file(arguments.out, svg.value())) return report(*error);
     return kDone;
   }
-  if (const auto error = write_png(arguments.out, surface.read_pixels())) return report(*error);
+  const auto picture = pictures.value()->draw(app, arguments.panel);
+  if (!picture) return report(picture.error());
+  if (const auto error = write_png(arguments.out, picture.value())) return report(*error);
   return kDone;
 }
 

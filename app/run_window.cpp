@@ -27,6 +27,16 @@ void log_frame(const WindowedApp& windowed, const Window& window) {
   std::fflush(stdout);
 }
 
+json lesson_as_json(const LessonPlayer& player) {
+  json state{{"name", player.lesson().name},
+             {"step", player.step() + 1},
+             {"phase", to_string(player.phase())},
+             {"error", player.draft.error}};
+  const Outcome* outcome = player.outcome();
+  if (outcome != nullptr && outcome->verdict) state["verdict"] = to_string(*outcome->verdict);
+  return state;
+}
+
 /// The data that a test needs for clicks and checks, as JSON (schema "attnscope.ui/1"): "window"
 /// {width, height}, "state", and "rects", each [x0, y0, x1, y1] in pixels of the window.
 std::string ui_as_json(const App& app, const NamedRects& rects, int width, int height) {
@@ -62,6 +72,7 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
                         {"message", app.refused->message},
                         {"nearest", app.refused->nearest_label}};
   }
+  if (app.lesson_player.is_open()) state["lesson"] = lesson_as_json(app.lesson_player);
   if (app.notice) state["notice"] = app.notice->text;
   const json document{{"schema", "attnscope.ui/1"},
                       {"window", {{"width", width}, {"height", height}}},
@@ -70,10 +81,21 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
   return document.dump(2);
 }
 
+/// The files of a user's answers and progress; a test, which dumps the widgets, leaves no progress.
+Result<LessonFiles> lesson_files(const Arguments& arguments) {
+  LessonFiles files;
+  if (!arguments.dump_ui) files.progress = lessons::Progress::default_file();
+  if (arguments.answers.empty()) return files;
+  ATTNSCOPE_TRY(files.answers, lessons::AnswersFile::open(arguments.answers));
+  return files;
+}
+
 }  // namespace
 
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
                const std::string& problem) {
+  auto files = lesson_files(arguments);
+  if (!files) return report(files.error());
   auto opened = Window::open(arguments.width, arguments.height, "AttnScope");
   if (!opened) {
     return report(unavailable(opened.error().message +
@@ -81,7 +103,8 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
                               "--size 1600x900 --out picture.png"));
   }
   Window& window = *opened.value();
-  const bool starts_first = !arguments.state.empty() && !remembered && !arguments.scene_given;
+  const bool is_asked = arguments.scene_given || !arguments.lesson.empty();
+  const bool starts_first = !arguments.state.empty() && !remembered && !is_asked;
   scene.view.welcome = starts_first;
   if (remembered && remembered->window && !arguments.size_given) {
     window.move_to(*remembered->window);
@@ -90,6 +113,8 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
   App& app = windowed.app();
   if (remembered) app.recent_files = remembered->recent;
   if (!problem.empty()) app.show_notice(problem);
+  app.lesson_player.set_files(std::move(files).value());
+  if (!arguments.lesson.empty()) app.lesson_player.open(arguments.lesson, arguments.lesson_step);
 
   // --dump-ui waits for the screen to settle, unless --frames says how long
   const bool dumps_settled = arguments.dump_ui && arguments.frames == 0;

@@ -145,6 +145,7 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
 struct Progress {
   bool stale = false;  ///< the chart shown has other settings
   bool given_up = false;
+  bool busy = false;
   double busy_for_s = 0.0;
   double share = 0.0;
   std::string error;
@@ -161,6 +162,7 @@ const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescri
   const Value* latest = job.latest();
   progress.stale = latest != nullptr && !(*job.latest_key() == key);
   progress.given_up = job.given_up();
+  progress.busy = job.busy();
   progress.busy_for_s = job.busy_for_s();
   progress.share = job.progress();
   if (job.error()) progress.error = words(*job.error(), Reader::screen);
@@ -193,9 +195,6 @@ struct ChartSource {
 /// The background counts for the charts, one job per topic.
 class ChartJobs {
  public:
-  bool busy() const {
-    return std::apply([](const auto&... job) { return (job.busy() || ...); }, jobs_);
-  }
   void give_up() {
     std::apply([](auto&... job) { (job.give_up(), ...); }, jobs_);
   }
@@ -307,10 +306,11 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
 class ChartsPanel {
  public:
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
-  bool busy() const { return jobs_.busy(); }
+  bool busy() const { return busy_; }
 
  private:
   ChartJobs jobs_;
+  bool busy_ = false;  ///< the job of the chart of the last frame
   ChartChoice zoomed_ = ChartChoice::bytes;
   draw::ChartZoom zoom_;  ///< of that chart
 };
@@ -321,6 +321,7 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Progress progress;
   static const ShownChart kNothingYet{.title = "CHARTS", .picture = draw::Chart{}};
   const ShownChart* const made = jobs_.newest_chart(snapshot.run, view, context, progress);
+  busy_ = progress.busy;
   const ShownChart& shown = made != nullptr ? *made : kNothingYet;
   const auto [rest, plot_top] = draw_heading(context, view, shown);
   Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};

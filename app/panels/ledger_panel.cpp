@@ -172,6 +172,7 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
         gap_left, columns.gap);
   }
   const Rect line{{columns.label, y}, {columns.gap, y + table.layout.pitch}};
+  if (row.tensor) context.named_rects.add("ledger.row." + row.label, line);
   if (hovered(line)) {
     tooltip(context, in_words(row, table.so_far), line);
   }

@@ -126,13 +126,14 @@ void point_at(const Snapshot& snapshot, ViewState& view, const PanelContext& con
 class TimelinePanel {
  public:
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
-  bool busy() const { return sm_timeline_.busy(); }
+  bool busy() const { return by_sm_ && sm_timeline_.busy(); }
 
  private:
   Window zoom(const Snapshot& snapshot, const Rect& bars);
 
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
+  bool by_sm_ = false;            ///< the tab of the last frame
   double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
   draw::ZoomedAxis part_;         ///< the visible one, of the longest lane
   Index longest_ = 0;             ///< operations of that lane
@@ -171,12 +172,13 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
   const std::string_view order =
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
-  const bool by_sm = view.timeline_tab == TimelineTab::sms;
   const auto [chosen, rest] = draw_tabbed_header(
-      context, "timeline", "TIMELINE", by_sm ? "SMs in time, a model and a GPU" : order,
+      context, "timeline", "TIMELINE",
+      view.timeline_tab == TimelineTab::sms ? "SMs in time, a model and a GPU" : order,
       {"operations", "SMs"}, static_cast<int>(view.timeline_tab));
   view.timeline_tab = static_cast<TimelineTab>(chosen);
-  if (view.timeline_tab == TimelineTab::sms) return sm_timeline_.draw(snapshot, context, rest);
+  by_sm_ = view.timeline_tab == TimelineTab::sms;
+  if (by_sm_) return sm_timeline_.draw(snapshot, context, rest);
   const Fonts& fonts = context.fonts;
 
   // As many lanes as fit, around the one under the playhead

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 24> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -31,6 +31,8 @@ constexpr std::array<std::pair<const char*, const char*>, 24> kHelp{{
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},
     {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
+    {"L", "lessons"},
+    {"Page Up, Page Down", "previous and next step of a lesson"},
     {"Tab, Enter", "next field, button or tab; press it"},
     {"Esc", "dismiss messages, cancel a computation, leave a large panel"},
     {"Ctrl + S", "save this scene"},
@@ -44,7 +46,8 @@ Granularity step_size(const ImGuiIO& io) {
   return io.KeyShift ? Granularity::tile : Granularity::op;
 }
 
-/// Escape: the keys, else every message and the work in progress, else the large panel.
+/// Escape: the keys, else every message and the work in progress, else the lesson, else the large
+/// panel.
 void dismiss(App& app) {
   ViewState& view = app.view;
   const bool waits = app.waiting().has_value();
@@ -54,6 +57,8 @@ void dismiss(App& app) {
     if (app.refused) app.commands.push(Choose{view.choice});
     if (waits) app.commands.push(CancelWork{});
     app.notice.reset();
+  } else if (app.lesson_player.is_open()) {
+    app.lesson_player.act(LessonPlayer::Action::leave);
   } else {
     view.enlarged.reset();
   }

@@ -184,11 +184,15 @@ void SceneDialog::draw(const Frame& frame) {
 void draw_scene_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
   const bool unchanged = app.shown_choice() == app.scene.view.choice;
-  const std::string preview = unchanged ? app.scene.title : "Your own choice";
+  const LessonPlayer& player = app.lesson_player;
+  const std::string preview = player.is_open() ? "Lesson: " + player.lesson().title
+                              : unchanged      ? app.scene.title
+                                               : "Your own choice";
   const ComboBox combo(frame, "scene", box, preview);
   if (!combo.open()) return;
   if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
   if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
+  if (combo.option("Lessons…", false, "lessons", "L")) app.lesson_player.list_requested = true;
   std::string group;
   for (const ShippedScene& scene : app.listed.scenes) {
     if (scene.group != group) {

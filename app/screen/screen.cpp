@@ -1,6 +1,7 @@
 #include "app/screen/screen.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "app/app.h"
@@ -148,8 +149,8 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 
 bool Screen::busy() const {
   return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
-         std::ranges::any_of(panels_, [this](const auto& panel) {
-           return shown_.contains(panel.slot) && panel.busy();
+         lesson_card_.moves() || std::ranges::any_of(panels_, [this](const auto& panel) {
+           return shown_.contains(panel.name) && panel.busy();
          });
 }
 
@@ -163,7 +164,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
     draw_panel_menu(frame, panel, place->second);
-    shown_.insert(panel.slot);
+    shown_.insert(panel.name);
   }
 }
 
@@ -197,38 +198,71 @@ void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, doub
   for (const Panel& panel : panels_) {
     if (panel.slot != slot || !panel.shown(app.view) || !snapshot) continue;
     draw_panel(frame, panel, all, *snapshot, rects_, PanelLook::alone);
-    shown_ = {slot};
+    shown_ = {panel.name};
   }
   if (!snapshot) draw_no_result(frame);
   ImGui::End();
 }
 
+/// The card of the lesson, and its panels: a cover in place of one that would tell the answer.
+void Screen::draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout) {
+  App& app = frame.app;
+  const LessonPlayer& player = app.lesson_player;
+  std::map<Slot, Rect> places = layout.layout.panels;
+  const std::set<Slot> telling =
+      player.hides_answer() ? telling_slots(player.current()) : std::set<Slot>{};
+  for (const Panel& panel : panels_) {
+    const auto place = places.find(panel.slot);
+    const bool covered = telling.contains(panel.slot) && panel.shown(app.view);
+    if (covered && place != places.end()) draw_lesson_cover(frame, panel, place->second);
+  }
+  for (const Slot slot : telling) places.erase(slot);
+  draw_panels(frame, panels_, places, snapshot, rects_);
+  lesson_card_.draw(frame, layout.card);
+  if (!app.view.now_pointed) app.view.now_pointed = lesson_tile(app);
+  mark_lesson_tensors(frame);
+}
+
+Layout Screen::layout_of(const Frame& frame, std::optional<RaceLayout>& race) const {
+  const App& app = frame.app;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  std::set<Slot> present;
+  for (const Panel& panel : panels_) present.insert(panel.slot);
+  Layout layout =
+      app.view.enlarged
+          ? layout_enlarged(display.x, display.y, frame.scales, *app.view.enlarged)
+          : layout_screen(display.x, display.y, frame.scales, present, app.view.presenter);
+  if (!app.rival_snapshot() || !app.snapshot()) return layout;
+  race = lay_out_race(frame, layout.body);
+  layout.cards = {race->bar};
+  for (const RaceSide& side : race->sides) {
+    layout.cards.push_back(side.head);
+    for (const auto& [slot, rect] : side.panels) layout.cards.push_back(rect);
+    if (side.totals) layout.cards.push_back(*side.totals);
+  }
+  return layout;
+}
+
 void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double time_s) {
   rects_.clear();
   shown_.clear();
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
-  std::set<Slot> present;
-  for (const Panel& panel : panels_) present.insert(panel.slot);
-  Layout layout = app.view.enlarged
-                      ? layout_enlarged(display.x, display.y, scales, *app.view.enlarged)
-                      : layout_screen(display.x, display.y, scales, present, app.view.presenter);
   std::optional<RaceLayout> race;
-  if (app.rival_snapshot() && app.snapshot()) {
-    race = lay_out_race(frame, layout.body);
-    layout.cards = {race->bar};
-    for (const RaceSide& side : race->sides) {
-      layout.cards.push_back(side.head);
-      for (const auto& [slot, rect] : side.panels) layout.cards.push_back(rect);
-      if (side.totals) layout.cards.push_back(*side.totals);
-    }
+  Layout layout = layout_of(frame, race);
+  std::optional<LessonLayout> lesson;
+  if (app.lesson_player.is_open() && app.snapshot()) {
+    const std::set<Slot> slots = slots_of(app.lesson_player.current().show);
+    lesson = layout_lesson(layout, scales, slots, app.view.presenter);
+    layout = lesson->layout;
   }
+  if (!lesson) lesson_card_ = {};
 
   take_pointed_word();  // of a frame before
   focus_.begin_frame();
   handle_keys(app);
+  handle_lesson_keys(frame);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
-  ImGui::SetNextWindowSize(display);
+  ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
@@ -240,7 +274,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   comparison_.draw_button(frame, layout.top_bar, pin);
   constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
   if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
-  if (race) {
+  if (lesson) {
+    draw_lesson(frame, *app.snapshot(), *lesson);
+  } else if (race) {
     draw_race(frame, *race);
   } else if (const auto snapshot = app.snapshot()) {
     draw_panels(frame, panels_, layout.panels, *snapshot, rects_);
@@ -253,6 +289,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   draw_progress(frame, layout.transport);
   scene_dialog_.draw(frame);
   go_to_tile_.draw(frame);
+  lesson_list_.draw(frame);
   guide_reader_.draw(frame);
   draw_welcome(frame);
   ImGui::End();

@@ -16,6 +16,7 @@
 #include "app/platform/imgui_session.h"
 #include "app/run_comparison.h"
 #include "app/screen/guide_reader.h"
+#include "app/screen/lesson_view.h"
 #include "app/screen/run_field_boxes.h"
 #include "app/screen/walk.h"
 #include "app/ui/widgets.h"
@@ -186,6 +187,9 @@ class Screen {
   void draw_panels(const Frame& frame, const Panels& panels, const std::map<Slot, Rect>& places,
                    const Snapshot& snapshot, NamedRects& rects);
   void draw_race(const Frame& frame, const RaceLayout& race);
+  void draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout);
+  /// Where the cards are when one or two runs fill the screen.
+  Layout layout_of(const Frame& frame, std::optional<RaceLayout>& race) const;
 
   Panels panels_;
   Panels rival_panels_;
@@ -196,10 +200,12 @@ class Screen {
   GuideReader guide_reader_;
   WalkCard walk_card_;
   GoToTile go_to_tile_;
+  LessonCard lesson_card_;
+  LessonList lesson_list_;
   NamedRects rects_;
   KeyboardFocus focus_;
   std::vector<Surface> surfaces_;
-  std::set<Slot> shown_;  ///< panels of the last frame
+  std::set<std::string_view> shown_;  ///< panels of the last frame, by name
   bool pointed_changes_ = false;
 };
 

@@ -97,6 +97,7 @@ Index last_step_of(const RunInfo& run, const Stop& stop) {
 void WalkCard::begin(const Frame& frame, Walk walk) {
   walk_ = walk;
   playing_ = walk == Walk::watch;
+  frame.app.lesson_player.act(LessonPlayer::Action::leave);
   if (walk == Walk::watch) frame.app.commands.push(OpenScene{"default"});
   go_to(frame, 0);
 }
@@ -173,6 +174,8 @@ void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place
 void WalkCard::draw(const Frame& frame) {
   if (const auto asked = std::exchange(frame.app.view.start_walk, std::nullopt)) {
     begin(frame, *asked);
+  } else if (frame.app.lesson_player.is_open()) {
+    walk_.reset();
   }
   if (!walk_) return;
   const bool popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);

@@ -22,6 +22,8 @@ class KeyboardFocus {
   bool visit(std::string_view name, const Rect& rect, const Theme& theme);
   /// Whether the focus came to the widget in this frame: a text box begins to edit.
   bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
+  /// Whether Enter presses the widget.
+  bool acts() const { return shown_; }
   /// Its name; empty: none.
   const std::string& focused() const { return focused_; }
   /// The widget has the keyboard although nobody moved it there: Tab goes on from it.

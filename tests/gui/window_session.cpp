@@ -56,10 +56,13 @@ Display::Display(int width, int height) {
 }
 
 WindowSession::WindowSession(int width, int height, const std::string& scene)
+    : WindowSession(width, height, std::vector<std::string>{"--scene", scene}) {}
+
+WindowSession::WindowSession(int width, int height, const std::vector<std::string>& arguments)
     : display_(width, height) {
   const std::string size = fmt::format("{}x{}", width, height);
-  const std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--scene", scene,
-                                       "--size",          size};
+  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--size", size};
+  words.insert(words.end(), arguments.begin(), arguments.end());
   const Finished first = run(words, {display_.setting()});
   if (first.status != 0) throw std::runtime_error("the app failed: " + first.errors);
   first_dump_ = first.output;

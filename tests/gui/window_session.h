@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/gui/picture.h"
 #include "tests/gui/process.h"
@@ -30,6 +31,8 @@ class Display {
 class WindowSession {
  public:
   WindowSession(int width, int height, const std::string& scene = "default");
+  /// With these arguments instead of a scene.
+  WindowSession(int width, int height, const std::vector<std::string>& arguments);
 
   // What a user does. Each waits for the app's answer: until it has drawn frames with the input,
   // and either rests or plays.

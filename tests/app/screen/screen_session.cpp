@@ -37,7 +37,7 @@ struct TestedKey {
   Key key;
   std::pair<int, int> codes;  ///< Dear ImGui's, and the one that is pressed
 };
-const std::array<TestedKey, 20> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
+const std::array<TestedKey, 23> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
                                        {Key::enter, ATTNSCOPE_KEY(Enter, ENTER)},
                                        {Key::escape, ATTNSCOPE_KEY(Escape, ESCAPE)},
                                        {Key::space, ATTNSCOPE_KEY(Space, SPACE)},
@@ -56,7 +56,10 @@ const std::array<TestedKey, 20> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
                                        {Key::s, ATTNSCOPE_OTHER_KEY(S, S)},
                                        {Key::o, ATTNSCOPE_OTHER_KEY(O, O)},
                                        {Key::q, ATTNSCOPE_OTHER_KEY(Q, Q)},
-                                       {Key::f1, ATTNSCOPE_OTHER_KEY(F1, F1)}}};
+                                       {Key::f1, ATTNSCOPE_OTHER_KEY(F1, F1)},
+                                       {Key::l, ATTNSCOPE_OTHER_KEY(L, L)},
+                                       {Key::page_up, ATTNSCOPE_KEY(PageUp, PAGE_UP)},
+                                       {Key::page_down, ATTNSCOPE_KEY(PageDown, PAGE_DOWN)}}};
 
 }  // namespace
 
@@ -106,7 +109,7 @@ void ScreenSession::settle() {
   do {
     frame();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest";
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest" ;
   } while (!app_.settled() || screen_.busy());
   frame();
   frame();

@@ -1,0 +1,135 @@
+/// The lesson on the screen: the runs, the panels and the places of its steps.
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "app/app.h"
+
+namespace attnscope::app {
+
+namespace {
+
+// The playhead goes to a place at this many operations a second, within these limits
+constexpr double kGlideOpsPerSecond = 12.0;
+constexpr double kShortestGlide_s = 0.6;
+constexpr double kLongestGlide_s = 3.0;
+
+bool moves_playhead(const Command& command) {
+  return std::holds_alternative<SeekTo>(command) || std::holds_alternative<SeekToEnd>(command) ||
+         std::holds_alternative<SeekThing>(command) || std::holds_alternative<StepBy>(command) ||
+         std::holds_alternative<SeekTick>(command) || std::holds_alternative<TogglePlay>(command);
+}
+
+/// The chart that shows what a curve is drawn over, or what a number is asked for.
+std::optional<ChartChoice> chart_of(const lessons::Question& question) {
+  const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
+  const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind);
+  if (curve != nullptr && curve->over->option == "head-dim") return ChartChoice::io_head_dim;
+  if (curve != nullptr && curve->over->option == "sram-bytes") return ChartChoice::io_sram;
+  if (curve != nullptr && curve->over->option == "block-cols") return ChartChoice::io_block_cols;
+  if (curve == nullptr && number == nullptr) return std::nullopt;
+  if (question.unit == "s") return ChartChoice::time;
+  const auto paths = curve != nullptr ? curve->answer.paths() : number->answer.paths();
+  const bool is_memory = std::ranges::any_of(paths, [](const lessons::Path& path) {
+    return !path.parts.empty() && path.parts.front().key == "memory";
+  });
+  if (is_memory) return ChartChoice::memory;
+  return question.unit == "bytes" ? std::optional(ChartChoice::bytes) : std::nullopt;
+}
+
+/// The tabs that the step's panels are, the first one where two share a place. The ledger of a
+/// question has the whole pass; that of a step without one does not tell what later steps ask.
+void show_tabs(const lessons::Step& step, ViewState& view) {
+  for (const std::string& panel : std::views::reverse(step.show.panels)) {
+    if (panel == "memory") view.memory_tab = MemoryTab::memory;
+    if (panel == "warps") view.memory_tab = MemoryTab::warps;
+    if (panel == "online_softmax") view.softmax_tab = SoftmaxTab::row;
+    if (panel == "why_online") view.softmax_tab = SoftmaxTab::why_online;
+  }
+  view.ledger_scope = step.ask ? LedgerScope::whole_pass : LedgerScope::so_far;
+  view.timeline_tab = TimelineTab::sms;
+  view.explain_tab = ExplainTab::pseudo_code;
+  if (!step.ask) return;
+  view.chart = chart_of(*step.ask).value_or(view.chart);
+}
+
+}  // namespace
+
+void App::run_lesson(double elapsed_s) {
+  lesson_player.update();
+  if (std::string error = lesson_player.take_error(); !error.empty()) show_notice(std::move(error));
+  if (!lesson_player.is_open()) glide_.reset();
+  if (opening_ && !first_error_) return;  // the scene comes first
+  const LessonPlayer::Cue cue = lesson_player.take_cue();
+  if (cue.enters) enter_lesson_step();
+  if (cue.reveals && lesson_player.outcome()->step) glide_ = Glide{*lesson_player.outcome()->step};
+  glide(elapsed_s);
+}
+
+/// Shows the run and the panels of the step, with the playhead where its question is asked.
+void App::enter_lesson_step() {
+  const PreparedStep& step = *lesson_player.prepared();
+  const lessons::Show& show = lesson_player.current().show;
+  end_search();
+  glide_.reset();
+  choose(step.run);
+  view.race.reset();
+  view.playing = false;
+  view.large_chart = false;
+  view.step = step.start;
+  player_.restart();
+  if (show.query_row) view.query_row = *show.query_row;
+  show_tabs(lesson_player.current(), view);
+}
+
+/// Moves the playhead towards the place of the step; without a clock, to it.
+void App::glide(double elapsed_s) {
+  if (!glide_ || pending_ || !shown_->snapshot) return;
+  const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
+  if (!glide_->from) glide_->from = clamp_step(*shown_->snapshot->run, view.step);
+  const auto way = static_cast<double>(to - *glide_->from);
+  const double duration_s =
+      std::clamp(std::abs(way) / kGlideOpsPerSecond, kShortestGlide_s, kLongestGlide_s);
+  glide_->elapsed_s += elapsed_s;
+  const double share = elapsed_s > 0.0 ? std::min(glide_->elapsed_s / duration_s, 1.0) : 1.0;
+  view.playing = false;
+  view.step = *glide_->from + static_cast<Index>(std::lround(share * way));
+  if (share >= 1.0) glide_.reset();
+}
+
+/// Whether the lesson uses the command: while it asks for a tile, a click in SCORES chooses one,
+/// and the playhead, which would show it, stays.
+bool App::lesson_takes(const Command& command) {
+  if (!moves_playhead(command)) return false;
+  glide_.reset();
+  if (!lesson_player.hides_answer()) return false;
+  const auto& question = lesson_player.current().ask->kind;
+  if (!std::holds_alternative<lessons::TileQuestion>(question)) return false;
+  const auto* seek = std::get_if<SeekThing>(&command);
+  const auto* tile = seek != nullptr ? std::get_if<ScoreTile>(&seek->thing) : nullptr;
+  if (tile != nullptr && lesson_player.phase() == LessonPlayer::Phase::asking) {
+    const Tiling& tiling = seek->run->tiling();
+    lesson_player.draft.tile =
+        lessons::TilePlace{tile->area.rows.begin / tiling.Br, tile->area.cols.begin / tiling.Bc};
+    lesson_player.draft.error.clear();
+  }
+  return true;
+}
+
+void App::list_lessons() {
+  files_.post([this, progress = lesson_player.progress_file()] {
+    std::vector<ListedLesson> read;
+    const lessons::Progress kept(progress);
+    for (const lessons::ShippedLesson& shipped : lessons::list_shipped_lessons()) {
+      if (!shipped.lesson) continue;
+      const lessons::Lesson& lesson = shipped.lesson.value();
+      const auto asks = [](const lessons::Step& step) { return step.ask.has_value(); };
+      read.push_back({lesson.name, lesson.title,
+                      static_cast<std::size_t>(std::ranges::count_if(lesson.steps, asks)),
+                      kept.find(lesson).right.size()});
+    }
+    return [this, read = std::move(read)] { listed.lessons = read; };
+  });
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,201 @@
+/// The fields in which a prediction is entered, and the revealed answers in them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/app.h"
+#include "app/draw/chart.h"
+#include "app/draw/format.h"
+#include "app/screen/lesson_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+std::string hint_of(const std::string& unit) {
+  if (unit == "bytes") return "bytes, such as 4.4 GB";
+  if (unit == "s") return "a time, such as 12 us";
+  if (unit == "FLOP") return "operations, such as 68 GFLOP";
+  if (unit == "Hz") return "a frequency, such as 1.7 GHz";
+  return "a number";
+}
+
+/// An option as a button that is as high as its text, which `mark` colours once it is revealed.
+bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
+                 std::optional<ImU32> mark, bool is_button) {
+  const FontRef& font = frame.fonts.ui;
+  const float padding = frame.px(10.0f);
+  const std::vector<std::string> lines = draw::wrapped(font, text, width - 2.0f * padding);
+  const float pitch = draw::line_height(font);
+  const float height = pitch * static_cast<float>(lines.size()) + frame.px(10.0f);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  bool pressed = ImGui::InvisibleButton(name.c_str(), {width, height});
+  const bool hovered = is_button && ImGui::IsItemHovered();
+  if (is_button) pressed = ui::visit_item(frame, name) || pressed;
+  frame.rects.add_item(name);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 end{at.x + width, at.y + height};
+  const ImU32 surface = hovered     ? frame.theme.button_hovered
+                        : is_button ? frame.theme.button
+                                    : frame.theme.inset;
+  list->AddRectFilled(at, end, surface, frame.px(5.0f));
+  if (mark) list->AddRect(at, end, *mark, frame.px(5.0f), 0, frame.px(2.0f));
+  float y = at.y + frame.px(5.0f) + (pitch - font.size) * 0.5f;
+  for (const std::string& line : lines) {
+    font.draw(list, {at.x + padding, y}, frame.theme.text, line);
+    y += pitch;
+  }
+  return pressed && is_button;
+}
+
+std::string tick_text(double value, const std::string& unit) {
+  if (unit == "bytes") return draw::format_tick(value, "B");
+  if (unit.empty()) return draw::format_value(value);
+  return draw::format_tick(value, unit.c_str());
+}
+
+/// Where a curve is drawn: its values side by side, equally far apart.
+struct CurveFrame {
+  Rect plot;
+  std::size_t count = 0;
+  draw::Axis y;
+
+  float x_of(std::size_t n) const {
+    return plot.min.x + plot.width() * (static_cast<float>(n) + 0.5f) / static_cast<float>(count);
+  }
+  float y_of(double value) const {
+    return plot.max.y - plot.height() * std::clamp(y.position(value), -0.02f, 1.02f);
+  }
+  std::size_t nearest(float x) const {
+    const float place = (x - plot.min.x) / plot.width() * static_cast<float>(count);
+    return static_cast<std::size_t>(std::clamp(place, 0.0f, static_cast<float>(count) - 0.5f));
+  }
+  double value_at(float at) const {
+    return y.value(std::clamp((plot.max.y - at) / plot.height(), 0.0f, 1.0f));
+  }
+};
+
+void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
+               const lessons::CurveQuestion& curve, const std::string& unit) {
+  const FontRef& font = canvas.fonts.small;
+  draw::outline(canvas, frame.plot, canvas.theme.grid);
+  double tick = frame.y.logarithmic ? frame.y.low : 0.0;
+  for (; frame.y.logarithmic && tick <= frame.y.high * 1.01; tick *= 10.0) {
+    const float y = frame.y_of(tick);
+    canvas.list->AddLine({frame.plot.min.x, y}, {frame.plot.max.x, y}, canvas.theme.grid);
+    draw::text(canvas, font, {frame.plot.min.x - canvas.px(5.0f), y - font.size * 0.5f},
+               canvas.theme.text_faint, tick_text(tick, unit), draw::Align::right);
+  }
+  for (std::size_t n = 0; n < frame.count; ++n) {
+    draw::text(canvas, font, {frame.x_of(n), frame.plot.max.y + canvas.px(4.0f)},
+               canvas.theme.text_faint, curve.values[n], draw::Align::center);
+  }
+  draw::text(canvas, font, {frame.plot.center().x, frame.plot.max.y + canvas.px(6.0f) + font.size},
+             canvas.theme.text_dim, curve.over->label, draw::Align::center);
+}
+
+/// The points that exist, and the lines between neighbours.
+void draw_points(const draw::Canvas& canvas, const CurveFrame& frame,
+                 const std::vector<std::optional<double>>& points, ImU32 color) {
+  std::optional<ImVec2> before;
+  for (std::size_t n = 0; n < points.size() && n < frame.count; ++n) {
+    std::optional<ImVec2> at;
+    if (points[n]) at = ImVec2{frame.x_of(n), frame.y_of(*points[n])};
+    if (at && before) canvas.list->AddLine(*before, *at, color, canvas.px(2.5f));
+    if (at) canvas.list->AddCircleFilled(*at, canvas.px(4.0f), color);
+    before = at;
+  }
+}
+
+/// The curve on its way from the drawn one, or from the axis, to the computed one.
+std::vector<std::optional<double>> towards(const std::vector<double>& truth,
+                                           const std::vector<double>* drawn, const draw::Axis& axis,
+                                           float share) {
+  std::vector<std::optional<double>> points;
+  for (std::size_t n = 0; n < truth.size(); ++n) {
+    const double from = drawn != nullptr ? axis.position((*drawn)[n]) : 0.0;
+    const double to = axis.position(truth[n]);
+    const double position = from + (to - from) * static_cast<double>(share);
+    points.emplace_back(share < 1.0f ? axis.value(position) : truth[n]);
+  }
+  return points;
+}
+
+}  // namespace
+
+void draw_number_field(const Frame& frame, float width, bool takes_focus) {
+  LessonPlayer& player = frame.app.lesson_player;
+  const std::string hint = hint_of(player.current().ask->unit);
+  constexpr std::string_view kName = "lesson.number";
+  ImGui::SetNextItemWidth(width);
+  if (takes_focus || frame.focus.comes_to(kName)) ImGui::SetKeyboardFocusHere();
+  ImGui::InputTextWithHint("##number", hint.c_str(), player.draft.text.data(),
+                           player.draft.text.size());
+  if (ImGui::IsItemEdited()) player.draft.error.clear();
+  player.draft.typing = ImGui::IsItemActive();
+  ui::visit_item(frame, kName);
+}
+
+void draw_options(const Frame& frame, float width) {
+  LessonPlayer& player = frame.app.lesson_player;
+  const auto& choice = std::get<lessons::ChoiceQuestion>(player.current().ask->kind);
+  const bool is_button = player.phase() == LessonPlayer::Phase::asking && !frame.app.view.presenter;
+  const auto is = [](const std::optional<lessons::Answer>& answer, std::size_t n) {
+    const auto* chosen = answer ? std::get_if<lessons::Chosen>(&*answer) : nullptr;
+    return chosen != nullptr && chosen->option == n;
+  };
+  const Outcome* outcome = player.outcome();
+  for (std::size_t n = 0; n < choice.options.size(); ++n) {
+    const char letter = lessons::letter_of(n);
+    std::optional<ImU32> mark;
+    if (is(player.given(), n)) mark = frame.theme.warning;
+    if (outcome != nullptr && is(outcome->truth, n)) mark = frame.theme.good;
+    const std::string text = fmt::format("{})  {}", letter, choice.options[n].text);
+    const std::string name = fmt::format("lesson.option.{}", letter);
+    if (!draw_option(frame, name, text, width, mark, is_button)) continue;
+    player.draft.option = n;
+    player.act(LessonPlayer::Action::check);
+  }
+}
+
+void draw_curve_field(const Frame& frame, float width, float share) {
+  LessonPlayer& player = frame.app.lesson_player;
+  const lessons::Question& question = *player.current().ask;
+  const auto& curve = std::get<lessons::CurveQuestion>(question.kind);
+  const CurveAxis axis = player.prepared()->axis.value_or(CurveAxis{});
+  const float height = std::min(width * 0.75f, frame.px(280.0f));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const FontRef& small = frame.fonts.small;
+  CurveFrame plot{
+      .plot = {{at.x + small.measure("1000 MB").x + frame.px(8.0f), at.y + small.size * 0.7f},
+               {at.x + width, at.y + height - 2.4f * small.size - frame.px(6.0f)}},
+      .count = curve.values.size(),
+      .y = {"", axis.logarithmic, axis.low, axis.high}};
+  ImGui::InvisibleButton("lesson.curve", {width, height});
+  frame.rects.add("lesson.curve", plot.plot);
+
+  // The mouse draws the point nearest to it
+  auto& drawn = player.draft.curve;
+  drawn.resize(plot.count);
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  if (player.phase() == LessonPlayer::Phase::asking && ImGui::IsItemActive()) {
+    drawn[plot.nearest(mouse.x)] = plot.value_at(mouse.y);
+    player.draft.error.clear();
+  }
+
+  const draw::Canvas canvas{ImGui::GetWindowDrawList(), frame.theme, frame.fonts,
+                            frame.scales.layout};
+  draw_axes(canvas, plot, curve, question.unit);
+  const std::vector<double>* given = nullptr;
+  if (player.given()) given = std::get_if<std::vector<double>>(&*player.given());
+  std::vector<std::optional<double>> own = drawn;
+  if (given != nullptr) own.assign(given->begin(), given->end());
+  draw_points(canvas, plot, own, frame.theme.accent);
+  const Outcome* outcome = player.outcome();
+  if (outcome == nullptr || !outcome->truth) return;
+  const auto& truth = std::get<std::vector<double>>(*outcome->truth);
+  draw_points(canvas, plot, towards(truth, given, plot.y, share), frame.theme.good);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,215 @@
+#include "app/screen/lesson_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "app/app.h"
+#include "app/draw/canvas.h"
+#include "app/platform/keys.h"
+
+namespace attnscope::app {
+
+using lessons::Question;
+
+namespace {
+
+/// The slot of a panel by the name that lessons use.
+const std::map<std::string, Slot, std::less<>>& slots_by_name() {
+  static const std::map<std::string, Slot, std::less<>> slots = {
+      {"memory", Slot::memory},   {"warps", Slot::memory},
+      {"scores", Slot::scores},   {"online_softmax", Slot::online_softmax},
+      {"explain", Slot::explain}, {"why_online", Slot::online_softmax},
+      {"ledger", Slot::ledger},   {"timeline", Slot::timeline},
+      {"charts", Slot::charts},
+  };
+  return slots;
+}
+
+/// Whether the question asks for something that the boxes of memory or the warps show.
+bool asks_for_memory(const Question& question) {
+  std::vector<lessons::Path> paths;
+  const auto add = [&](const lessons::Expression& expression) {
+    for (lessons::Path& path : expression.paths()) paths.push_back(std::move(path));
+  };
+  if (const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind)) {
+    add(number->answer);
+  } else if (const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind)) {
+    add(curve->answer);
+  } else if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
+    for (const auto& option : choice->options) add(option.when);
+  }
+  return std::ranges::any_of(paths, [](const lessons::Path& path) {
+    const std::string key = path.parts.empty() ? "" : path.parts.front().key;
+    return key == "memory" || key == "warps";
+  });
+}
+
+std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap) {
+  const float x = std::round(rect.min.x + (rect.width() - gap) * share);
+  return {{rect.min, {x, rect.max.y}}, {{x + gap, rect.min.y}, rect.max}};
+}
+
+std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
+  const float y = std::round(rect.min.y + (rect.height() - gap) * share);
+  return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
+}
+
+/// Cards of equal size, one beside or below another.
+void place_equally(Layout& layout, const std::vector<Slot>& slots, Rect rest, float gap,
+                   bool beside) {
+  for (std::size_t n = slots.size(); n > 0; --n) {
+    const float share = 1.0f / static_cast<float>(n);
+    const auto [first, others] = n == 1   ? std::pair{rest, rest}
+                                 : beside ? split_columns(rest, share, gap)
+                                          : split_rows(rest, share, gap);
+    layout.panels[slots[slots.size() - n]] = first;
+    layout.cards.push_back(first);
+    rest = others;
+  }
+}
+
+/// Scores above the online softmax, in one card as on the whole screen.
+void place_scores(Layout& layout, const std::vector<Slot>& slots, const Rect& rect) {
+  layout.cards.push_back(rect);
+  layout.panels[slots.front()] = rect;
+  if (slots.size() == 1) return;
+  const auto [top, bottom] = split_rows(rect, 0.62f, 0.0f);
+  layout.panels[slots.front()] = top;
+  layout.panels[slots.back()] = bottom;
+}
+
+}  // namespace
+
+std::set<Slot> slots_of(const lessons::Show& show) {
+  std::set<Slot> slots;
+  for (const std::string& name : show.panels) slots.insert(slots_by_name().at(name));
+  if (!slots.empty()) return slots;
+  return {Slot::memory, Slot::scores, Slot::online_softmax, Slot::explain};
+}
+
+std::set<Slot> telling_slots(const lessons::Step& step) {
+  std::set<Slot> telling;
+  if (!step.ask) return telling;
+  for (const Slot slot : slots_of(step.show)) {
+    const bool has_no_numbers = slot == Slot::scores || slot == Slot::explain;
+    if (has_no_numbers || (slot == Slot::memory && !asks_for_memory(*step.ask))) continue;
+    telling.insert(slot);
+  }
+  return telling;
+}
+
+LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
+                           bool presenter) {
+  const float gap = std::round(10.0f * scales.layout);
+  const auto [card, rest] = split_columns(screen.body, presenter ? 0.42f : 0.32f, gap);
+  LessonLayout placed{card, screen};
+  Layout& layout = placed.layout;
+  layout.panels.clear();
+  layout.cards = {card};
+
+  // Wide panels below the others
+  const auto among = [&](std::initializer_list<Slot> all) {
+    std::vector<Slot> present;
+    std::ranges::copy_if(all, std::back_inserter(present),
+                         [&](Slot slot) { return slots.contains(slot); });
+    return present;
+  };
+  const std::vector<Slot> wide = among({Slot::timeline, Slot::charts});
+  const std::vector<Slot> tall = among({Slot::memory, Slot::explain, Slot::ledger});
+  const std::vector<Slot> scores = among({Slot::scores, Slot::online_softmax});
+  Rect above = rest;
+  Rect below = rest;
+  const bool has_above = !tall.empty() || !scores.empty();
+  if (has_above && !wide.empty()) std::tie(above, below) = split_rows(rest, 0.6f, gap);
+  place_equally(layout, wide, below, gap, false);
+
+  // The others in columns
+  Rect left = above;
+  Rect right = above;
+  if (!tall.empty() && !scores.empty()) std::tie(left, right) = split_columns(above, 0.5f, gap);
+  const bool beside = scores.empty() && tall.size() == 2;
+  place_equally(layout, tall, left, gap, beside);
+  if (!scores.empty()) place_scores(layout, scores, right);
+  return placed;
+}
+
+void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect) {
+  const Theme& theme = frame.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const draw::Canvas canvas{list, theme, frame.fonts, frame.scales.layout};
+  const Rect inner = rect.shrunk(frame.px(14.0f), frame.px(10.0f));
+  frame.fonts.title.draw(list, inner.min, theme.text_dim,
+                         draw::fitted(frame.fonts.title, panel.title, inner.width()));
+  Rect cover = inner;
+  cover.min.y += frame.fonts.title.size + frame.px(10.0f);
+  draw::hatch(canvas, cover, theme.inset_border, frame.px(14.0f));
+  const FontRef& font = frame.fonts.ui_bold;
+  constexpr std::string_view kText = "Answer first";
+  const ImVec2 half{font.measure(kText).x * 0.5f + frame.px(16.0f),
+                    font.size * 0.5f + frame.px(9.0f)};
+  const ImVec2 at = cover.center();
+  draw::fill(canvas, {{at.x - half.x, at.y - half.y}, {at.x + half.x, at.y + half.y}}, theme.field,
+             frame.px(6.0f));
+  ui::draw_centered(list, font, at, theme.text, kText);
+  frame.rects.add("lesson.cover." + std::string(panel.name), rect);
+}
+
+void mark_lesson_tensors(const Frame& frame) {
+  constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
+  if (ImGui::IsPopupOpen("", kAnyPopup) || frame.app.view.show_keys) return;
+  const auto belongs_to = [](std::string_view widget, const std::string& tensor) {
+    return widget == "memory.tensor." + tensor || widget == "memory.slot." + tensor ||
+           widget == "memory.ghost." + tensor || widget.starts_with("ledger.row." + tensor + " ");
+  };
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  const float out = frame.px(2.0f);
+  for (const std::string& tensor : frame.app.lesson_player.current().show.highlights) {
+    for (const auto& [widget, rect] : frame.rects.all()) {
+      if (!belongs_to(widget, tensor)) continue;
+      list->AddRect({rect.min.x - out, rect.min.y - out}, {rect.max.x + out, rect.max.y + out},
+                    frame.theme.highlight, frame.px(3.0f), 0, frame.px(2.0f));
+    }
+  }
+}
+
+std::optional<Thing> lesson_tile(const App& app) {
+  const LessonPlayer& player = app.lesson_player;
+  const auto snapshot = app.snapshot();
+  const auto& ask = player.current().ask;
+  if (!ask || !std::holds_alternative<lessons::TileQuestion>(ask->kind)) return std::nullopt;
+  if (!snapshot || snapshot->run == nullptr) return std::nullopt;
+  std::optional<lessons::TilePlace> tile = player.draft.tile;
+  if (player.outcome() != nullptr && player.outcome()->truth) {
+    tile = std::get<lessons::TilePlace>(*player.outcome()->truth);
+  }
+  if (!tile) return std::nullopt;
+  const Tiling& tiling = snapshot->run->tiling();
+  const AttentionProblem& problem = snapshot->run->problem();
+  return ScoreTile{{{tile->i * tiling.Br, std::min((tile->i + 1) * tiling.Br, problem.N)},
+                    {tile->j * tiling.Bc, std::min((tile->j + 1) * tiling.Bc, problem.N_kv)}}};
+}
+
+void handle_lesson_keys(const Frame& frame) {
+  App& app = frame.app;
+  LessonPlayer& player = app.lesson_player;
+  using Action = LessonPlayer::Action;
+  const ImGuiIO& io = ImGui::GetIO();
+  constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
+  if (!player.is_open() || ImGui::IsPopupOpen("", kAnyPopup) || io.KeyCtrl || io.KeyAlt) return;
+  const bool asks = player.phase() == LessonPlayer::Phase::asking;
+  // A clicker has no other key: it reveals, then goes on
+  const bool reveals = app.view.presenter && asks && player.current().ask;
+  if (key_pressed(Key::page_down)) player.act(reveals ? Action::show_me : Action::next);
+  if (key_pressed(Key::page_up)) player.act(Action::previous);
+  const bool types_elsewhere = io.WantTextInput && !player.draft.typing;
+  if (types_elsewhere) return;
+  if (key_pressed(Key::enter) && !app.view.presenter && !frame.focus.acts()) {
+    player.act(asks ? Action::check : Action::next);
+  }
+  if (player.draft.typing && key_pressed(Key::escape)) player.act(Action::leave);
+}
+
+}  // namespace attnscope::app

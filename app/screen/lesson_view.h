@@ -1,0 +1,91 @@
+/// A lesson on the screen: the card with its step, beside the panels that the step shows. The state
+/// of the lesson is in app/lesson_player.h.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/lesson_player.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+/// The slots of the panels that the step shows; without any, those of presenter mode.
+std::set<Slot> slots_of(const lessons::Show& show);
+
+/// The slots whose numbers would tell the answer to the step's question. SCORES and the pseudo-code
+/// have none; memory only that of a question about memory.
+std::set<Slot> telling_slots(const lessons::Step& step);
+
+/// The place of the card, at the left of the body, and of the panels of these slots in the rest.
+struct LessonLayout {
+  Rect card;
+  Layout layout;
+};
+LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
+                           bool presenter);
+
+/// In place of a panel that would tell the answer. Named rectangle: "lesson.cover.PANEL".
+void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
+
+/// Outlines the tensors that the step highlights, in memory and in the ledger. After the panels are
+/// drawn.
+void mark_lesson_tensors(const Frame& frame);
+
+/// The chosen tile of a question for one, or the right one once it is revealed, as the thing that
+/// panels highlight.
+std::optional<Thing> lesson_tile(const App& app);
+
+/// Keys of the open lesson: Page Up, Page Down, Enter, Escape.
+void handle_lesson_keys(const Frame& frame);
+
+/// The card: the step's text, its question and the answer. Named rectangles: "lesson.WIDGET".
+class LessonCard {
+ public:
+  void draw(const Frame& frame, const Rect& rect);
+  /// Whether a revealed number still counts up, or a curve is still being drawn.
+  bool moves() const { return share_ > 0.0f && share_ < 1.0f; }
+
+ private:
+  void begin_frame(const Frame& frame);
+  void draw_body(const Frame& frame, float width);
+  void draw_text(const Frame& frame, float width);
+  void draw_question(const Frame& frame, float width);
+  void draw_outcome(const Frame& frame, float width);
+  void draw_buttons(const Frame& frame, const Rect& rect) const;
+
+  // Of the last frame
+  const lessons::Lesson* lesson_ = nullptr;  ///< not read
+  std::size_t step_ = 0;
+  bool revealed_ = false;
+  bool asks_ = false;
+  double revealed_s_ = 0.0;
+
+  float share_ = 0.0f;        ///< how far the revealed answer has come, 0 to 1
+  bool begins_ = false;       ///< the step is new in this frame
+  bool takes_focus_ = false;  ///< its question is
+};
+
+// The answer fields (lesson_answers.cpp): each in the current ImGui window, `width` wide.
+
+void draw_number_field(const Frame& frame, float width, bool takes_focus);
+/// Buttons; once the answer is revealed, or in presenter mode, the options with their marks.
+void draw_options(const Frame& frame, float width);
+/// The curve that is drawn with the mouse, and, once `share` is more than 0, the computed one.
+void draw_curve_field(const Frame& frame, float width, float share);
+
+/// Text of at most this width, in the current window; named where `name` is not empty.
+void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, float width,
+                      std::string_view text, std::string_view name = {});
+
+/// The dialog with every lesson, and how far the user has come: key L, or the list of scenes.
+class LessonList {
+ public:
+  void draw(const Frame& frame);
+
+ private:
+  void draw_contents(const Frame& frame) const;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,152 @@
+/// A lesson on the whole screen: what is covered, and what the mouse and the keyboard do.
+#include <gtest/gtest.h>
+
+#include "tests/app/screen/screen_session.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::ScreenSession;
+using Phase = LessonPlayer::Phase;
+
+/// The default scene, then the step of the lesson, counted from 1.
+void open(ScreenSession& session, std::size_t step) {
+  session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, step - 1);
+  session.settle();
+  ASSERT_TRUE(session.app().lesson_player.is_open());
+}
+
+TEST(LessonScreen, ShowsTheRunAndThePanelsOfItsStep) {
+  ScreenSession session;
+  open(session, 2);
+  EXPECT_EQ(session.app().view.choice.algorithm, "flash1");
+  EXPECT_TRUE(session.rects().find("lesson.say"));
+  EXPECT_TRUE(session.rects().find("panel.memory"));
+  EXPECT_FALSE(session.rects().find("panel.scores"));
+  EXPECT_FALSE(session.rects().find("panel.charts"));
+}
+
+TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
+  ScreenSession session;
+  open(session, 2);
+  EXPECT_TRUE(session.rects().find("lesson.cover.ledger"));
+  EXPECT_FALSE(session.rects().find("panel.ledger"));
+  EXPECT_FALSE(session.rects().find("lesson.truth"));
+  session.key(Key::c);  // the large chart stays away
+  EXPECT_FALSE(session.rects().find("panel.charts"));
+
+  session.click("lesson.show");
+  EXPECT_FALSE(session.rects().find("lesson.cover.ledger"));
+  EXPECT_TRUE(session.rects().find("panel.ledger"));
+  EXPECT_TRUE(session.rects().find("lesson.truth"));
+  EXPECT_TRUE(session.rects().find("lesson.then"));
+}
+
+TEST(LessonScreen, ThePlayheadGoesToThePlaceOfTheStep) {
+  ScreenSession session;
+  open(session, 2);
+  EXPECT_EQ(session.app().view.step, 0);
+  session.click("lesson.show");
+  EXPECT_EQ(session.app().view.step, *session.app().lesson_player.outcome()->step);
+  EXPECT_GT(session.app().view.step, 0);
+}
+
+TEST(LessonScreen, ANumberIsTypedAndEnterChecksIt) {
+  ScreenSession session;
+  open(session, 2);
+  session.click("lesson.number");
+  session.type("many");
+  session.key(Key::enter);
+  EXPECT_TRUE(session.rects().find("lesson.error"));
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
+  session.click("lesson.number");
+  session.type("3 kB");
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::revealed);
+  EXPECT_TRUE(session.rects().find("lesson.verdict"));
+}
+
+TEST(LessonScreen, AnOptionIsAButton) {
+  ScreenSession session;
+  open(session, 3);
+  session.click("lesson.option.b");
+  EXPECT_EQ(session.app().lesson_player.outcome()->verdict, lessons::Verdict::Kind::right);
+}
+
+TEST(LessonScreen, AClickInScoresIsTheAnswerAndDoesNotMoveThePlayhead) {
+  ScreenSession session;
+  open(session, 4);
+  EXPECT_FALSE(session.app().lesson_player.draft.tile);
+  const Index step = session.app().view.step;
+  session.click("scores.grid");  // its middle, a corner of (1, 1) and of (2, 2)
+  const auto tile = session.app().lesson_player.draft.tile;
+  ASSERT_TRUE(tile);
+  EXPECT_TRUE(tile == (lessons::TilePlace{1, 1}) || tile == (lessons::TilePlace{2, 2}));
+  session.app().commands.push(StepBy{});
+  session.settle();
+  EXPECT_EQ(session.app().view.step, step);
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().lesson_player.outcome()->verdict, lessons::Verdict::Kind::wrong);
+  EXPECT_NE(session.app().view.step, step);
+  session.app().commands.push(SeekTo{3});
+  session.settle();
+  EXPECT_EQ(session.app().view.step, 3);
+}
+
+TEST(LessonScreen, TheMouseDrawsACurve) {
+  ScreenSession session;
+  open(session, 5);
+  session.click("lesson.curve");
+  const auto& drawn = session.app().lesson_player.draft.curve;
+  ASSERT_EQ(drawn.size(), 4U);
+  EXPECT_FALSE(drawn[0]);
+  EXPECT_TRUE(drawn[1] || drawn[2]);
+  session.click("lesson.check");
+  EXPECT_TRUE(session.rects().find("lesson.error"));
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
+}
+
+TEST(LessonScreen, PageKeysGoThroughItAndEscapeLeaves) {
+  ScreenSession session;
+  open(session, 1);
+  session.key(Key::page_down);
+  session.key(Key::page_down);
+  EXPECT_EQ(session.app().lesson_player.step(), 2U);
+  session.key(Key::page_up);
+  EXPECT_EQ(session.app().lesson_player.step(), 1U);
+  session.key(Key::escape);
+  EXPECT_FALSE(session.app().lesson_player.is_open());
+  EXPECT_TRUE(session.rects().find("panel.charts"));
+}
+
+TEST(LessonScreen, InPresenterModePageDownRevealsThenAdvances) {
+  ScreenSession session;
+  session.app().view.presenter = true;
+  open(session, 2);
+  EXPECT_FALSE(session.rects().find("lesson.number"));
+  session.key(Key::page_down);
+  EXPECT_EQ(session.app().lesson_player.step(), 1U);
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::revealed);
+  session.key(Key::page_down);
+  EXPECT_EQ(session.app().lesson_player.step(), 2U);
+}
+
+TEST(LessonScreen, AnotherSceneLeavesTheLesson) {
+  ScreenSession session;
+  open(session, 2);
+  session.app().commands.push(OpenScene{"flash1-64"});
+  session.settle();
+  EXPECT_FALSE(session.app().lesson_player.is_open());
+  EXPECT_EQ(session.app().scene.name, "flash1-64");
+}
+
+TEST(LessonScreen, TheListOfScenesLeadsToTheLessons) {
+  ScreenSession session;
+  session.click("field.scene");
+  session.click("option.scene.lessons");
+  EXPECT_FALSE(session.app().lesson_player.list_requested);
+  EXPECT_TRUE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup));
+}
+
+}  // namespace
+}  // namespace attnscope::app
