@@ -52,6 +52,24 @@ TEST(Arguments, AWindowCanReportItsFramesAndItsWidgets) {
   EXPECT_FALSE(parse({"--dump-ui"}).value().log_frames);
 }
 
+TEST(Arguments, ALessonTakesAStepFrom1AndAFileForItsAnswers) {
+  const Arguments lesson =
+      parse({"--lesson", "swap-the-loops", "--step", "3", "--answers", "a.jsonl"}).value();
+  EXPECT_EQ(lesson.lesson, "swap-the-loops");
+  EXPECT_EQ(lesson.lesson_step, 2U);
+  EXPECT_EQ(lesson.step, std::nullopt);
+  EXPECT_EQ(lesson.answers, "a.jsonl");
+}
+
+TEST(Arguments, AnAnimationTakesARangeOfOperations) {
+  const Arguments animation =
+      parse({"render", "--step", "10-40", "--gif", "x.gif", "--mp4", "x.mp4"}).value();
+  EXPECT_EQ(animation.step, 10);
+  EXPECT_EQ(animation.last_step, 40);
+  EXPECT_EQ(animation.gif, "x.gif");
+  EXPECT_EQ(animation.mp4, "x.mp4");
+}
+
 TEST(Arguments, WithoutAWordOnPresenterModeItIsTheScenes) {
   EXPECT_EQ(parse({}).value().presenter, std::nullopt);
   EXPECT_EQ(parse({"--presenter"}).value().presenter, true);
@@ -85,6 +103,11 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"render", "--out", "-"},
       {"render", "--out", "--size"},
       {"draw"},
+      {"--lesson", "x", "--step", "0"},
+      {"--lesson", "x", "--scene", "default"},
+      {"render", "--gif", "x.gif"},
+      {"render", "--gif", "x.gif", "--step", "7-3"},
+      {"render", "--gif", "x.gif", "--step", "0-3", "--out", "x.png"},
   };
   for (const auto& words : wrong) {
     const Result<Arguments> arguments = parse(words);
