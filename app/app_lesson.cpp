@@ -75,7 +75,7 @@ void App::enter_lesson_step() {
   choose(step.run);
   view.race.reset();
   view.playing = false;
-  view.large_chart = false;
+  view.enlarged.reset();
   view.step = step.start;
   player_.restart();
   if (show.query_row) view.query_row = *show.query_row;

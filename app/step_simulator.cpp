@@ -7,6 +7,7 @@
 #include "kernels/resolve.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
+#include "sim/studies/break_effect.h"
 
 namespace attnscope::app {
 
@@ -135,6 +136,11 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
                   SteppedRun::create(
                       stepped, [&](double fraction) { control.set_progress(fraction); },
                       &control.cancel_flag()));
+    effect_ = nullptr;
+    if (stepped.run.asked.variant.broken.any() && created->info()->has_values) {
+      ATTNSCOPE_TRY(auto effect, break_effect(stepped, &control.cancel_flag()));
+      effect_ = std::make_shared<const BreakEffect>(std::move(effect));
+    }
     if (run_) replaced_.push_back(run_->info());
     run_ = std::move(created);
     request_ = request;
@@ -144,7 +150,9 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
   const Index step = std::clamp<Index>(request.step, -1, info.step_count - 1);
   const Index query = std::clamp<Index>(request.query_row, -1, info.problem().N - 1);
   const Index column = std::clamp<Index>(request.O_column, 0, info.problem().d - 1);
-  return std::make_shared<const Snapshot>(run_->at(step, query, column));
+  Snapshot snapshot = run_->at(step, query, column);
+  snapshot.effect = effect_;
+  return std::make_shared<const Snapshot>(std::move(snapshot));
 }
 
 Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {

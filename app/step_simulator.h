@@ -36,8 +36,9 @@ class StepSimulator {
 
  private:
   std::shared_ptr<GpuCatalog> gpus_;
-  std::shared_ptr<SteppedRun> run_;  // shared: std::function copies the simulator
-  Request request_;                  ///< the request of run_
+  std::shared_ptr<SteppedRun> run_;            // shared: std::function copies the simulator
+  std::shared_ptr<const BreakEffect> effect_;  ///< of run_, where it is broken
+  Request request_;                            ///< the request of run_
   /// Runs that the screen may still show. Freeing one takes milliseconds, so it is done here, not
   /// by the thread that draws: in the first call after the screen has let go of it.
   std::vector<std::shared_ptr<const RunInfo>> replaced_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/draw/canvas.h"
+#include "app/panels/break_menu.h"
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/source_view.h"
@@ -50,7 +51,8 @@ void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line,
 struct LineMarks {
   int lit = -1;  ///< of the last operation; -1: none
   ImU32 color = 0;
-  std::vector<bool> pointed;  ///< has an operation that touches the thing under the mouse
+  std::vector<bool> pointed;         ///< has an operation that touches the thing under the mouse
+  std::vector<DroppedLine> dropped;  ///< by the run's break
 };
 
 /// The lines as they are broken at this width of their box.
@@ -62,6 +64,19 @@ std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
                canvas.fonts.mono_small);
   }
   return screen;
+}
+
+/// Strikes a dropped line out; after a line that lacks an operation, says which one.
+void draw_dropped(const PanelContext& canvas, const DroppedLine& dropped, ImVec2 min, ImVec2 max,
+                  float right) {
+  const FontRef& font = canvas.fonts.small;
+  const float middle = std::round((min.y + max.y) * 0.5f);
+  if (dropped.whole) {
+    canvas.list->AddLine({min.x, middle}, {max.x, middle}, canvas.theme.error, canvas.px(2.0f));
+  } else if (!dropped.part.empty()) {
+    const ImVec2 at{max.x + canvas.px(12.0f), middle - font.size * 0.5f};
+    draw::fitted_text(canvas, font, at, canvas.theme.error, dropped.part, right - at.x);
+  }
 }
 
 constexpr float kLeastPitch = 1.08f;  ///< of lines, as a multiple of the font's size
@@ -110,6 +125,9 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect,
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
     draw::fitted_text(canvas, font, {x, y + (pitch - font.size) * 0.5f}, text_color, line.text,
                       rect.max.x - x);
+    const float end = std::min(x + font.measure(line.text).x, rect.max.x);
+    draw_dropped(canvas, marks.dropped[static_cast<std::size_t>(line.line)], {x, y},
+                 {end, y + pitch}, rect.max.x - padding);
     y += pitch;
   }
   return under_mouse;
@@ -162,6 +180,7 @@ class ExplainPanel {
                  const Rect& rect, ImU32 color);
 
   SourceView source_;
+  BreakMenu menu_;
 };
 
 /// The pseudo-code: a click on a line seeks its next operation.
@@ -169,18 +188,24 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
                              const Rect& rect, ImU32 color) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
-  LineMarks marks{snapshot.step >= 0 ? snapshot.op.line : -1, color, {}};
+  LineMarks marks{snapshot.step >= 0 ? snapshot.op.line : -1, color, {}, {}};
   for (std::size_t line = 0; line < lines.size(); ++line) {
     marks.pointed.push_back(view.pointed &&
                             is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
+    marks.dropped.push_back(dropped_line(snapshot, launch, line));
   }
-  const int under_mouse = draw_pseudo_code(context, rect, lines, marks);
+  const Rect code = draw_break_notice(snapshot, view, context, rect);
+  const int under_mouse = draw_pseudo_code(context, code, lines, marks);
+  menu_.draw(view, context);
   if (under_mouse < 0) return;
   const auto line = static_cast<std::size_t>(under_mouse);
   if (lines[line].control) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
-  tooltip(context, fmt::format("{}{}", lines[line].text, kClickHelp),
+  tooltip(context,
+          fmt::format("{}{}\nright click: drop an operation of this line", lines[line].text,
+                      kClickHelp),
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) menu_.open(*snapshot.run, launch, line);
 }
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {

@@ -118,6 +118,10 @@ draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells
 /// The tile on chip that is drawn on top; nullptr when there is none.
 const SlotState* top_slot(const ScoresFrame& frame);
 
+/// Marks the tiles of a broken run that are wrong at this step (wrong_tiles.cpp). Named rectangles:
+/// "scores.wrong.TENSOR.i".
+void draw_wrong_tiles(const ScoresFrame& frame);
+
 /// Colour of a score or a probability: 0 for one that is not there, a hint of red for a hidden one.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
   if (std::isnan(value)) return 0;

@@ -371,6 +371,7 @@ void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
   draw_cells(frame, cells);
   draw_borders(frame, frame.tile_width());
   draw_tiles_on_chip(frame, cells);
+  draw_wrong_tiles(frame);
   draw_numbers(frame, cells);
   draw_current_tile(frame);
   draw_query_row(frame);

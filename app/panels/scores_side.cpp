@@ -6,6 +6,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/panels/softmax_terms.h"
+#include "sim/studies/break_effect.h"
 
 namespace attnscope::app {
 
@@ -94,6 +95,16 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
+  const BreakEffect* effect = frame.snapshot.effect.get();
+  if (effect != nullptr && effect->changes_result()) {
+    entry("wrong tile", [&](const Rect& box) {
+      draw::fill(canvas, box, with_alpha(theme.error, 0.22f));
+      draw::outline(canvas, box, theme.error, canvas.px(1.5f));
+    });
+    entry(frame.snapshot.in_backward() ? "wrong dQ; dK, dV" : "wrong O", [&](const Rect& box) {
+      draw::fill(canvas, {box.min, {box.min.x + canvas.px(6.0f), box.max.y}}, theme.error);
+    });
+  }
   entry(row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
     const float middle = box.center().y;
     const ImU32 color = color_of(theme, Tensor::m);

@@ -37,6 +37,15 @@ BadgeText badge_text(const Frame& frame) {
   const std::string no_gpu = measurements.live_unavailable.empty()
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
+  const RunBreak broken = snapshot ? snapshot->run->resolved().asked.variant.broken : RunBreak{};
+  if (broken.any()) {
+    return {
+        "broken",
+        fmt::format("{}\nThe values are wrong on purpose. Bytes, operations and times are those "
+                    "of the right run; nothing measured is compared with it.",
+                    to_string(broken)),
+        frame.theme.error};
+  }
   if (!measurements.live_gpu.empty()) {
     return {
         "live: " + short_name(measurements.live_gpu),

@@ -166,7 +166,9 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float padding = frame.px(14.0f);
   const FontRef& bold = frame.fonts.title;
-  const std::string name = fmt::format("{}{}", run.algorithm->title, done ? ": done" : "");
+  const bool broken = run.resolved().asked.variant.broken.any();
+  const std::string name =
+      fmt::format("{}{}{}", run.algorithm->title, broken ? ", broken" : "", done ? ": done" : "");
   bold.draw(list, {rect.min.x + padding, rect.min.y + frame.px(9.0f)},
             done ? frame.theme.good : frame.theme.text, name);
   const FontRef& font = frame.fonts.small;

@@ -38,7 +38,8 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
       section("Inputs: drawn, or files of your own", 1, 130,
               {"inputs", "seed", "q", "k", "v", "do"}),
       section("How " + choice.algorithm + " runs", 2, 150,
-              {"tiling_rule", "allow_overflow", "round_to_storage"}),
+              {"tiling_rule", "allow_overflow", "round_to_storage", "fp32_accumulators", "break",
+               "stale_memory"}),
       section("What if the GPU were another?", 1, 130, {})};
   for (const RunField& field : what_if_fields()) sections.back().fields.push_back({field.key, 130});
   if (edits == EditedRun::chosen) {

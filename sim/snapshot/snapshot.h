@@ -185,6 +185,8 @@ struct RunInfo {
   WarpsByPartition head_warps{};
 };
 
+struct BreakEffect;  // sim/studies/break_effect.h
+
 /// One step. The state is the one after `op` has run; step -1 is before the first operation.
 struct Snapshot {
   bool in_backward() const {
@@ -192,8 +194,9 @@ struct Snapshot {
   }
 
   std::shared_ptr<const RunInfo> run;
-  std::optional<Error> error;  ///< set instead of a run when the request failed
-  std::uint64_t request = 0;   ///< the request that this belongs to
+  std::shared_ptr<const BreakEffect> effect;  ///< of a broken run with values
+  std::optional<Error> error;                 ///< set instead of a run when the request failed
+  std::uint64_t request = 0;                  ///< the request that this belongs to
 
   Index step = -1;          ///< last operation that has run
   TileOp op;                ///< that operation; meaningless at step -1

@@ -129,6 +129,18 @@ TEST(Race, OnTheClockOfTilesBothDoOneATick) {
   }
 }
 
+TEST(Race, TheRivalOfABrokenRunIsWhole) {
+  RunSpec choice = load_scene("default").value().view.choice;
+  choice.variant.broken = parse_run_break("alpha=1").value();
+  const RunSpec rival = rival_of(choice, choice.algorithm);
+  EXPECT_FALSE(rival.variant.broken.any());
+  const RunSpec right = rival;
+  RunSpec whole = choice;
+  whole.variant.broken = {};
+  EXPECT_EQ(rival, whole) << "nothing else differs";
+  EXPECT_EQ(rival_after(whole, choice, right), right) << "a break of one is not one of the other";
+}
+
 TEST(Race, AFieldThatBothHaveInCommonChangesInBoth) {
   const RunSpec before = load_scene("default").value().view.choice;
   RunSpec rival = rival_of(before, "flash1");

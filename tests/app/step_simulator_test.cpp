@@ -7,6 +7,8 @@
 
 #include "app/scene.h"
 #include "sim/device/assets.h"
+#include "sim/schedule/breaks.h"
+#include "sim/studies/break_effect.h"
 
 namespace attnscope::app {
 namespace {
@@ -162,6 +164,54 @@ TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessThatIsGivenUp) {
   EXPECT_GT(error(), 1e-6);
   choice.round_to_storage = false;
   EXPECT_LT(error(), 1e-12);
+}
+
+TEST(StepSimulator, ABrokenRunShowsWhatItsBreakChanges) {
+  RunSpec choice = load_scene("default").value().view.choice;
+  EXPECT_EQ(step_of(choice, 0)->effect, nullptr);
+  choice.variant.broken = parse_run_break("drop:forward:rescale:O").value();
+  const auto last = step_of(choice, 0);
+  ASSERT_TRUE(last && last->effect);
+  EXPECT_TRUE(last->effect->changes_result());
+  EXPECT_EQ(last->effect->step_count, last->run->step_count) << "steps are those of the run";
+  const Index dropped = last->effect->first_skipped->step;
+  const auto skipped = step_of(choice, 0, dropped);
+  EXPECT_TRUE(skipped->op.skipped);
+  EXPECT_TRUE(skipped->what.starts_with("Dropped: ")) << skipped->what;
+  choice.problem.N = choice.problem.N_kv = 4096;
+  EXPECT_EQ(step_of(choice, 0)->effect, nullptr) << "too large to show values";
+}
+
+TEST(StepSimulator, EveryBreakOfEveryPassCanBeStepped) {
+  RunSpec choice = load_scene("default").value().view.choice;
+  choice.problem.N = choice.problem.N_kv = 20;
+  choice.problem.d = 4;
+  choice.set_tiling({8, 8});
+  choice.allow_overflow = true;
+  StepSimulator simulator(std::make_shared<GpuCatalog>());
+  WorkControl control;
+  Index steps = 0;
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const bool stale : {false, true}) {
+      choice.algorithm = algorithm;
+      choice.pass = PassKind::both;
+      choice.variant.broken = {};
+      choice.stale_memory = stale;
+      const auto whole = step_of(choice, 0);
+      const RunInfo& run = *whole->run;
+      const auto operations =
+          operations_of(run.pass, {run.problem(), run.tiling(), run.options, {}});
+      for (const PassOperation& each : operations) {
+        choice.variant.broken = break_of(each, run.pass, operations);
+        for (Index step = run.step_count - 1; step >= -1; step -= 11) {
+          const auto snapshot = simulator({choice, 0, step, 19, 0}, control);
+          ASSERT_TRUE(snapshot) << snapshot.error().message;
+          ++steps;
+        }
+      }
+    }
+  }
+  EXPECT_GT(steps, 1000);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 /// What a click on a panel does: the view changes, or a command is asked for.
 #include "app/panels/what_if_sliders.h"
+#include "sim/resolve.h"
+#include "sim/studies/break_effect.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -232,6 +234,76 @@ TEST(ChartsPanel, SavesItsPicture) {
   point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
   ASSERT_EQ(pointed.commands.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
+}
+
+/// A step of a run that forgets to rescale O, with what that changes.
+Snapshot broken_snapshot() {
+  test::SampleRequest request;
+  request.variant.broken = parse_run_break("drop:forward:rescale:O").value();
+  const GpuDescription gpu = gpu_of(request).value();
+  const SteppedRequest stepped{.run = resolve(request, gpu).value(), .gpu = gpu};
+  Snapshot snapshot = SteppedRun::create(stepped).value()->at(30);
+  snapshot.effect = std::make_shared<const BreakEffect>(break_effect(stepped).value());
+  return snapshot;
+}
+
+TEST(ExplainPanel, ABrokenRunCanBeRestoredAndItsFirstWrongStepsShown) {
+  const Snapshot snapshot = broken_snapshot();
+  Pointed pointed;
+  pointed.around.view.choice = snapshot.run->resolved().asked;
+  point_at("explain", snapshot, "broken.operation", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_EQ(std::get<SeekTo>(pointed.commands[0]).step, snapshot.effect->first_difference->step);
+  point_at("explain", snapshot, "broken.store", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_EQ(std::get<SeekTo>(pointed.commands[0]).step, snapshot.effect->first_wrong_store->step);
+  point_at("explain", snapshot, "broken.restore", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_FALSE(std::get<Choose>(pointed.commands[0]).choice.variant.broken.any());
+}
+
+TEST(ExplainPanel, TheRightMouseButtonDropsAnOperationOfALine) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(Slot::explain);
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  around.view.choice = snapshot.run->resolved().asked;
+  for (const auto& panel : make_panels()) {
+    if (panel.name != "explain") continue;
+    const auto draw = [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, around); };
+    draw();
+    const auto line = around.rects.find("explain.line.10");  // O_i = alpha O_i + P V_j
+    ASSERT_TRUE(line);
+    imgui.set_mouse(line->center(), false);
+    draw();
+    ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = true;
+    draw();
+    ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = false;
+    draw();
+    around.commands.take();
+    const auto item = around.rects.find("break.rescale:O");
+    ASSERT_TRUE(item) << "the menu is open";
+    EXPECT_TRUE(around.rects.find("break.accumulate:O"));
+    click(imgui, item->center(), draw);
+  }
+  const auto commands = around.commands.take();
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(to_string(std::get<Choose>(commands[0]).choice.variant.broken),
+            "drop:forward:rescale:O");
+}
+
+TEST(ScoresPanel, MarksTheRowTilesThatAreWrong) {
+  const auto marked = [](const Snapshot& snapshot) {
+    Pointed pointed;
+    point_at("scores", snapshot, "scores.grid", {0.5f, 0.5f}, pointed);
+    return pointed.around.rects.find("scores.wrong.O.0").has_value();
+  };
+  Snapshot snapshot = broken_snapshot();
+  EXPECT_TRUE(marked(snapshot));
+  snapshot.step = snapshot.effect->first_difference->step - 12;
+  EXPECT_FALSE(marked(snapshot)) << "not wrong yet";
 }
 
 }  // namespace
