@@ -83,7 +83,8 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
   }
 
-  // Place the labels beside their arrows, or only beside each other if room is short
+  // Place the labels beside their arrows, or only beside each other if room is short; without
+  // room for both, only the last operation has one
   std::vector<draw::Range> arrows;
   std::vector<draw::Range> labels;
   const auto reserve = [&](const Transfer& each, std::string_view name) {
@@ -104,6 +105,8 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     std::optional<float> center = center_of(label, taken);
     if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
     if (!center) center = center_of(label, labels);
+    if (!center && (center = center_of(when + each.bytes, labels))) label = when + each.bytes;
+    if (!center && !labels.empty()) return;
     const ImVec2 at{center.value_or(wish), gap.center().y};
     const Rect box = draw::badge(context, font, at, gap, color_of_arrow(each), label);
     labels.push_back({box.min.x - context.px(6.0f), box.max.x + context.px(6.0f)});

@@ -1,5 +1,5 @@
-/// Lays out every scene at three sizes, in three themes: no text is cut, covered, crossed by a line
-/// or overlaps another.
+/// Lays out every scene at three sizes, in three themes, and every step of every lesson at two
+/// sizes: no text is cut, covered, crossed by a line or overlaps another.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -66,11 +66,61 @@ TEST_P(TextLayout, NoTextIsCutOrOverlapsAnother) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, TextLayout, testing::ValuesIn(scenes()), [](const auto& scene) {
-  std::string name = scene.param;
+/// The parameter as a part of a test's name.
+std::string test_name(const testing::TestParamInfo<std::string>& of) {
+  std::string name = of.param;
   std::ranges::replace(name, '-', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, TextLayout, testing::ValuesIn(scenes()), test_name);
+
+/// The names of the shipped lessons.
+std::vector<std::string> shipped_lessons() {
+  std::vector<std::string> names;
+  for (const auto& lesson : lessons::list_shipped_lessons()) names.push_back(lesson.name);
+  return names;
+}
+
+class LessonLayout : public testing::TestWithParam<std::string> {
+ protected:
+  /// The present state of the lesson at both sizes, with small and with large text.
+  void check_sizes(const std::string& where) {
+    for (const auto& [width, height] : {kSizes[0], kSizes[1]}) {
+      session_.resize(width, height);
+      for (const bool presenter : {false, true}) {
+        session_.app().view.presenter = presenter;
+        session_.settle();
+        check_texts(fmt::format("{} {}x{}{}", where, width, height, presenter ? " presenter" : ""),
+                    presenter ? 18.0f : 8.0f);
+      }
+    }
+  }
+
+  ScreenSession session_;
+};
+
+TEST_P(LessonLayout, NoTextIsCutOrOverlapsAnother) {
+  app::LessonPlayer& player = session_.app().lesson_player;
+  using Action = app::LessonPlayer::Action;
+  player.open(GetParam(), 0);
+  session_.settle();
+  for (bool is_last = false; !is_last;) {
+    ASSERT_TRUE(player.is_open());
+    const std::string where = fmt::format("{} step {}", GetParam(), player.step() + 1);
+    if (player.hides_answer()) {
+      check_sizes(where + " asked");
+      player.act(Action::show_me);
+      session_.settle();
+    }
+    check_sizes(where + " shown");
+    is_last = player.step() + 1 == player.lesson().steps.size();
+    player.act(Action::next);
+    session_.settle();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lessons, LessonLayout, testing::ValuesIn(shipped_lessons()), test_name);
 
 }  // namespace
 }  // namespace attnscope::test
