@@ -109,6 +109,20 @@ TEST_P(Shipped, SaysNotCalibratedForAGpuThatIsNot) {
   }
 }
 
+TEST_P(Shipped, AsksForARatioWithoutAUnit) {
+  constexpr std::string_view kRatios[] = {"How often", "How many times", "by which factor",
+                                          "By which factor", "Which share"};
+  for (const Step& step : lesson().steps) {
+    if (!step.ask) continue;
+    const bool is_ratio = std::ranges::any_of(kRatios, [&](std::string_view words) {
+      return step.ask->text.find(words) != std::string::npos;
+    });
+    if (is_ratio) {
+      EXPECT_EQ(step.ask->unit, "") << step.ask->text;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Shipped, testing::ValuesIn(names()));
 
 // Mutation: an answer that takes another path of the same unit is found by the check.
