@@ -184,6 +184,7 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
+  std::optional<Race> lesson_race_;  ///< of a step that shows two runs
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <utility>
 
 #include "app/app.h"
 
@@ -58,7 +59,11 @@ void show_tabs(const lessons::Step& step, ViewState& view) {
 void App::run_lesson(double elapsed_s) {
   lesson_player.update();
   if (std::string error = lesson_player.take_error(); !error.empty()) show_notice(std::move(error));
-  if (!lesson_player.is_open()) glide_.reset();
+  if (!lesson_player.is_open()) {
+    glide_.reset();
+    const auto race = std::exchange(lesson_race_, std::nullopt);
+    if (race && view.race == race) view.race.reset();
+  }
   if (opening_ && !first_error_) return;  // the scene comes first
   const LessonPlayer::Cue cue = lesson_player.take_cue();
   if (cue.enters) enter_lesson_step();
@@ -73,7 +78,10 @@ void App::enter_lesson_step() {
   end_search();
   glide_.reset();
   choose(step.run);
-  view.race.reset();
+  lesson_race_.reset();
+  if (step.beside) lesson_race_ = Race{*step.beside, RaceClock::tiles};
+  view.race = lesson_race_;
+  if (view.race) glide_ = Glide{step.start};
   view.playing = false;
   view.enlarged.reset();
   view.step = step.start;
@@ -86,6 +94,17 @@ void App::enter_lesson_step() {
 void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;
   const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
+  if (view.race) {
+    // Two runs have one clock: to the tile at once
+    const auto rival = rival_snapshot();
+    const bool has_course =
+        course_ && rival && course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);
+    if (!has_course) return;
+    view.race_tick = course_->tick_of(RaceCourse::chosen, to);
+    view.playing = false;
+    glide_.reset();
+    return;
+  }
   if (!glide_->from) glide_->from = clamp_step(*shown_->snapshot->run, view.step);
   const auto way = static_cast<double>(to - *glide_->from);
   const double duration_s =

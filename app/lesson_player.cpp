@@ -104,6 +104,7 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number) {
   PreparedStep& prepared = *reply.prepared;
   ATTNSCOPE_TRY(prepared.say, lessons::text_of(step.say, *runs));
   prepared.run = with_tiles(*runs->find(run_of(number)));
+  if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
 
   // The playhead begins where the steps before have left it
   for (std::size_t n = number; n-- > 0 && run_of(n) == run_of(number);) {

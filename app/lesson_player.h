@@ -36,7 +36,8 @@ struct CurveAxis {
 /// What is shown of a step before it is answered.
 struct PreparedStep {
   std::string say;
-  RunSpec run;      ///< that the screen shows; both sides of its tiles are set
+  RunSpec run;                    ///< that the screen shows; both sides of its tiles are set
+  std::optional<RunSpec> beside;  ///< the run at its right, likewise
   Index start = 0;  ///< of the playhead: the place of the step before, in the same run
   std::optional<CurveAxis> axis;  ///< of a question for a curve
 };

@@ -73,14 +73,15 @@ std::vector<std::string> read_names(const JsonObject& object, const char* key,
 }
 
 Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
-  check_keys(object, {"run", "panels", "highlight", "step", "query_row"});
+  check_keys(object, {"run", "beside", "panels", "highlight", "step", "query_row"});
   std::vector<std::string> run_names, tensors;
   for (const RunRecipe& run : runs) run_names.push_back(run.name);
   for (const Tensor tensor : kTensors) tensors.emplace_back(to_string(tensor));
-  Show show{.run = object.string_or("run", "")};
-  if (!show.run.empty() && std::ranges::find(run_names, show.run) == run_names.end()) {
-    throw JsonFieldError("{}: {}", object.path_of("run"),
-                         unknown_name_message("run", show.run, run_names));
+  Show show{.run = object.string_or("run", ""), .beside = object.string_or("beside", "")};
+  for (const auto& [key, run] : {std::pair("run", show.run), {"beside", show.beside}}) {
+    if (run.empty() || std::ranges::find(run_names, run) != run_names.end()) continue;
+    throw JsonFieldError("{}: {}", object.path_of(key),
+                         unknown_name_message("run", run, run_names));
   }
   show.panels =
       read_names(object, "panels", "panel", {std::begin(kPanelNames), std::end(kPanelNames)});

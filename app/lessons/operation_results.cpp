@@ -72,7 +72,7 @@ Result<HeadOperations> head_operations(const ModelRun& model, bool with_values) 
   }
   if (auto error = check_numeric_memory(model.run)) return *error;
   ATTNSCOPE_TRY(const auto inputs, inputs_of(model));
-  NumericExecutor executor(problem, inputs, {model.run.asked.round_to_storage});
+  NumericExecutor executor(problem, inputs, numeric_rules(model.run.asked));
   executor.begin_head(0, 0, pass.initial_values);
   OperationKeeper keeper(&executor);
   Observer* const observers[] = {&keeper};

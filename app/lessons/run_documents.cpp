@@ -156,11 +156,16 @@ Result<ordered_json> online_softmax_json(const ModelRun& model) {
                        kMostRows);
   }
   if (model.run.splits > 1) return unavailable("the keys of this run are split");
-  const ScheduleOptions options = schedule_options(model.run, model.gpu);
+  // A break of the backward pass leaves the forward pass before it whole
+  const bool is_whole = model.run.pass() == PassKind::backward;
+  ScheduleOptions options = schedule_options(model.run, model.gpu);
+  NumericRules rules = numeric_rules(model.run.asked);
+  if (is_whole) options = without_break(options);
+  if (is_whole) rules = without_break(rules);
   const Pass pass =
       make_head_pass(*find_algorithm(model.run.algorithm()), PassKind::forward, options);
   ATTNSCOPE_TRY(const auto inputs, inputs_of(model));
-  NumericExecutor executor(problem, inputs, {model.run.asked.round_to_storage});
+  NumericExecutor executor(problem, inputs, rules);
   executor.begin_head(0, 0, pass.initial_values);
   RowKeeper keeper(problem.N, executor);
   Observer* const observers[] = {&keeper};

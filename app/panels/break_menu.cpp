@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "sim/schedule/breaks.h"
@@ -18,17 +20,6 @@ void choose_break(const ViewState& view, const PanelContext& context, RunBreak b
   RunSpec choice = view.choice;
   choice.variant.broken = std::move(broken);
   context.commands.push(Choose{std::move(choice)});
-}
-
-/// "rescale O dropped", "line 14 dropped", "alpha is always 1".
-std::string in_words(const RunBreak& broken) {
-  if (broken.replaces()) {
-    return fmt::format("{} is always {}", broken.replaced.tensor, broken.replaced.value);
-  }
-  const DroppedOp& dropped = broken.dropped;
-  const std::string once = dropped.only ? " once" : "";
-  if (dropped.kind.empty()) return fmt::format("line {} dropped{}", dropped.line, once);
-  return fmt::format("{} {} dropped{}", dropped.kind, dropped.tensor, once);
 }
 
 /// The sentence of a run whose break changes no result, or "".
@@ -85,7 +76,7 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
       draw_text_button(context, "broken.restore", "restore", {box.max.x - padding, at.y}, true);
   if (restore.pressed) choose_break(view, context, {});
   draw::fitted_text(context, context.fonts.ui_bold, at, context.theme.text,
-                    "Broken: " + in_words(broken), restore.left - at.x - padding);
+                    "Broken: " + break_words(broken), restore.left - at.x - padding);
   at.y += pitch;
 
   // Where it shows first
@@ -98,8 +89,11 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   const auto go = [&](const char* name, std::string_view what,
                       const std::optional<OpPlace>& place) {
     if (!place) return;
-    const std::string label =
-        fmt::format("{}: {}, step {}", what, tile_name(place->op.dest_tiles[0]), place->step);
+    const auto wrong = std::ranges::find_if(effect->spread, [&](const TileDeviation& each) {
+      return each.step == place->step && each.deviation.is_wrong();
+    });
+    const Tile& tile = wrong != effect->spread.end() ? wrong->tile : place->op.dest_tiles[0];
+    const std::string label = fmt::format("{}: {}, step {}", what, tile_name(tile), place->step);
     const TextButton button = draw_text_button(context, name, label, {right, at.y}, true);
     right = button.left - padding;
     if (button.pressed) context.commands.push(SeekTo{place->step});

@@ -9,6 +9,7 @@
 #include "app/app.h"
 #include "app/draw/canvas.h"
 #include "app/platform/keys.h"
+#include "sim/schedule/breaks.h"
 
 namespace attnscope::app {
 
@@ -101,22 +102,18 @@ std::set<Slot> telling_slots(const lessons::Step& step) {
   return telling;
 }
 
-LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
-                           bool presenter) {
-  const float gap = std::round(10.0f * scales.layout);
-  const auto [card, rest] = split_columns(screen.body, presenter ? 0.42f : 0.32f, gap);
-  LessonLayout placed{card, screen};
-  Layout& layout = placed.layout;
-  layout.panels.clear();
-  layout.cards = {card};
+namespace {
 
-  // Wide panels below the others
+/// The panels of one run.
+void place_slots(Layout& layout, const std::set<Slot>& slots, const Rect& rest, float gap) {
   const auto among = [&](std::initializer_list<Slot> all) {
     std::vector<Slot> present;
     std::ranges::copy_if(all, std::back_inserter(present),
                          [&](Slot slot) { return slots.contains(slot); });
     return present;
   };
+
+  // Wide panels below the others
   const std::vector<Slot> wide = among({Slot::timeline, Slot::charts});
   const std::vector<Slot> tall = among({Slot::memory, Slot::explain, Slot::ledger});
   const std::vector<Slot> scores = among({Slot::scores, Slot::online_softmax});
@@ -133,7 +130,50 @@ LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std
   const bool beside = scores.empty() && tall.size() == 2;
   place_equally(layout, tall, left, gap, beside);
   if (!scores.empty()) place_scores(layout, scores, right);
+}
+
+}  // namespace
+
+LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
+                           bool presenter, bool has_two_runs) {
+  const float gap = std::round(10.0f * scales.layout);
+  const auto [card, rest] = split_columns(screen.body, presenter ? 0.42f : 0.32f, gap);
+  LessonLayout placed{card, screen};
+  placed.layout.panels.clear();
+  placed.layout.cards = {card};
+  if (!has_two_runs) {
+    place_slots(placed.layout, slots, rest, gap);
+    return placed;
+  }
+  const float head = std::round(15.0f * scales.font + 20.0f * scales.layout);
+  const auto [first, second] = split_columns(rest, 0.5f, gap);
+  for (const Rect& side : {first, second}) {
+    const Rect heading{side.min, {side.max.x, side.min.y + head}};
+    Layout below;
+    place_equally(below, {slots.begin(), slots.end()},
+                  {{side.min.x, heading.max.y + gap}, side.max}, gap, false);
+    placed.sides.push_back({heading, below.panels});
+    placed.layout.cards.push_back(heading);
+    std::ranges::copy(below.cards, std::back_inserter(placed.layout.cards));
+  }
   return placed;
+}
+
+void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
+                      const RunInfo& other) {
+  const RunBreak& broken = run.resolved().asked.variant.broken;
+  const bool is_right = !broken.any() && other.resolved().asked.variant.broken.any();
+  std::string words(run.algorithm->title);
+  if (broken.any()) words += ", broken: " + break_words(broken);
+  if (is_right) words += ", right";
+  const FontRef& font = frame.fonts.ui_bold;
+  const float padding = frame.px(14.0f);
+  const ImU32 color = broken.any() ? frame.theme.error
+                      : is_right   ? frame.theme.good
+                                   : frame.theme.text;
+  font.draw(ImGui::GetWindowDrawList(),
+            {rect.min.x + padding, std::round(rect.center().y - font.size * 0.5f)}, color,
+            draw::fitted(font, words, rect.width() - 2.0f * padding));
 }
 
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect) {

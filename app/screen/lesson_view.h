@@ -2,6 +2,7 @@
 /// of the lesson is in app/lesson_player.h.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,13 +19,25 @@ std::set<Slot> slots_of(const lessons::Show& show);
 /// have none; memory only that of a question about memory.
 std::set<Slot> telling_slots(const lessons::Step& step);
 
-/// The place of the card, at the left of the body, and of the panels of these slots in the rest.
+/// One of two runs side by side: its heading and its panels.
+struct LessonSide {
+  Rect head;
+  std::map<Slot, Rect> panels;
+};
+
+/// The place of the card, at the left of the body, and of the panels of these slots in the rest: of
+/// one run in `layout`, of two in `sides`.
 struct LessonLayout {
   Rect card;
   Layout layout;
+  std::vector<LessonSide> sides = {};
 };
 LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
-                           bool presenter);
+                           bool presenter, bool has_two_runs);
+
+/// What a run of two is, in words: "FlashAttention-2, broken: alpha is always 1".
+void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
+                      const RunInfo& other);
 
 /// In place of a panel that would tell the answer. Named rectangle: "lesson.cover.PANEL".
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);

@@ -204,20 +204,38 @@ void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, doub
   ImGui::End();
 }
 
-/// The card of the lesson, and its panels: a cover in place of one that would tell the answer.
-void Screen::draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout) {
+/// The panels of a lesson's run: a cover in place of one that would tell the answer.
+void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
+                                std::map<Slot, Rect> places, const Snapshot& snapshot,
+                                NamedRects& rects) {
   App& app = frame.app;
   const LessonPlayer& player = app.lesson_player;
-  std::map<Slot, Rect> places = layout.layout.panels;
   const std::set<Slot> telling =
       player.hides_answer() ? telling_slots(player.current()) : std::set<Slot>{};
-  for (const Panel& panel : panels_) {
+  for (const Panel& panel : panels) {
     const auto place = places.find(panel.slot);
     const bool covered = telling.contains(panel.slot) && panel.shown(app.view);
     if (covered && place != places.end()) draw_lesson_cover(frame, panel, place->second);
   }
   for (const Slot slot : telling) places.erase(slot);
-  draw_panels(frame, panels_, places, snapshot, rects_);
+  draw_panels(frame, panels, places, snapshot, rects);
+}
+
+/// The card of the lesson, and the panels of its run, or of two.
+void Screen::draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout) {
+  App& app = frame.app;
+  NamedRects rival_rects;  // tests click the first run's
+  for (std::size_t n = 0; n < layout.sides.size(); ++n) {
+    const auto rival = app.rival_snapshot();
+    const Snapshot& own = n == 0 ? snapshot : *rival;
+    const Snapshot& other = n == 0 ? *rival : snapshot;
+    ImGui::PushID(static_cast<int>(n));
+    draw_lesson_head(frame, layout.sides[n].head, *own.run, *other.run);
+    draw_lesson_panels(frame, n == 0 ? panels_ : rival_panels_, layout.sides[n].panels, own,
+                       n == 0 ? rects_ : rival_rects);
+    ImGui::PopID();
+  }
+  draw_lesson_panels(frame, panels_, layout.layout.panels, snapshot, rects_);
   lesson_card_.draw(frame, layout.card);
   if (!app.view.now_pointed) app.view.now_pointed = lesson_tile(app);
   mark_lesson_tensors(frame);
@@ -252,7 +270,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   std::optional<LessonLayout> lesson;
   if (app.lesson_player.is_open() && app.snapshot()) {
     const std::set<Slot> slots = slots_of(app.lesson_player.current().show);
-    lesson = layout_lesson(layout, scales, slots, app.view.presenter);
+    const bool has_two_runs =
+        !app.lesson_player.current().show.beside.empty() && app.rival_snapshot();
+    lesson = layout_lesson(layout, scales, slots, app.view.presenter, has_two_runs);
     layout = lesson->layout;
   }
   if (!lesson) lesson_card_ = {};

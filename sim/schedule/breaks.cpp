@@ -147,6 +147,17 @@ std::string operation_name(const PassOperation& operation) {
   return fmt::format("{}:{}", to_string(operation.kind), to_string(operation.tensor));
 }
 
+std::string break_words(const RunBreak& broken) {
+  if (!broken.any()) return "";
+  if (broken.replaces()) {
+    return fmt::format("{} is always {}", broken.replaced.tensor, broken.replaced.value);
+  }
+  const DroppedOp& dropped = broken.dropped;
+  const std::string once = dropped.only ? " once" : "";
+  if (dropped.kind.empty()) return fmt::format("line {} dropped{}", dropped.line, once);
+  return fmt::format("{} {} dropped{}", dropped.kind, dropped.tensor, once);
+}
+
 void mark_dropped(const ScheduleOptions& options, Pass& pass) {
   const RunBreak& broken = options.variant.broken;
   if (!broken.drops() || !has_names(broken.dropped)) return;

@@ -66,6 +66,8 @@ TEST(Lesson, RefusesFieldsThatAreWrong) {
   EXPECT_THAT(refusal(lesson_text(R"([{"say": 3}])")), HasSubstr("steps[0]: say"));
   EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"panels": ["legder"]}}])")),
               AllOf(HasSubstr("steps[0]: show: panels"), HasSubstr("did you mean 'ledger'")));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"beside": "fa3"}}])")),
+              HasSubstr("steps[0]: show: beside"));
   EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"run": "fa3"}}])")),
               HasSubstr("unknown run 'fa3'"));
   EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["Z9"]}}])")),

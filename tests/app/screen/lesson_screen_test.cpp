@@ -131,6 +131,36 @@ TEST(LessonScreen, InPresenterModePageDownRevealsThenAdvances) {
   EXPECT_EQ(session.app().lesson_player.step(), 2U);
 }
 
+TEST(LessonScreen, ABrokenRunStandsBesideTheRightOne) {
+  ScreenSession session;
+  App& app = session.app();
+  app.lesson_player.open("forgetting-alpha", 1);
+  session.settle();
+  ASSERT_TRUE(app.rival_snapshot());
+  EXPECT_EQ(to_string(app.view.choice.variant.broken), "alpha=1");
+  EXPECT_FALSE(app.view.race->rival.variant.broken.any());
+  EXPECT_FALSE(session.rects().find("panel.online_softmax"));
+
+  session.click("lesson.show");
+  EXPECT_TRUE(session.rects().find("panel.online_softmax"));
+  EXPECT_EQ(app.snapshot()->step, *app.lesson_player.outcome()->step);
+  EXPECT_EQ(app.rival_snapshot()->step, app.snapshot()->step);
+  app.lesson_player.act(LessonPlayer::Action::leave);
+  session.settle();
+  EXPECT_FALSE(app.view.race);
+  EXPECT_FALSE(app.rival_snapshot());
+}
+
+TEST(LessonScreen, ASceneWithARaceKeepsItWhenItLeavesTheLesson) {
+  ScreenSession session;
+  session.app().lesson_player.open("forgetting-alpha", 0);
+  session.settle();
+  session.app().commands.push(OpenScene{"race-standard"});
+  session.settle();
+  EXPECT_FALSE(session.app().lesson_player.is_open());
+  EXPECT_TRUE(session.app().view.race);
+}
+
 TEST(LessonScreen, AnotherSceneLeavesTheLesson) {
   ScreenSession session;
   open(session, 2);
