@@ -1,7 +1,6 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
@@ -18,13 +17,16 @@ enum class Takes : std::uint8_t { padded, exactly };
 /// Which problems: those with score features, those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
+constexpr Tiling kNone{0, 0};
+
 /// One line of the table. Later lines are for problems that no earlier line matches, and for GPUs
 /// with less shared memory.
-struct DefaultTiling {
+struct DefaultTilings {
   std::string_view kernel;
   PassKind pass;
   Index width;  ///< padded_head_dim()
   Tiling tiling;
+  Tiling smaller = kNone;  ///< for GPUs with less shared memory
   Scores scores = Scores::any;
   Takes takes = Takes::padded;
 
@@ -41,99 +43,69 @@ constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
 // In 16 bits
-constexpr DefaultTiling kDefaults[] = {
+constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},
-    {"flash1", kForward, 64, {128, 256}, kAny, kExactly},
+    {"flash1", kForward, 64, {128, 256}, kNone, kAny, kExactly},
     {"flash1", kForward, 64, {128, 128}},
-    {"flash1", kForward, 96, {128, 128}},
-    {"flash1", kForward, 96, {64, 64}},
-    {"flash1", kForward, 128, {128, 256}, kPlain, kExactly},
-    {"flash1", kForward, 128, {128, 64}, kPlain},
-    {"flash1", kForward, 128, {128, 128}, kScored},
-    {"flash1", kForward, 128, {64, 64}},
-    {"flash1", kForward, 192, {128, 64}},
-    {"flash1", kForward, 192, {64, 32}},
-    {"flash1", kForward, 256, {64, 32}},
-    {"flash1", kForward, 256, {32, 32}},
-    {"flash1", kBackward, 16, {128, 128}, kPlain},
+    {"flash1", kForward, 96, {128, 128}, {64, 64}},
+    {"flash1", kForward, 128, {128, 256}, kNone, kPlain, kExactly},
+    {"flash1", kForward, 128, {128, 64}, {64, 64}, kPlain},
+    {"flash1", kForward, 128, {128, 128}, {64, 64}, kScored},
+    {"flash1", kForward, 192, {128, 64}, {64, 32}},
+    {"flash1", kForward, 256, {64, 32}, {32, 32}},
+    {"flash1", kBackward, 16, {128, 128}, kNone, kPlain},
     {"flash1", kBackward, 16, {64, 128}},
     {"flash1", kBackward, 32, {64, 128}},
-    {"flash1", kBackward, 64, {64, 128}, kAny, kExactly},
-    {"flash1", kBackward, 64, {64, 128}, kPlain},
+    {"flash1", kBackward, 64, {64, 128}, kNone, kAny, kExactly},
+    {"flash1", kBackward, 64, {64, 128}, kNone, kPlain},
     {"flash1", kBackward, 64, {64, 64}},
-    {"flash1", kBackward, 96, {64, 64}},
-    {"flash1", kBackward, 96, {32, 64}},
-    {"flash1", kBackward, 128, {64, 128}, kAny, kExactly},
-    {"flash1", kBackward, 128, {64, 64}},
-    {"flash1", kBackward, 128, {32, 32}},
-    {"flash1", kBackward, 192, {32, 64}},
-    {"flash1", kBackward, 192, {16, 32}},
-    {"flash1", kBackward, 256, {32, 64}},
-    {"flash1", kBackward, 256, {16, 32}},
+    {"flash1", kBackward, 96, {64, 64}, {32, 64}},
+    {"flash1", kBackward, 128, {64, 128}, kNone, kAny, kExactly},
+    {"flash1", kBackward, 128, {64, 64}, {32, 32}},
+    {"flash1", kBackward, 192, {32, 64}, {16, 32}},
+    {"flash1", kBackward, 256, {32, 64}, {16, 32}},
     {"flash2", kForward, 16, {128, 64}},
     {"flash2", kForward, 32, {128, 64}},
     {"flash2", kForward, 64, {128, 128}},
     {"flash2", kForward, 96, {128, 64}},
     {"flash2", kForward, 128, {128, 64}},
-    {"flash2", kForward, 192, {128, 64}},
-    {"flash2", kForward, 192, {128, 32}},
-    {"flash2", kForward, 256, {128, 64}},
-    {"flash2", kForward, 256, {64, 32}},
+    {"flash2", kForward, 192, {128, 64}, {128, 32}},
+    {"flash2", kForward, 256, {128, 64}, {64, 32}},
     {"flash2", kBackward, 16, {128, 128}},
-    {"flash2", kBackward, 32, {128, 128}, kAny, kExactly},
+    {"flash2", kBackward, 32, {128, 128}, kNone, kAny, kExactly},
     {"flash2", kBackward, 32, {64, 128}},
-    {"flash2", kBackward, 64, {128, 128}, kAny, kExactly},
+    {"flash2", kBackward, 64, {128, 128}, kNone, kAny, kExactly},
     {"flash2", kBackward, 64, {64, 128}},
-    {"flash2", kBackward, 64, {64, 64}, kScored},
-    {"flash2", kBackward, 96, {64, 128}},
-    {"flash2", kBackward, 96, {64, 64}},
-    {"flash2", kBackward, 128, {64, 128}},
-    {"flash2", kBackward, 128, {32, 64}},
-    {"flash2", kBackward, 192, {64, 64}},
-    {"flash2", kBackward, 192, {32, 32}},
-    {"flash2", kBackward, 256, {32, 64}},
-    {"flash2", kBackward, 256, {16, 32}},
+    {"flash2", kBackward, 64, {64, 64}, kNone, kScored},
+    {"flash2", kBackward, 96, {64, 128}, {64, 64}},
+    {"flash2", kBackward, 128, {64, 128}, {32, 64}},
+    {"flash2", kBackward, 192, {64, 64}, {32, 32}},
+    {"flash2", kBackward, 256, {32, 64}, {16, 32}},
     {"block_sparse2", kForward, 16, {16, 16}},
     {"block_sparse2", kForward, 32, {128, 128}},
     {"block_sparse2", kForward, 64, {128, 128}},
-    {"block_sparse2", kForward, 96, {64, 128}},
-    {"block_sparse2", kForward, 96, {64, 64}},
-    {"block_sparse2", kForward, 128, {128, 64}, kAny, kExactly},
+    {"block_sparse2", kForward, 96, {64, 128}, {64, 64}},
+    {"block_sparse2", kForward, 128, {128, 64}, kNone, kAny, kExactly},
     {"block_sparse2", kForward, 128, {64, 64}},
-    {"block_sparse2", kForward, 192, {128, 64}},
-    {"block_sparse2", kForward, 192, {64, 32}},
-    {"block_sparse2", kForward, 256, {128, 64}, kPlain},
-    {"block_sparse2", kForward, 256, {32, 64}},
-    {"block_sparse2", kForward, 256, {32, 32}},
+    {"block_sparse2", kForward, 192, {128, 64}, {64, 32}},
+    {"block_sparse2", kForward, 256, {128, 64}, kNone, kPlain},
+    {"block_sparse2", kForward, 256, {32, 64}, {32, 32}},
     {"block_sparse2", kBackward, 16, {16, 16}},
-    {"block_sparse2", kBackward, 32, {128, 128}},
-    {"block_sparse2", kBackward, 32, {64, 128}},
-    {"block_sparse2", kBackward, 64, {128, 128}},
-    {"block_sparse2", kBackward, 64, {64, 64}},
-    {"block_sparse2", kBackward, 96, {64, 128}},
-    {"block_sparse2", kBackward, 96, {64, 64}},
-    {"block_sparse2", kBackward, 128, {64, 128}, kAny, kExactly},
-    {"block_sparse2", kBackward, 128, {64, 64}},
-    {"block_sparse2", kBackward, 128, {32, 64}},
-    {"block_sparse2", kBackward, 192, {64, 64}},
-    {"block_sparse2", kBackward, 192, {32, 32}},
-    {"block_sparse2", kBackward, 256, {32, 64}},
-    {"block_sparse2", kBackward, 256, {16, 32}},
-    {"split_kv", kForward, 16, {16, 128}},
-    {"split_kv", kForward, 16, {16, 64}},
-    {"split_kv", kForward, 32, {16, 128}},
-    {"split_kv", kForward, 32, {16, 64}},
-    {"split_kv", kForward, 64, {16, 128}},
-    {"split_kv", kForward, 64, {16, 64}},
-    {"split_kv", kForward, 96, {16, 64}},
-    {"split_kv", kForward, 96, {16, 32}},
-    {"split_kv", kForward, 128, {16, 64}},
-    {"split_kv", kForward, 128, {16, 32}},
-    {"split_kv", kForward, 192, {16, 64}},
-    {"split_kv", kForward, 192, {16, 16}},
-    {"split_kv", kForward, 256, {16, 64}},
-    {"split_kv", kForward, 256, {16, 16}},
+    {"block_sparse2", kBackward, 32, {128, 128}, {64, 128}},
+    {"block_sparse2", kBackward, 64, {128, 128}, {64, 64}},
+    {"block_sparse2", kBackward, 96, {64, 128}, {64, 64}},
+    {"block_sparse2", kBackward, 128, {64, 128}, kNone, kAny, kExactly},
+    {"block_sparse2", kBackward, 128, {64, 64}, {32, 64}},
+    {"block_sparse2", kBackward, 192, {64, 64}, {32, 32}},
+    {"block_sparse2", kBackward, 256, {32, 64}, {16, 32}},
+    {"split_kv", kForward, 16, {16, 128}, {16, 64}},
+    {"split_kv", kForward, 32, {16, 128}, {16, 64}},
+    {"split_kv", kForward, 64, {16, 128}, {16, 64}},
+    {"split_kv", kForward, 96, {16, 64}, {16, 32}},
+    {"split_kv", kForward, 128, {16, 64}, {16, 32}},
+    {"split_kv", kForward, 192, {16, 64}, {16, 16}},
+    {"split_kv", kForward, 256, {16, 64}, {16, 16}},
 };
 // clang-format on
 
@@ -157,9 +129,12 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
   std::vector<Tiling> tilings;
-  for (const DefaultTiling& line : kDefaults) {
+  for (const DefaultTilings& line : kDefaults) {
     if (line.kernel != kernel.name || line.pass != pass || !line.is_for(problem)) continue;
-    if (std::ranges::find(tilings, line.tiling) == tilings.end()) tilings.push_back(line.tiling);
+    for (const Tiling& tiling : {line.tiling, line.smaller}) {
+      const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
+      if (is_new && tiling != kNone) tilings.push_back(tiling);
+    }
   }
   return tilings;
 }
