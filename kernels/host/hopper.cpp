@@ -16,18 +16,11 @@ namespace {
 
 /// The driver's function, found through the runtime, so that nothing links with the driver.
 auto encode_function() {
-  static const auto encode = [] {
-    void* entry = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    ATTNSCOPE_CUDA(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
-                                                    cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess) {
-      check_cuda(cudaErrorSymbolNotFound, "the driver's cuTensorMapEncodeTiled", __FILE__,
-                 __LINE__);
-    }
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
-  }();
-  return encode;
+  static void* const encode = driver_function("cuTensorMapEncodeTiled", 12000);
+  if (encode == nullptr) {
+    check_cuda(cudaErrorSymbolNotFound, "the driver's cuTensorMapEncodeTiled", __FILE__, __LINE__);
+  }
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode);
 }
 
 constexpr Index kElementBytes = 2;
