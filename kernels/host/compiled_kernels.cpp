@@ -35,25 +35,24 @@ CompiledKernels::~CompiledKernels() {
 }
 
 cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
-  return kernels_.get(program, [&] { return load(program); });
-}
-
-cudaKernel_t CompiledKernels::load(KernelProgram program) {
-  program.architecture = architecture_.empty() ? architecture_of_device() : architecture_;
-  const auto obtained = compiler_.obtain(program);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto kept = kernels_.find(program); kept != kernels_.end()) return kept->second;
+  }
+  KernelProgram here = program;
+  here.architecture = architecture_.empty() ? architecture_of_device() : architecture_;
+  const auto obtained = compiler_.obtain(here);
   if (!obtained) throw NotCompiled(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
   const std::string& code = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   cudaLibrary_t library = nullptr;
   ATTNSCOPE_CUDA(
       cudaLibraryLoadData(&library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  {
-    const std::lock_guard lock(libraries_mutex_);
-    libraries_.push_back(library);
-  }
+  const std::lock_guard lock(mutex_);
+  libraries_.push_back(library);
   cudaKernel_t kernel = nullptr;
   ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, library, compiled.entry.c_str()));
-  return kernel;
+  return kernels_.try_emplace(program, kernel).first->second;  // another thread's, if it was first
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {

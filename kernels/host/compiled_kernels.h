@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -13,7 +14,6 @@
 
 #include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
-#include "kernels/host/once_per_key.h"
 
 namespace attnscope::kernels {
 
@@ -60,14 +60,13 @@ class CompiledKernels {
   /// The kernel of the block, which may have the shared memory that the block asks for.
   const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// Both take the program without an architecture, which load() sets.
+  /// `program` is without an architecture.
   cudaKernel_t loaded(const KernelProgram& program);
-  cudaKernel_t load(KernelProgram program);
 
   const std::string architecture_;
   KernelCompiler compiler_;
-  OncePerKey<KernelProgram, cudaKernel_t> kernels_;
-  std::mutex libraries_mutex_;  ///< guards the next
+  std::mutex mutex_;  ///< guards what follows
+  std::map<KernelProgram, cudaKernel_t> kernels_;
   std::vector<cudaLibrary_t> libraries_;
 };
 

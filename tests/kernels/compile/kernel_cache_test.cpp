@@ -56,6 +56,9 @@ TEST(KernelCache, TheKeyNamesEverythingThatDecidesTheCode) {
   other = program;
   other.sources = {"kernels/flash2/flash2_backward.cuh"};
   EXPECT_NE(key, cache_key(other, "13.0"));
+  other = program;
+  other.text = "text";
+  EXPECT_NE(key, cache_key(other, "13.0"));
   EXPECT_THAT(key, testing::HasSubstr(*kernel_source("kernels/device/shared_tile.cuh")));
 }
 
