@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* Changes when an older caller would no longer work; additions do not change it. */
-#define ATTNSCOPE_KERNELS_VERSION 2
+#define ATTNSCOPE_KERNELS_VERSION 3
 
 typedef enum attnscope_status {
   ATTNSCOPE_OK = 0,
@@ -133,8 +133,8 @@ typedef struct attnscope_tensor {
   int64_t stride_row;
 } attnscope_tensor;
 
-/* A forward pass on device memory. */
-typedef struct attnscope_forward {
+/* A pass on device memory. A backward pass follows the forward pass of the same kernel. */
+typedef struct attnscope_pass {
   uint32_t struct_size;
   uint32_t reserved; /* 0 */
   const attnscope_problem* problem;
@@ -142,33 +142,18 @@ typedef struct attnscope_forward {
   attnscope_tensor q;  /* [B, H, N, d] of the problem's dtype */
   attnscope_tensor k;  /* [B, H_kv, N_kv, d] */
   attnscope_tensor v;  /* [B, H_kv, N_kv, d] */
-  attnscope_tensor o;  /* [B, H, N, d], written */
-  float* lse_dev;      /* [B, H, N] contiguous, written; natural logarithm, -inf: empty row */
-  void* workspace_dev; /* of at least attnscope_forward_workspace() bytes, 256-byte aligned */
+  attnscope_tensor o;  /* [B, H, N, d], written by the forward pass, read by the backward pass */
+  float* lse_dev;      /* [B, H, N] contiguous, as o; natural logarithm, -inf: empty row */
+  void* workspace_dev; /* of at least the bytes that the pass needs, 256-byte aligned */
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */
-} attnscope_forward;
-
-/* A backward pass on device memory, after the forward pass of the same kernel. */
-typedef struct attnscope_backward {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  const attnscope_problem* problem;
-  const attnscope_kernel* kernel;
-  attnscope_tensor q;          /* [B, H, N, d] of the problem's dtype */
-  attnscope_tensor k;          /* [B, H_kv, N_kv, d] */
-  attnscope_tensor v;          /* [B, H_kv, N_kv, d] */
-  attnscope_tensor o;          /* [B, H, N, d], the forward pass's */
+  /* Only of a backward pass */
   attnscope_tensor d_o;        /* [B, H, N, d] */
   attnscope_tensor dq;         /* [B, H, N, d], written */
   attnscope_tensor dk;         /* [B, H_kv, N_kv, d], written */
   attnscope_tensor dv;         /* [B, H_kv, N_kv, d], written */
-  const float* lse_dev;        /* [B, H, N], the forward pass's */
   void* forward_workspace_dev; /* as the forward pass left it; standard writes dP over S there */
-  void* workspace_dev; /* of at least attnscope_backward_workspace() bytes, 256-byte aligned */
-  uint64_t workspace_bytes;
-  void* stream; /* cudaStream_t */
-} attnscope_backward;
+} attnscope_pass;
 
 typedef struct attnscope_device {
   uint32_t struct_size;
@@ -212,17 +197,15 @@ ATTNSCOPE_API attnscope_status attnscope_session_device(attnscope_session* sessi
 ATTNSCOPE_API attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
                                                            const attnscope_kernel* kernel,
                                                            uint64_t* bytes);
-
-/* Enqueues the pass on its stream and returns. */
-ATTNSCOPE_API attnscope_status attnscope_forward_launch(attnscope_session* session,
-                                                        const attnscope_forward* forward);
-
-/* The same two for the backward pass. */
 ATTNSCOPE_API attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                                             const attnscope_kernel* kernel,
                                                             uint64_t* bytes);
+
+/* Enqueues the pass on its stream and returns. */
+ATTNSCOPE_API attnscope_status attnscope_forward_launch(attnscope_session* session,
+                                                        const attnscope_pass* pass);
 ATTNSCOPE_API attnscope_status attnscope_backward_launch(attnscope_session* session,
-                                                         const attnscope_backward* backward);
+                                                         const attnscope_pass* pass);
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 

@@ -95,27 +95,28 @@ attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
   });
 }
 
-/// Launches a pass on the caller's tensors; `read_others` reads those that only its struct has.
-template <typename Struct, typename Read>
-attnscope_status launch_with(attnscope_session* session, PassKind pass, const Struct* given,
-                             const char* name, const Read& read_others) {
+attnscope_status launch_of(PassKind kind, attnscope_session* session, const attnscope_pass* pass) {
   return guarded(session, [&]() -> std::optional<Error> {
     if (auto error = require_session(session)) return error;
-    Struct known{};
-    if (auto error = read_struct(given, known, name)) return error;
-    auto run = read_request(pass, known.problem, known.kernel);
+    attnscope_pass known{};
+    if (auto error = read_struct(pass, known, "pass")) return error;
+    auto run = read_request(kind, known.problem, known.kernel);
     if (!run) return run.error();
-    PassArguments arguments;
-    arguments.resources = &session->session->resources();
-    arguments.run = std::move(run).value();
-    arguments.Q = view_of(known.q);
-    arguments.K = view_of(known.k);
-    arguments.V = view_of(known.v);
-    arguments.O = view_of(known.o);
-    arguments.workspace_dev = known.workspace_dev;
-    arguments.workspace_bytes = known.workspace_bytes;
-    arguments.stream = known.stream;
-    read_others(known, arguments);
+    const PassArguments arguments{.resources = &session->session->resources(),
+                                  .run = std::move(run).value(),
+                                  .Q = view_of(known.q),
+                                  .K = view_of(known.k),
+                                  .V = view_of(known.v),
+                                  .O = view_of(known.o),
+                                  .LSE_dev = known.lse_dev,
+                                  .dO = view_of(known.d_o),
+                                  .dQ = view_of(known.dq),
+                                  .dK = view_of(known.dk),
+                                  .dV = view_of(known.dv),
+                                  .forward_workspace_dev = known.forward_workspace_dev,
+                                  .workspace_dev = known.workspace_dev,
+                                  .workspace_bytes = known.workspace_bytes,
+                                  .stream = known.stream};
     return session->session->run([&] { return launch(arguments); });
   });
 }
@@ -187,28 +188,15 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
   return workspace_of(PassKind::forward, problem, kernel, bytes);
 }
 
-attnscope_status attnscope_forward_launch(attnscope_session* session,
-                                          const attnscope_forward* forward) {
-  return launch_with(session, PassKind::forward, forward, "forward",
-                     [](const attnscope_forward& known, PassArguments& arguments) {
-                       arguments.LSE_dev = known.lse_dev;
-                     });
-}
-
 attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                               const attnscope_kernel* kernel, uint64_t* bytes) {
   return workspace_of(PassKind::backward, problem, kernel, bytes);
 }
 
-attnscope_status attnscope_backward_launch(attnscope_session* session,
-                                           const attnscope_backward* backward) {
-  return launch_with(session, PassKind::backward, backward, "backward",
-                     [](const attnscope_backward& known, PassArguments& arguments) {
-                       arguments.LSE_dev = const_cast<float*>(known.lse_dev);  // only read
-                       arguments.dO = view_of(known.d_o);
-                       arguments.dQ = view_of(known.dq);
-                       arguments.dK = view_of(known.dk);
-                       arguments.dV = view_of(known.dv);
-                       arguments.forward_workspace_dev = known.forward_workspace_dev;
-                     });
+attnscope_status attnscope_forward_launch(attnscope_session* session, const attnscope_pass* pass) {
+  return launch_of(PassKind::forward, session, pass);
+}
+
+attnscope_status attnscope_backward_launch(attnscope_session* session, const attnscope_pass* pass) {
+  return launch_of(PassKind::backward, session, pass);
 }

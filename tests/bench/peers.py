@@ -61,24 +61,15 @@ class Tensor(ctypes.Structure):
         ("stride_head", ctypes.c_int64), ("stride_row", ctypes.c_int64)]
 
 
-class Forward(ctypes.Structure):
+class Pass(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
         ("problem", ctypes.POINTER(Problem)), ("kernel", ctypes.POINTER(Kernel)),
         ("q", Tensor), ("k", Tensor), ("v", Tensor), ("o", Tensor),
         ("lse_dev", ctypes.c_void_p), ("workspace_dev", ctypes.c_void_p),
-        ("workspace_bytes", ctypes.c_uint64), ("stream", ctypes.c_void_p)]
-
-
-class Backward(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
-        ("problem", ctypes.POINTER(Problem)), ("kernel", ctypes.POINTER(Kernel)),
-        ("q", Tensor), ("k", Tensor), ("v", Tensor), ("o", Tensor), ("d_o", Tensor),
-        ("dq", Tensor), ("dk", Tensor), ("dv", Tensor),
-        ("lse_dev", ctypes.c_void_p), ("forward_workspace_dev", ctypes.c_void_p),
-        ("workspace_dev", ctypes.c_void_p), ("workspace_bytes", ctypes.c_uint64),
-        ("stream", ctypes.c_void_p)]
+        ("workspace_bytes", ctypes.c_uint64), ("stream", ctypes.c_void_p),
+        ("d_o", Tensor), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor),
+        ("forward_workspace_dev", ctypes.c_void_p)]
 
 
 def sized(struct, **fields):
@@ -128,7 +119,7 @@ class Ours:
         self.lse = torch.full((b, h, n), math.nan, dtype=torch.float32, device=q.device)
         self.workspace = self.allocate("attnscope_forward_workspace", q.device)
         self.forward_call = sized(
-            Forward, q=view(q), k=view(k), v=view(v), o=view(self.o), lse_dev=self.lse.data_ptr(),
+            Pass, q=view(q), k=view(k), v=view(v), o=view(self.o), lse_dev=self.lse.data_ptr(),
             workspace_dev=self.workspace.data_ptr(), workspace_bytes=self.workspace.numel())
         self.forward_call.problem = ctypes.pointer(self.problem)
         self.forward_call.kernel = ctypes.pointer(self.kernel)
@@ -151,7 +142,7 @@ class Ours:
         self.dq, self.dk, self.dv = (torch.full_like(t, math.nan) for t in (q, k, v))
         self.backward_workspace = self.allocate("attnscope_backward_workspace", q.device)
         self.backward_call = sized(
-            Backward, q=view(q), k=view(k), v=view(v), o=view(self.o), d_o=view(dO),
+            Pass, q=view(q), k=view(k), v=view(v), o=view(self.o), d_o=view(dO),
             dq=view(self.dq), dk=view(self.dk), dv=view(self.dv), lse_dev=self.lse.data_ptr(),
             forward_workspace_dev=self.workspace.data_ptr(),
             workspace_dev=self.backward_workspace.data_ptr(),
