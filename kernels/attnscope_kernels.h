@@ -155,20 +155,6 @@ typedef struct attnscope_pass {
   void* forward_workspace_dev; /* as the forward pass left it; standard writes dP over S there */
 } attnscope_pass;
 
-typedef struct attnscope_device {
-  uint32_t struct_size;
-  int32_t sm_count;
-  char name[128];
-  char driver[64]; /* "" when unknown */
-  char cuda[16];   /* newest CUDA that the driver supports */
-  char compute_capability[16];
-  uint64_t l2_bytes;
-  uint64_t memory_bytes;
-  double sm_clock_mhz;     /* highest; 0 when unknown */
-  double memory_clock_mhz; /* highest; 0 when unknown */
-  double power_limit_w;    /* 0 when unknown */
-} attnscope_device;
-
 /* ATTNSCOPE_KERNELS_VERSION of the library. */
 ATTNSCOPE_API uint32_t attnscope_kernels_version(void);
 
@@ -189,9 +175,6 @@ ATTNSCOPE_API const char* attnscope_last_field(void);
 /* Opens GPU number `device` (0: the first). */
 ATTNSCOPE_API attnscope_status attnscope_session_open(int32_t device, attnscope_session** session);
 ATTNSCOPE_API void attnscope_session_close(attnscope_session* session);
-
-ATTNSCOPE_API attnscope_status attnscope_session_device(attnscope_session* session,
-                                                        attnscope_device* device);
 
 /* Bytes of workspace that the kernel needs. */
 ATTNSCOPE_API attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,

@@ -1,7 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -40,13 +38,6 @@ static_assert(static_cast<int>(ErrorCode::does_not_fit) == ATTNSCOPE_ERROR_DOES_
 static_assert(static_cast<int>(ErrorCode::too_many) == ATTNSCOPE_ERROR_TOO_MANY);
 static_assert(static_cast<int>(ErrorCode::cancelled) == ATTNSCOPE_ERROR_CANCELLED);
 
-template <std::size_t n>
-void copy_text(char (&to)[n], const std::string& text) {
-  const std::size_t length = std::min(text.size(), n - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-}
-
 TensorView view_of(const attnscope_tensor& tensor) {
   return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
 }
@@ -78,11 +69,6 @@ attnscope_status guarded(const attnscope_session* session, Body&& body) {
   }
 }
 
-std::optional<Error> require_session(const attnscope_session* session) {
-  if (session != nullptr) return std::nullopt;
-  return invalid_request("session is NULL; attnscope_session_open() gives one");
-}
-
 attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
                               const attnscope_kernel* kernel, uint64_t* bytes) {
   return guarded(nullptr, [&]() -> std::optional<Error> {
@@ -97,7 +83,9 @@ attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
 
 attnscope_status launch_of(PassKind kind, attnscope_session* session, const attnscope_pass* pass) {
   return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
+    if (session == nullptr) {
+      return invalid_request("session is NULL; attnscope_session_open() gives one");
+    }
     attnscope_pass known{};
     if (auto error = read_struct(pass, known, "pass")) return error;
     auto run = read_request(kind, known.problem, known.kernel);
@@ -162,25 +150,6 @@ attnscope_status attnscope_session_open(int32_t device, attnscope_session** sess
 
 void attnscope_session_close(attnscope_session* session) {
   delete session;
-}
-
-attnscope_status attnscope_session_device(attnscope_session* session, attnscope_device* device) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
-    const DeviceInfo& info = session->session->device();
-    attnscope_device filled{};
-    filled.sm_count = static_cast<int32_t>(info.sm_count);
-    copy_text(filled.name, info.name);
-    copy_text(filled.driver, info.driver);
-    copy_text(filled.cuda, info.cuda);
-    copy_text(filled.compute_capability, info.compute_capability);
-    filled.l2_bytes = static_cast<uint64_t>(info.l2_bytes);
-    filled.memory_bytes = static_cast<uint64_t>(info.memory_bytes);
-    filled.sm_clock_mhz = info.sm_clock_mhz.value_or(0.0);
-    filled.memory_clock_mhz = info.memory_clock_mhz.value_or(0.0);
-    filled.power_limit_w = info.power_limit_w.value_or(0.0);
-    return write_struct(filled, device, "device");
-  });
 }
 
 attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,

@@ -1,4 +1,4 @@
-/// Structs of the C interface to and from AttnScope's own types. Internal to
+/// Structs of the C interface as AttnScope's own types. Internal to
 /// libattnscope_kernels.so.
 #pragma once
 
@@ -22,21 +22,16 @@ template <>
 inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_kernel,
                                                                       deterministic);
 
-/// Nothing when the caller's struct has at least the fields of the first library.
-template <typename Struct>
-std::optional<Error> check_output_struct(const Struct* given, const char* name) {
-  if (given == nullptr) return invalid_request("{} is NULL", name);
-  if (given->struct_size >= kFirstBytes<Struct>) return std::nullopt;
-  return invalid_request("{}.struct_size is {}; it must be sizeof the struct, {}", name,
-                         given->struct_size, sizeof(Struct));
-}
-
 /// Copies a caller's struct into `known`, which is all zeros: fields that a shorter struct lacks
 /// are unused. A longer one is from a newer caller: its unknown fields must be zero, since they
 /// cannot be honoured.
 template <typename Struct>
 std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
-  if (auto error = check_output_struct(given, name)) return error;
+  if (given == nullptr) return invalid_request("{} is NULL", name);
+  if (given->struct_size < kFirstBytes<Struct>) {
+    return invalid_request("{}.struct_size is {}; it must be sizeof the struct, {}", name,
+                           given->struct_size, sizeof(Struct));
+  }
   std::memcpy(&known, given, std::min<std::size_t>(given->struct_size, sizeof(Struct)));
   if (given->struct_size <= sizeof(Struct)) return std::nullopt;
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
@@ -46,16 +41,6 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
   return invalid_request(
       "{} uses fields that this library does not know; it has {} bytes of them, {} are known", name,
       given->struct_size, sizeof(Struct));
-}
-
-/// Fills a caller's struct up to its size, keeping its struct_size; fields that only the caller
-/// knows are unchanged.
-template <typename Struct>
-std::optional<Error> write_struct(Struct filled, Struct* given, const char* name) {
-  if (auto error = check_output_struct(given, name)) return error;
-  filled.struct_size = given->struct_size;
-  std::memcpy(given, &filled, std::min<std::size_t>(given->struct_size, sizeof(Struct)));
-  return std::nullopt;
 }
 
 /// Its tiling is 0 x 0 where the caller leaves it to the kernel and there is no block mask.
