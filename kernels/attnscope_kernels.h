@@ -42,20 +42,6 @@ typedef enum attnscope_status {
                                     new process */
 } attnscope_status;
 
-/* What is wrong with a request; the names are those of ErrorCode (reference/result.h). */
-typedef enum attnscope_error_code {
-  ATTNSCOPE_ERROR_OTHER = 0, /* see the message */
-  ATTNSCOPE_ERROR_NOT_UNDERSTOOD = 1,
-  ATTNSCOPE_ERROR_OUT_OF_RANGE = 2,
-  ATTNSCOPE_ERROR_UNKNOWN_NAME = 3,
-  ATTNSCOPE_ERROR_MISSING = 4,
-  ATTNSCOPE_ERROR_NOT_APPLICABLE = 5,
-  ATTNSCOPE_ERROR_CONTRADICTION = 6,
-  ATTNSCOPE_ERROR_DOES_NOT_FIT = 7,
-  ATTNSCOPE_ERROR_TOO_MANY = 8,
-  ATTNSCOPE_ERROR_CANCELLED = 9
-} attnscope_error_code;
-
 typedef enum attnscope_dtype {
   ATTNSCOPE_FP32 = 0,
   ATTNSCOPE_FP16 = 1,
@@ -166,11 +152,6 @@ ATTNSCOPE_API int32_t attnscope_kernels_has_local_changes(void);
 
 /* Why the calling thread's last call did not return ATTNSCOPE_OK; "" after success. */
 ATTNSCOPE_API const char* attnscope_last_message(void);
-
-/* The attnscope_error_code of the same call, and the field to change, as recordings spell it
- * ("kv_heads"); "" where no field caused it. */
-ATTNSCOPE_API int32_t attnscope_last_error_code(void);
-ATTNSCOPE_API const char* attnscope_last_field(void);
 
 /* Opens GPU number `device` (0: the first). */
 ATTNSCOPE_API attnscope_status attnscope_session_open(int32_t device, attnscope_session** session);

@@ -20,32 +20,15 @@ struct attnscope_session {
 
 namespace {
 
-struct LastError {
-  std::string message;
-  std::string field;
-  ErrorCode code = ErrorCode::other;
-};
-thread_local LastError last;
-
-static_assert(static_cast<int>(ErrorCode::other) == ATTNSCOPE_ERROR_OTHER);
-static_assert(static_cast<int>(ErrorCode::not_understood) == ATTNSCOPE_ERROR_NOT_UNDERSTOOD);
-static_assert(static_cast<int>(ErrorCode::out_of_range) == ATTNSCOPE_ERROR_OUT_OF_RANGE);
-static_assert(static_cast<int>(ErrorCode::unknown_name) == ATTNSCOPE_ERROR_UNKNOWN_NAME);
-static_assert(static_cast<int>(ErrorCode::missing) == ATTNSCOPE_ERROR_MISSING);
-static_assert(static_cast<int>(ErrorCode::not_applicable) == ATTNSCOPE_ERROR_NOT_APPLICABLE);
-static_assert(static_cast<int>(ErrorCode::contradiction) == ATTNSCOPE_ERROR_CONTRADICTION);
-static_assert(static_cast<int>(ErrorCode::does_not_fit) == ATTNSCOPE_ERROR_DOES_NOT_FIT);
-static_assert(static_cast<int>(ErrorCode::too_many) == ATTNSCOPE_ERROR_TOO_MANY);
-static_assert(static_cast<int>(ErrorCode::cancelled) == ATTNSCOPE_ERROR_CANCELLED);
+thread_local std::string last_message;
 
 TensorView view_of(const attnscope_tensor& tensor) {
   return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
 }
 
-/// The status of an outcome. Keeps the message, code and field for the attnscope_last_*()
-/// functions.
+/// The status of an outcome. Keeps the message for attnscope_last_message().
 attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
-  last = error ? LastError{words(*error, Reader::file), error->field, error->code} : LastError{};
+  last_message = error ? words(*error, Reader::file) : "";
   if (!error) return ATTNSCOPE_OK;
   if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
   switch (error->kind) {
@@ -124,15 +107,7 @@ int32_t attnscope_kernels_has_local_changes(void) {
 }
 
 const char* attnscope_last_message(void) {
-  return last.message.c_str();
-}
-
-int32_t attnscope_last_error_code(void) {
-  return static_cast<int32_t>(last.code);
-}
-
-const char* attnscope_last_field(void) {
-  return last.field.c_str();
+  return last_message.c_str();
 }
 
 attnscope_status attnscope_session_open(int32_t device, attnscope_session** session) {
