@@ -114,19 +114,13 @@ Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem
   attnscope_kernel known{};
   if (auto error = read_struct(kernel, known, "kernel")) return *error;
   if (known.name == nullptr) return invalid_request("kernel.name is NULL");
-  const KernelInfo* info = find_kernel(known.name);
-  if (info == nullptr) {
-    std::string names;
-    for (const KernelInfo& other : catalog()) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
-    }
-    return invalid_request("no kernel is called \"{}\"; there are {}", known.name, names);
-  }
-
   ResolvedRun run{.problem = std::move(what).value(), .tiling = {0, 0}};
   run.asked.problem = run.problem;
-  run.asked.algorithm = info->algorithm;
-  run.asked.kernel = info->name;
+  run.asked.kernel = known.name;
+  if (const auto* const info = find_kernel(known.name)) run.asked.algorithm = info->algorithm;
+  if (const auto kernel_of_name = choose_kernel(run.asked); !kernel_of_name) {
+    return kernel_of_name.error();
+  }
   run.asked.pass = pass;
   if (auto error = read_enum(known.carry, Carry::fp32, "carry", run.asked.variant.carry)) {
     return *error;
