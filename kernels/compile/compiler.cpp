@@ -84,21 +84,6 @@ std::string first_error_in(std::string_view log) {
   return "the compiler gave no reason";
 }
 
-/// "90" of "sm_90a".
-int tenths_of(std::string_view architecture) {
-  int tenths = 0;
-  const std::size_t begin = std::min(architecture.find_first_of("0123456789"), architecture.size());
-  std::from_chars(architecture.data() + begin, architecture.data() + architecture.size(), tenths);
-  return tenths;
-}
-
-std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_view architecture) {
-  const std::vector<int> known = known_architectures(nvrtc);
-  if (std::ranges::find(known, tenths_of(architecture)) != known.end()) return std::nullopt;
-  return unavailable("NVRTC {} does not support {}", to_string(version_of(nvrtc)),
-                     one_line(std::string(architecture)));
-}
-
 }  // namespace
 
 KernelResources resources_in(std::string_view log, std::string_view entry) {
@@ -125,8 +110,6 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   const auto& library = nvrtc();
   if (!library) return library.error();
   const NvrtcLibrary& nvrtc = library.value();
-  if (auto error = check_architecture(nvrtc, program.architecture)) return *error;
-
   std::string text;
   for (const std::string& source : program.sources) {
     text += fmt::format("#include \"{}\"\n", source);

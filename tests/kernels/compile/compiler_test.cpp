@@ -104,13 +104,14 @@ TEST(Compiler, ARefusedSourceIsAnErrorWithItsFileAndLine) {
                                               HasSubstr("static assertion"), Not(HasSubstr("\n"))));
 }
 
-TEST(Compiler, AnUnknownArchitectureIsUnavailable) {
+TEST(Compiler, AnUnknownArchitectureIsAnErrorInTheCompilersWords) {
   KernelProgram unknown = small_flash2();
   unknown.architecture = "sm_999";
   const auto compiled = compile(unknown);
   ASSERT_FALSE(compiled.ok());
-  EXPECT_EQ(compiled.error().kind, Error::Kind::unavailable);
-  EXPECT_THAT(compiled.error().message, HasSubstr("does not support sm_999"));
+  EXPECT_EQ(compiled.error().kind, Error::Kind::failed);
+  EXPECT_THAT(compiled.error().message,
+              AllOf(HasSubstr("for sm_999: "), HasSubstr("--gpu-architecture")));
 }
 
 TEST(Compiler, MakesOnlyPtxForAnArchitectureOfPtx) {
