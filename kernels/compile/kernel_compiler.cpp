@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
-#include <system_error>
+#include <future>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,42 +66,33 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
   std::mutex mutex;  // guards what follows
   int done = 0;
   std::optional<Error> error;
-  std::exception_ptr thrown;
   if (control.progress) control.progress(0, all);
   const auto obtain_next_ones = [&] {
     for (std::size_t n = next++; n < programs.size(); n = next++) {
       const auto obtained = obtain(programs[n], control.cancel);
       const std::lock_guard lock(mutex);
       if (!obtained && !error) error = obtained.error();
-      if (error || thrown) return;
+      if (error) break;
       ++done;
       if (control.progress) control.progress(done, all);
     }
+    next = programs.size();
   };
-  // An exception that leaves a thread ends the program
   const auto work = [&] {
     try {
       obtain_next_ones();
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!thrown) thrown = std::current_exception();
+      next = programs.size();
+      throw;
     }
-    next = programs.size();
   };
-  {
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::jthread> threads;
-    threads.reserve(std::min(cores, programs.size()));
-    for (std::size_t n = 1; n < std::min(cores, programs.size()); ++n) {
-      try {
-        threads.emplace_back(work);
-      } catch (const std::system_error&) {
-        break;  // no more threads: fewer programs are compiled at a time
-      }
-    }
-    work();
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> workers;
+  for (std::size_t n = 0; n < std::min(cores, programs.size()); ++n) {
+    // Without a policy: where no more threads can be started, in this one, by get()
+    workers.push_back(std::async(work));
   }
-  if (thrown) std::rethrow_exception(thrown);
+  for (std::future<void>& worker : workers) worker.get();
   return error;
 }
 
