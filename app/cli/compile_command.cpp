@@ -146,7 +146,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
 
   const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
   run.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
-  kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};
+  kernels::KernelCompiler compiler{kernels::KernelCache()};
   ordered_json document = {{"schema", "attnscope.compilation/1"},
                            {"run", run_identity(run)},
                            {"gpu", gpu.name},

@@ -7,8 +7,6 @@
 
 namespace attnscope::kernels {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr DiskCache::Kind kKernels = {.format = "attnscope kernel 3\n", .suffix = ".kernel"};
@@ -40,11 +38,7 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
   return key;
 }
 
-fs::path default_cache_folder() {
-  return user_cache_folder("kernels");
-}
-
-KernelCache::KernelCache(fs::path folder, std::uintmax_t most_bytes)
+KernelCache::KernelCache(std::filesystem::path folder, std::uintmax_t most_bytes)
     : disk_(std::move(folder), kKernels, most_bytes) {}
 
 std::optional<CompiledKernel> KernelCache::find(const std::string& key) const {

@@ -15,15 +15,14 @@ namespace attnscope::kernels {
 /// expression and options, the architecture and NVRTC's build.
 std::string cache_key(const KernelProgram& program, const std::string& nvrtc_build);
 
-/// The user's.
-std::filesystem::path default_cache_folder();
-
 /// A DiskCache of compiled kernels.
 class KernelCache {
  public:
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20U;
 
-  explicit KernelCache(std::filesystem::path folder, std::uintmax_t most_bytes = kMostBytes);
+  /// By default in the user's folder.
+  explicit KernelCache(std::filesystem::path folder = user_cache_folder("kernels"),
+                       std::uintmax_t most_bytes = kMostBytes);
 
   std::optional<CompiledKernel> find(const std::string& key) const;
   void keep(const std::string& key, const CompiledKernel& kernel) const;

@@ -36,7 +36,7 @@ class CompiledKernels {
   CompiledKernels() : CompiledKernels("") {}
   /// Compiles for `architecture`, "compute_90", where it is not empty.
   explicit CompiledKernels(std::string architecture)
-      : architecture_(std::move(architecture)), compiler_(KernelCache(default_cache_folder())) {}
+      : architecture_(std::move(architecture)), compiler_(KernelCache()) {}
   ~CompiledKernels();
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
