@@ -16,16 +16,22 @@ namespace {
 /// The kernels read and write rows in 16-byte pieces, where rows consist of whole ones.
 constexpr Index kAlignmentBytes = 16;
 
+std::optional<Error> check_address(std::string_view name, const void* address,
+                                   std::size_t alignment_bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment_bytes == 0) return std::nullopt;
+  return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
+                         alignment_bytes);
+}
+
 std::optional<Error> check_tensor(std::string_view name, const TensorView& tensor, Index d,
                                   DType dtype) {
   const Index element_bytes = size_bytes(dtype);
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data_dev);
-  if (address == 0) return invalid_request("{} is a null pointer", name);
+  if (tensor.data_dev == nullptr) return invalid_request("{} is a null pointer", name);
   const bool whole_pieces = d * element_bytes % kAlignmentBytes == 0;
   const Index alignment_bytes = whole_pieces ? kAlignmentBytes : element_bytes;
-  if (address % static_cast<std::uintptr_t>(alignment_bytes) != 0) {
-    return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
-                           alignment_bytes);
+  if (auto error =
+          check_address(name, tensor.data_dev, static_cast<std::size_t>(alignment_bytes))) {
+    return error;
   }
   for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
     if (stride * element_bytes % alignment_bytes == 0) continue;
@@ -41,13 +47,6 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
   if (tensor.stride_row >= d) return std::nullopt;
   return invalid_request("{} has rows {} elements apart; its rows hold {} elements", name,
                          tensor.stride_row, d);
-}
-
-std::optional<Error> check_address(std::string_view name, const void* address,
-                                   std::size_t alignment_bytes) {
-  if (reinterpret_cast<std::uintptr_t>(address) % alignment_bytes == 0) return std::nullopt;
-  return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
-                         alignment_bytes);
 }
 
 std::optional<Error> check_workspace(const KernelInfo& kernel, const void* workspace_dev,
