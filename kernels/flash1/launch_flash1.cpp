@@ -13,10 +13,11 @@ Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
 }
 
-Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters, Index batch) {
+Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters,
+                                 const AttentionProblem& problem) {
   const BackwardParameters& shared = parameters.shared;
-  return {parameters, gradient_maps(shared, batch), row_tile_map(shared.O, shared.shape, batch),
-          row_tile_map(shared.dQ, shared.shape, batch)};
+  return {parameters, gradient_maps(shared, problem), row_tile_map(shared.O, problem),
+          row_tile_map(shared.dQ, problem)};
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::optional<Error> launch_flash1_backward(PassLauncher& pass) {
   pass.start("initialise", row_blocks(rows * chunks), parameters.shared.dQ, parameters.shared.shape,
              rows, chunks);
   if (pass.runs_on_hopper("backward")) {
-    pass.start_traceable("backward", heads, with_maps(parameters, problem.batch));
+    pass.start_traceable("backward", heads, with_maps(parameters, problem));
   } else {
     pass.start_traceable("backward", heads, parameters);
   }

@@ -48,9 +48,8 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
   }
   if (pass.runs_on_hopper("backward")) {
-    pass.start_traceable(
-        "backward", column_blocks,
-        Flash2HopperParameters{parameters, gradient_maps(parameters, problem.batch)});
+    pass.start_traceable("backward", column_blocks,
+                         Flash2HopperParameters{parameters, gradient_maps(parameters, problem)});
   } else {
     pass.start_traceable("backward", column_blocks, parameters);
   }

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 #include "kernels/host/cuda_check.h"
-#include "kernels/kernel_parameters.h"
 #include "kernels/launch.h"
 
 namespace attnscope::kernels {
@@ -69,47 +67,46 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   return map;
 }
 
-MappedTensor rows_of(const TensorView& view, const ForwardShape& shape, Index batch) {
-  return {view, batch, shape.heads, shape.N};
+MappedTensor rows_of(const TensorView& view, const AttentionProblem& problem) {
+  return {view, problem.batch, problem.heads, problem.N};
 }
-MappedTensor columns_of(const TensorView& view, const ForwardShape& shape, Index batch) {
-  return {view, batch, shape.heads / shape.heads_per_kv_head, shape.N_kv};
-}
-MappedTensor columns_of_query_heads(const TensorView& view, const ForwardShape& shape,
-                                    Index batch) {
-  return {view, batch, shape.heads, shape.N_kv};
+MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem, Index heads) {
+  return {view, problem.batch, heads, problem.N_kv};
 }
 
 }  // namespace
 
 bool bulk_copies_reach(const PassArguments& arguments) {
   const AttentionProblem& problem = arguments.run.problem;
-  const ForwardShape shape = forward_shape(problem);
-  const auto all_walked = [&](std::initializer_list<TensorView> views, auto* mapped) {
-    return std::ranges::all_of(views, [&](const TensorView& view) {
-      return can_be_walked(mapped(view, shape, problem.batch));
-    });
+  const auto rows_reached = [&](const TensorView& view) {
+    return can_be_walked(rows_of(view, problem));
+  };
+  const auto columns_reached = [&](const TensorView& view) {
+    return can_be_walked(columns_of(view, problem, problem.kv_heads));
   };
   // With grouped heads they read dK and dV of query heads, which are contiguous in the workspace
   const bool grouped = problem.heads_per_kv_head() > 1;
-  return all_walked({arguments.Q, arguments.O, arguments.dO, arguments.dQ}, rows_of) &&
-         all_walked({arguments.K, arguments.V}, columns_of) &&
-         (grouped || all_walked({arguments.dK, arguments.dV}, columns_of));
+  return rows_reached(arguments.Q) && rows_reached(arguments.O) && rows_reached(arguments.dO) &&
+         rows_reached(arguments.dQ) && columns_reached(arguments.K) &&
+         columns_reached(arguments.V) &&
+         (grouped || (columns_reached(arguments.dK) && columns_reached(arguments.dV)));
 }
 
-GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch) {
-  const ForwardShape& shape = parameters.shape;
-  const auto [Br, Bc] = kHopperTiling;
-  return {tensor_map(rows_of(parameters.Q, shape, batch), Br),
-          tensor_map(rows_of(parameters.dO, shape, batch), Br),
-          tensor_map(columns_of(parameters.K, shape, batch), Bc),
-          tensor_map(columns_of(parameters.V, shape, batch), Bc),
-          tensor_map(columns_of_query_heads(parameters.dK_heads, shape, batch), Bc),
-          tensor_map(columns_of_query_heads(parameters.dV_heads, shape, batch), Bc)};
+GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem) {
+  const auto rows = [&](const TensorView& view) { return row_tile_map(view, problem); };
+  const auto columns = [&](const TensorView& view, Index heads) {
+    return tensor_map(columns_of(view, problem, heads), kHopperTiling.Bc);
+  };
+  return {.Q_rows = rows(parameters.Q),
+          .dO_rows = rows(parameters.dO),
+          .K_columns = columns(parameters.K, problem.kv_heads),
+          .V_columns = columns(parameters.V, problem.kv_heads),
+          .dK_columns = columns(parameters.dK_heads, problem.heads),
+          .dV_columns = columns(parameters.dV_heads, problem.heads)};
 }
 
-TensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch) {
-  return tensor_map(rows_of(tensor, shape, batch), kHopperTiling.Br);
+TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem) {
+  return tensor_map(rows_of(tensor, problem), kHopperTiling.Br);
 }
 
 }  // namespace attnscope::kernels

@@ -24,8 +24,8 @@ inline constexpr Tiling kHopperTiling{64, 128};
 bool bulk_copies_reach(const PassArguments& arguments);
 
 /// The maps of such a pass. Both throw CudaError when the driver fails.
-GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch);
+GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
-TensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);
+TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem);
 
 }  // namespace attnscope::kernels
