@@ -1,7 +1,6 @@
 /// The kernels that a run compiles when it is launched. Plain C++: no GPU is needed.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,9 +10,6 @@
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
-
-/// What a run is used for: its outputs, a measurement of its pass, or a trace of its main launch.
-enum class RunUse : std::uint8_t { run, measure, trace };
 
 /// The properties of a GPU that determine the programs of a run.
 struct ProgramTarget {

@@ -8,10 +8,10 @@
 
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/measure/calibrate/calibrate.h"
+#include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
-#include "kernels/run_programs.h"
 #include "reference/attention_problem.h"
 #include "reference/head_tensor.h"
 #include "reference/inputs.h"

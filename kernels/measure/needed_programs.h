@@ -1,11 +1,15 @@
 /// Every kernel that a run launches, so that all are compiled before it begins. Plain C++.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
+
+/// What a run is used for: its outputs, a measurement of its pass, or a trace of its main launch.
+enum class RunUse : std::uint8_t { run, measure, trace };
 
 /// The programs that the GPU launches for the run, each once, in its tilings on that GPU: those of
 /// the run's pass; before a backward pass also those of the forward pass, whose O and LSE it reads;
