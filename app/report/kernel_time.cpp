@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "app/report/kernel_dram.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
-#include "kernels/tile_steps.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/tile_steps.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 #include "sim/device/calibration.h"
 #include "tests/cli/cli_process.h"
 

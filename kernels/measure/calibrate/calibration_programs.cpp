@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/measure/calibrate/operation_benchmarks.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/measure/measuring_programs.h"
-#include "kernels/tile_steps.h"
 #include "reference/parse_number.h"
 
 namespace attnscope::kernels {

@@ -8,8 +8,8 @@
 #include "kernels/kernel_parameters.h"
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/calibrate/calibration_run.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/measure/statistics.h"
-#include "kernels/tile_steps.h"
 
 namespace attnscope::kernels {
 

@@ -8,7 +8,7 @@
 
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/measure/calibrate/operation_benchmarks.h"
-#include "kernels/tile_steps.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
 #include "tests/support/temp_dir.h"

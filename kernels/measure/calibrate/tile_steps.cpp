@@ -1,4 +1,4 @@
-#include "kernels/tile_steps.h"
+#include "kernels/measure/calibrate/tile_steps.h"
 
 #include <algorithm>
 #include <array>
