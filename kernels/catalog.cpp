@@ -10,12 +10,11 @@ namespace attnscope::kernels {
 
 namespace {
 
-constexpr const Knob* kFlash1Knobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob};
-constexpr const Knob* kFlash2Knobs[] = {&kStagesKnob,  &kWarpsKnob,   &kPartitionKnob, &kCopiesKnob,
-                                        &kSwizzleKnob, &kRescaleKnob, &kMaskKnob,      &kOrderKnob};
-constexpr const Knob* kBackwardKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kMaskKnob,
-                                          &kInstructionsKnob};
-constexpr const Knob* kSplitKvKnobs[] = {&kCopiesKnob, &kSwizzleKnob, &kRescaleKnob, &kMaskKnob};
+constexpr std::string_view kFlash1Knobs[] = {"copies", "swizzle", "mask"};
+constexpr std::string_view kFlash2Knobs[] = {"stages",  "warps",   "partition", "copies",
+                                             "swizzle", "rescale", "mask",      "order"};
+constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", "instructions"};
+constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
 std::size_t flash2_backward_bytes(const AttentionProblem& problem, const Tiling& /*tiling*/,
                                   Carry /*carry*/) {
@@ -128,15 +127,15 @@ constexpr std::array kCatalog{
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {
   std::vector<const Knob*> own;
-  for (const Knob* const knob : all_knobs()) {
-    if (has_knob(*knob, kind)) own.push_back(knob);
+  for (const Knob& knob : all_knobs()) {
+    if (has_knob(knob, kind)) own.push_back(&knob);
   }
   return own;
 }
 
 bool KernelInfo::has_knob(const Knob& knob, PassKind kind) const {
   const auto has = [&](const KernelPass& own) {
-    return std::ranges::find(own.knobs, &knob) != own.knobs.end();
+    return std::ranges::find(own.knobs, knob.name) != own.knobs.end();
   };
   return (kind != PassKind::backward && has(forward)) ||
          (kind != PassKind::forward && backward && has(*backward));

@@ -23,61 +23,46 @@ constexpr KnobValue kPartitions[] = {{"split-q", 0}, {"sliced-k", 1}};
 constexpr KnobValue kOrders[] = {{"last", 0}, {"first", 1}};
 constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
-}  // namespace
-
-constexpr Knob kStagesKnob{
-    "stages",
-    "Column tiles on chip at once: with 2 or 3 the next Kj and Vj are copied while the current "
-    "ones are multiplied; with 1 the warps wait for each copy.",
-    kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"};
-constexpr Knob kWarpsKnob{
-    "warps",
-    "Warps of a block: more warps hide more latency; fewer warps read K and V from shared memory "
-    "less often.",
-    kWarpCounts, &Knobs::warps, ""};
-constexpr Knob kCopiesKnob{
-    "copies",
-    "How a tile is copied to shared memory: async, by asynchronous copies from L2 while the "
-    "warps compute; registers, by threads that wait for each load before they store it.",
-    kCopyKinds, &Knobs::async_copies, "ATTNSCOPE_ASYNC_COPIES"};
-constexpr Knob kSwizzleKnob{
-    "swizzle",
-    "The order of a row's 16-byte chunks in shared memory: off, the same in every row, so that "
-    "eight rows read at once conflict in the same banks; on, permuted from row to row, without "
-    "conflicts.",
-    kOnOff, &Knobs::swizzle, "ATTNSCOPE_SWIZZLE"};
-constexpr Knob kRescaleKnob{
-    "rescale",
-    "When O and l are multiplied by alpha: moved, only where the maximum of one of the warp's "
-    "rows has changed; always, in every step.",
-    kRescaled, &Knobs::rescale_always, "ATTNSCOPE_RESCALE_ALWAYS"};
-constexpr Knob kMaskKnob{
-    "mask",
-    "Which tiles are masked element by element: edge, only those that the mask's edge or the "
-    "last key crosses; all, every tile.",
-    kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"};
-constexpr Knob kPartitionKnob{
-    "partition",
-    "What the warps of a block share: split-q, the rows of the row tile, each with all keys; "
-    "sliced-k, the keys of each column tile, so that every warp has m, l and O of all rows, which "
-    "are merged at the end.",
-    kPartitions, &Knobs::sliced_k, "ATTNSCOPE_SLICED_K"};
-constexpr Knob kOrderKnob{
-    "order",
-    "The row tile of a head whose thread block starts first: last, which sees the most keys under "
-    "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
-    kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"};
-constexpr Knob kInstructionsKnob{
-    "instructions",
-    "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
-    "GPU has them; mma, the program of all other problems.",
-    kInstructionSets, &Knobs::hopper, ""};
-
-namespace {
-
-constexpr const Knob* kKnobs[] = {&kStagesKnob, &kWarpsKnob,   &kPartitionKnob,
-                                  &kCopiesKnob, &kSwizzleKnob, &kRescaleKnob,
-                                  &kMaskKnob,   &kOrderKnob,   &kInstructionsKnob};
+constexpr Knob kKnobs[] = {
+    {"stages",
+     "Column tiles on chip at once: with 2 or 3 the next Kj and Vj are copied while the current "
+     "ones are multiplied; with 1 the warps wait for each copy.",
+     kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"},
+    {"warps",
+     "Warps of a block: more warps hide more latency; fewer warps read K and V from shared memory "
+     "less often.",
+     kWarpCounts, &Knobs::warps, ""},
+    {"partition",
+     "What the warps of a block share: split-q, the rows of the row tile, each with all keys; "
+     "sliced-k, the keys of each column tile, so that every warp has m, l and O of all rows, which "
+     "are merged at the end.",
+     kPartitions, &Knobs::sliced_k, "ATTNSCOPE_SLICED_K"},
+    {"copies",
+     "How a tile is copied to shared memory: async, by asynchronous copies from L2 while the "
+     "warps compute; registers, by threads that wait for each load before they store it.",
+     kCopyKinds, &Knobs::async_copies, "ATTNSCOPE_ASYNC_COPIES"},
+    {"swizzle",
+     "The order of a row's 16-byte chunks in shared memory: off, the same in every row, so that "
+     "eight rows read at once conflict in the same banks; on, permuted from row to row, without "
+     "conflicts.",
+     kOnOff, &Knobs::swizzle, "ATTNSCOPE_SWIZZLE"},
+    {"rescale",
+     "When O and l are multiplied by alpha: moved, only where the maximum of one of the warp's "
+     "rows has changed; always, in every step.",
+     kRescaled, &Knobs::rescale_always, "ATTNSCOPE_RESCALE_ALWAYS"},
+    {"mask",
+     "Which tiles are masked element by element: edge, only those that the mask's edge or the "
+     "last key crosses; all, every tile.",
+     kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"},
+    {"order",
+     "The row tile of a head whose thread block starts first: last, which sees the most keys under "
+     "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
+     kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"},
+    {"instructions",
+     "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
+     "GPU has them; mma, the program of all other problems.",
+     kInstructionSets, &Knobs::hopper, ""},
+};
 
 const KnobValue* value_of(const Knob& knob, std::string_view name) {
   const auto found = std::ranges::find(knob.values, name, &KnobValue::name);
@@ -90,7 +75,7 @@ Error refused(const std::string& message) {
 
 const Knob* find_knob(std::string_view name) {
   const auto found = std::ranges::find(kKnobs, name, &Knob::name);
-  return found == std::end(kKnobs) ? nullptr : *found;
+  return found == std::end(kKnobs) ? nullptr : &*found;
 }
 
 std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
@@ -116,19 +101,19 @@ Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind p
 
 }  // namespace
 
-std::span<const Knob* const> all_knobs() {
+std::span<const Knob> all_knobs() {
   return kKnobs;
 }
 
 Knobs knobs_of(const RunSpec& spec) {
   const auto& switches = spec.switches;
   Knobs knobs{.visit_hidden = spec.variant.visit_hidden ? 1 : 0};
-  for (const Knob* const knob : kKnobs) {
-    const auto given = switches.find(std::string(knob->name));
+  for (const Knob& knob : kKnobs) {
+    const auto given = switches.find(std::string(knob.name));
     if (given == switches.end()) continue;
-    const KnobValue* const value = value_of(*knob, given->second);
+    const KnobValue* const value = value_of(knob, given->second);
     ATTNSCOPE_CHECK(value != nullptr, ==, true);
-    knobs.*knob->member = value->value;
+    knobs.*knob.member = value->value;
   }
   return knobs;
 }
@@ -159,10 +144,10 @@ Result<std::map<std::string, std::string>> check_switches(
 
 std::vector<std::string> knob_options(const Knobs& knobs) {
   std::vector<std::string> options;
-  for (const Knob* const knob : kKnobs) {
-    const int value = knobs.*knob->member;
-    if (knob->macro.empty() || value == knob->values.front().value) continue;
-    options.push_back(fmt::format("-D{}={}", knob->macro, value));
+  for (const Knob& knob : kKnobs) {
+    const int value = knobs.*knob.member;
+    if (knob.macro.empty() || value == knob.values.front().value) continue;
+    options.push_back(fmt::format("-D{}={}", knob.macro, value));
   }
   if (knobs.visit_hidden != 0) options.emplace_back("-DATTNSCOPE_VISIT_HIDDEN=1");
   return options;

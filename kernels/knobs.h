@@ -44,12 +44,8 @@ struct Knob {
   std::string_view macro;  ///< in kernels/device/knobs.cuh; "": only the host uses the knob
 };
 
-// The catalog says which pass of which kernel has them
-extern const Knob kStagesKnob, kWarpsKnob, kPartitionKnob, kCopiesKnob, kSwizzleKnob, kRescaleKnob,
-    kMaskKnob, kOrderKnob, kInstructionsKnob;
-
-/// Every knob.
-std::span<const Knob* const> all_knobs();
+/// Every knob. The catalog says which pass of which kernel has it.
+std::span<const Knob> all_knobs();
 
 /// The values of a run's switches, which check_switches() has accepted, and of the choices that the
 /// kernel shares with the model.

@@ -163,7 +163,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   const CompiledKernel plain = compiled(program_of({}));
   for (const Knob* const knob : find_kernel("flash2")->knobs(PassKind::forward)) {
     for (const KnobValue& value : knob->values.subspan(1)) {
-      if (knob == &kWarpsKnob && value.value == 4) continue;  // as by rule here
+      if (knob->name == "warps" && value.value == 4) continue;  // as by rule here
       Knobs knobs;
       knobs.*knob->member = value.value;
       const BlockProgram block = program_of(knobs);
