@@ -94,14 +94,6 @@ CudaVersion version_of(const NvrtcLibrary& nvrtc) {
   return version;
 }
 
-std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
-  int count = 0;
-  if (nvrtc.architecture_count(&count) != 0) count = 0;
-  std::vector<int> known(static_cast<std::size_t>(count));
-  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
-  return known;
-}
-
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver) {
   std::vector<const char*> names;
   for (const bool supported : {true, false}) {

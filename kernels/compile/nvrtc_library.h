@@ -46,9 +46,6 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
 
 CudaVersion version_of(const NvrtcLibrary& nvrtc);
 
-/// The architectures that it compiles for, 90 for compute capability 9.0.
-std::vector<int> known_architectures(const NvrtcLibrary& nvrtc);
-
 /// The libraries' names in the order in which they are tried: first those whose code this driver
 /// runs, then the others, each newest first. `driver` is empty where there is no driver.
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);

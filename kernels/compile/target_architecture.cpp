@@ -25,6 +25,15 @@ std::optional<int> number_of(std::string_view compute_capability) {
   return 10 * major + minor;
 }
 
+/// The architectures that it compiles for, 90 for compute capability 9.0.
+std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
+  int count = 0;
+  if (nvrtc.architecture_count(&count) != 0) count = 0;
+  std::vector<int> known(static_cast<std::size_t>(count));
+  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
+  return known;
+}
+
 }  // namespace
 
 std::string to_string(const CudaVersion& version) {
