@@ -55,8 +55,7 @@ bool PassLauncher::runs_on_hopper(std::string_view launch) const {
 template <typename Element>
 const Element* PassLauncher::upload(const std::vector<Element>& elements) {
   if (elements.empty()) return nullptr;
-  held_.push_back(arguments.resources->tables.find_or_upload(elements.data(),
-                                                             elements.size() * sizeof(Element)));
+  held_.push_back(arguments.resources->tables.find_or_upload(std::as_bytes(std::span(elements))));
   return static_cast<const Element*>(held_.back()->data_dev());
 }
 

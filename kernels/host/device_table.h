@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "kernels/host/device_buffer.h"
@@ -18,13 +19,12 @@ class DeviceTables {
   /// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call and
   /// reused by later calls with the same content. The caller holds the buffer until its launch is
   /// enqueued; cudaFree() waits for the work on it. Throws CudaError.
-  std::shared_ptr<const DeviceBuffer> find_or_upload(const void* data, std::size_t bytes);
+  std::shared_ptr<const DeviceBuffer> find_or_upload(std::span<const std::byte> bytes);
 
  private:
   struct Table {
     std::vector<std::byte> content;
     std::shared_ptr<const DeviceBuffer> buffer;
-    bool holds(const void* data, std::size_t bytes) const;
   };
 
   std::mutex mutex_;
