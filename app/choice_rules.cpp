@@ -40,6 +40,15 @@ void follow_queries(AttentionProblem& problem) {
   }
 }
 
+/// The spec without the switches that its kernel does not have.
+RunSpec with_available_switches(RunSpec spec) {
+  const std::vector<const kernels::Knob*> knobs = kernels::available_knobs(spec);
+  std::erase_if(spec.switches, [&](const auto& given) {
+    return std::ranges::find(knobs, given.first, &kernels::Knob::name) == knobs.end();
+  });
+  return spec;
+}
+
 }  // namespace
 
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text) {
@@ -53,7 +62,7 @@ Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::s
   }
   std::error_code unknown;
   after = from_folder(std::move(after), std::filesystem::current_path(unknown));
-  return kernels::with_available_switches(with_consequences(before, std::move(after)));
+  return with_available_switches(with_consequences(before, std::move(after)));
 }
 
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size) {

@@ -70,14 +70,6 @@ std::vector<const Knob*> available_knobs(const RunSpec& spec) {
   return kernel.value()->knobs(spec.pass);
 }
 
-RunSpec with_available_switches(RunSpec spec) {
-  const std::vector<const Knob*> knobs = available_knobs(spec);
-  std::erase_if(spec.switches, [&](const auto& given) {
-    return std::ranges::find(knobs, given.first, &Knob::name) == knobs.end();
-  });
-  return spec;
-}
-
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
   if (run.pass() == PassKind::forward) return false;
   const bool other_dQ =
@@ -138,13 +130,9 @@ std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKin
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, Index shared_bytes_per_block) {
-  for (const KernelInfo& kernel : catalog()) {
-    if (kernel.algorithm != algorithm) continue;
-    const auto tiling =
-        default_tiling(kernel, pass, problem, Carry::problem, shared_bytes_per_block);
-    if (tiling) return tiling;
-  }
-  return std::nullopt;
+  const auto kernel = std::ranges::find(catalog(), algorithm, &KernelInfo::algorithm);
+  if (kernel == catalog().end()) return std::nullopt;
+  return default_tiling(*kernel, pass, problem, Carry::problem, shared_bytes_per_block);
 }
 
 Result<ResolvedRun> resolve(const RunSpec& spec) {

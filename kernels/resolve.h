@@ -25,9 +25,6 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
 /// The switches that the spec's kernel has, in its pass or passes and its precision.
 std::vector<const Knob*> available_knobs(const RunSpec& spec);
 
-/// The spec without the switches that are not among available_knobs().
-RunSpec with_available_switches(RunSpec spec);
-
 /// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
 /// tiles, else the kernel's default on the GPUs with the most shared memory, and with its block
 /// mask drawn. invalid_request, with the field to change, when the kernel does not support the
