@@ -10,15 +10,8 @@ namespace attnscope::kernels {
 namespace {
 
 cudaDataType_t cuda_type(DType dtype) {
-  switch (dtype) {
-    case DType::fp32:
-      return CUDA_R_32F;
-    case DType::fp16:
-      return CUDA_R_16F;
-    case DType::bf16:
-      return CUDA_R_16BF;
-  }
-  return CUDA_R_32F;
+  if (dtype == DType::fp32) return CUDA_R_32F;
+  return dtype == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
 /// A matrix of every product of a batch, in the form that cuBLAS takes. cuBLAS is column-major: a
