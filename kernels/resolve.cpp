@@ -19,15 +19,6 @@ std::vector<std::string> kernel_algorithms() {
   return names;
 }
 
-ResolvedRun forward_before(const ResolvedRun& backward) {
-  ResolvedRun forward = backward;
-  forward.asked.pass = PassKind::forward;
-  forward.asked.Br.reset();
-  forward.asked.Bc.reset();
-  forward.asked.switches.clear();
-  return forward;
-}
-
 const KernelInfo& kernel_of(const ResolvedRun& run) {
   const KernelInfo* kernel = find_kernel(run.asked.kernel);
   ATTNSCOPE_CHECK(kernel != nullptr, ==, true);

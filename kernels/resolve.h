@@ -35,10 +35,6 @@ Result<ResolvedRun> resolve(const RunSpec& spec);
 /// they share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
 
-/// The forward pass that a backward run needs first, for its O and LSE; in the default tiling and
-/// with no switch set.
-ResolvedRun forward_before(const ResolvedRun& backward);
-
 /// The run's kernel; a programmer's error when the catalog has none of this name.
 const KernelInfo& kernel_of(const ResolvedRun& run);
 

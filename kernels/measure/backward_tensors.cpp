@@ -2,6 +2,7 @@
 
 #include "kernels/kernel_parameters.h"
 #include "kernels/measure/input_generator.h"
+#include "kernels/measure/needed_programs.h"
 #include "kernels/measure/stored_values.h"
 
 namespace attnscope::kernels {

@@ -7,6 +7,15 @@
 
 namespace attnscope::kernels {
 
+ResolvedRun forward_before(const ResolvedRun& backward) {
+  ResolvedRun forward = backward;
+  forward.asked.pass = PassKind::forward;
+  forward.asked.Br.reset();
+  forward.asked.Bc.reset();
+  forward.asked.switches.clear();
+  return forward;
+}
+
 std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
                                            const ProgramTarget& target) {
   std::vector<KernelProgram> programs;

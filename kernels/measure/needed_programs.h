@@ -8,6 +8,10 @@
 
 namespace attnscope::kernels {
 
+/// The forward pass that a backward run needs first, for its O and LSE; in the default tiling and
+/// with no switch set.
+ResolvedRun forward_before(const ResolvedRun& backward);
+
 /// What a run is used for: its outputs, a measurement of its pass, or a trace of its main launch.
 enum class RunUse : std::uint8_t { run, measure, trace };
 

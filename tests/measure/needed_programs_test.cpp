@@ -47,6 +47,15 @@ std::vector<std::string> needed(const ResolvedRun& run, RunUse use,
   return expressions;
 }
 
+TEST(NeededPrograms, OfTheForwardPassBeforeABackwardPassHaveNoSwitches) {
+  ResolvedRun run = kernel_run("flash2", small_problem(), PassKind::backward, Tiling{32, 64});
+  run.asked.switches = {{"swizzle", "off"}};
+  const ResolvedRun forward = forward_before(run);
+  EXPECT_EQ(forward.pass(), PassKind::forward);
+  EXPECT_TRUE(forward.asked.switches.empty());
+  EXPECT_FALSE(forward.asked.tiling());
+}
+
 TEST(NeededPrograms, OfAMeasuredBackwardPassBeginWithTheForwardPass) {
   EXPECT_THAT(
       needed(kernel_run("flash2", small_problem(), PassKind::backward), RunUse::measure),
