@@ -16,9 +16,10 @@ constexpr std::string_view kFlash2Knobs[] = {"stages",  "warps",   "partition", 
 constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", "instructions"};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
-std::size_t flash2_backward_bytes(const AttentionProblem& problem, const Tiling& /*tiling*/,
-                                  Carry /*carry*/) {
-  return flash2_backward_workspace(problem).bytes;
+/// KernelPass::workspace_bytes for a layout that follows from the problem alone.
+template <auto layout_of>
+std::size_t bytes_of(const AttentionProblem& problem, const Tiling& /*tiling*/, Carry /*carry*/) {
+  return layout_of(problem).bytes;
 }
 
 constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh",
@@ -33,7 +34,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .block_work = BlockWork::column_tile,
                                      .dQ_order = DqOrder::fixed_on_request,
                                      .shape = flash2_backward_shape,
-                                     .workspace_bytes = flash2_backward_bytes,
+                                     .workspace_bytes = bytes_of<flash2_backward_workspace>,
                                      .knobs = kBackwardKnobs};
 
 /// flash2's pass on lists of tiles.
@@ -44,52 +45,43 @@ constexpr KernelPass listed(KernelPass pass) {
 }
 
 constexpr std::array kCatalog{
-    KernelInfo{
-        .name = "standard",
-        .algorithm = "standard",
-        .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
-                "mask-and-softmax kernel",
-        .fp32_scores = TakesScores::all,
-        .always_writes_lse = false,
-        .forward_state = "P",
-        .forward = {.source = "kernels/standard/softmax_forward.cuh",
-                    .has_fp32 = true,
-                    .workspace_bytes = [](const AttentionProblem& problem, const Tiling&,
-                                          Carry) { return standard_workspace(problem).bytes; }},
-        .backward = KernelPass{.source = "kernels/standard/softmax_gradient.cuh",
-                               .workspace_bytes =
-                                   [](const AttentionProblem& problem, const Tiling&, Carry) {
-                                     return standard_backward_workspace(problem).bytes;
-                                   }},
-        .programs = standard_programs},
-    KernelInfo{
-        .name = "flash1",
-        .algorithm = "flash1",
-        .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
-                "HBM on every pass over j",
-        .honours_carry = true,
-        .always_writes_lse = false,
-        .forward_state = "m and l",
-        .forward = {.source = "kernels/flash1/flash1_forward.cuh",
-                    .has_fp32 = true,
-                    .launch = "forward",
-                    .block_work = BlockWork::head,
-                    .shape = flash1_forward_shape,
-                    .workspace_bytes =
-                        [](const AttentionProblem& problem, const Tiling&, Carry carry) {
-                          return flash1_workspace(problem, carry).bytes;
-                        },
-                    .knobs = kFlash1Knobs},
-        .backward = KernelPass{.source = "kernels/flash1/flash1_backward.cuh",
-                               .launch = "backward",
-                               .block_work = BlockWork::head,
-                               .shape = flash1_backward_shape,
-                               .workspace_bytes =
-                                   [](const AttentionProblem& problem, const Tiling&, Carry) {
-                                     return flash1_backward_workspace(problem).bytes;
-                                   },
-                               .knobs = kBackwardKnobs},
-        .programs = flash1_programs},
+    KernelInfo{.name = "standard",
+               .algorithm = "standard",
+               .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
+                       "mask-and-softmax kernel",
+               .fp32_scores = TakesScores::all,
+               .always_writes_lse = false,
+               .forward_state = "P",
+               .forward = {.source = "kernels/standard/softmax_forward.cuh",
+                           .has_fp32 = true,
+                           .workspace_bytes = bytes_of<standard_workspace>},
+               .backward = KernelPass{.source = "kernels/standard/softmax_gradient.cuh",
+                                      .workspace_bytes = bytes_of<standard_backward_workspace>},
+               .programs = standard_programs},
+    KernelInfo{.name = "flash1",
+               .algorithm = "flash1",
+               .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
+                       "HBM on every pass over j",
+               .honours_carry = true,
+               .always_writes_lse = false,
+               .forward_state = "m and l",
+               .forward = {.source = "kernels/flash1/flash1_forward.cuh",
+                           .has_fp32 = true,
+                           .launch = "forward",
+                           .block_work = BlockWork::head,
+                           .shape = flash1_forward_shape,
+                           .workspace_bytes =
+                               [](const AttentionProblem& problem, const Tiling&, Carry carry) {
+                                 return flash1_workspace(problem, carry).bytes;
+                               },
+                           .knobs = kFlash1Knobs},
+               .backward = KernelPass{.source = "kernels/flash1/flash1_backward.cuh",
+                                      .launch = "backward",
+                                      .block_work = BlockWork::head,
+                                      .shape = flash1_backward_shape,
+                                      .workspace_bytes = bytes_of<flash1_backward_workspace>,
+                                      .knobs = kBackwardKnobs},
+               .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
