@@ -129,7 +129,6 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
 
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
-  std::erase_if(replaced_, [](const auto& run) { return run.use_count() == 1; });
   if (!run_ || !request.same_run(request_)) {
     ATTNSCOPE_TRY(const auto stepped, stepped_of(request, *gpus_));
     ATTNSCOPE_TRY(auto created,
@@ -141,7 +140,6 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
       ATTNSCOPE_TRY(auto effect, break_effect(stepped, &control.cancel_flag()));
       effect_ = std::make_shared<const BreakEffect>(std::move(effect));
     }
-    if (run_) replaced_.push_back(run_->info());
     run_ = std::move(created);
     request_ = request;
   }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "app/worker.h"
 #include "reference/run_spec.h"
@@ -39,9 +38,6 @@ class StepSimulator {
   std::shared_ptr<SteppedRun> run_;            // shared: std::function copies the simulator
   std::shared_ptr<const BreakEffect> effect_;  ///< of run_, where it is broken
   Request request_;                            ///< the request of run_
-  /// Runs that the screen may still show. Freeing one takes milliseconds, so it is done here, not
-  /// by the thread that draws: in the first call after the screen has let go of it.
-  std::vector<std::shared_ptr<const RunInfo>> replaced_;
 };
 
 /// The run of a choice that the app can step through; else one line: what, why, what would be

@@ -1,7 +1,10 @@
 #include "app/worker.h"
 
+#include <chrono>
 #include <exception>
 #include <utility>
+
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
@@ -51,11 +54,26 @@ std::shared_ptr<const WorkControl> Worker::under_way() const {
   return control_;
 }
 
+void Worker::free_replaced() {
+  std::erase_if(replaced_, [](const auto& run) { return run.use_count() == 1; });
+}
+
+bool Worker::wait_for_request(std::unique_lock<std::mutex>& lock) {
+  constexpr std::chrono::milliseconds kBetweenLooks{50};
+  const auto is_wanted = [this] { return stopping_ || waiting_.has_value(); };
+  while (!replaced_.empty() && !wanted_.wait_for(lock, kBetweenLooks, is_wanted)) {
+    lock.unlock();
+    free_replaced();
+    lock.lock();
+  }
+  wanted_.wait(lock, is_wanted);
+  return !stopping_;
+}
+
 void Worker::work() {
   for (;;) {
     std::unique_lock lock(mutex_);
-    wanted_.wait(lock, [this] { return stopping_ || waiting_.has_value(); });
-    if (stopping_) return;
+    if (!wait_for_request(lock)) return;
     running_ = std::exchange(waiting_, std::nullopt);
     control_ = std::make_shared<WorkControl>();
     const Request request = *running_;
@@ -69,6 +87,7 @@ void Worker::work() {
     control_.reset();
     lock.unlock();
     if (on_published_) on_published_();
+    free_replaced();
   }
 }
 
@@ -93,6 +112,8 @@ void Worker::answer(const Request& request, WorkControl& control) {
 
   const std::lock_guard lock(mutex_);
   if (result) {
+    const auto before = published_->snapshot ? published_->snapshot->run : nullptr;
+    if (before && before != result.value()->run) replaced_.push_back(before);
     published_ = std::make_shared<Published>(Published{result.value(), request, {}, {}});
     return;
   }

@@ -9,11 +9,13 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "app/background_job.h"
 #include "reference/run_spec.h"
 
 namespace attnscope {
+struct RunInfo;
 struct Snapshot;
 }
 
@@ -84,6 +86,9 @@ class Worker {
 
  private:
   void work();
+  /// Waits for a request, and frees replaced runs meanwhile; false when the worker is to stop.
+  bool wait_for_request(std::unique_lock<std::mutex>& lock);
+  void free_replaced();
   void answer(const Request& request, WorkControl& control);
   Refusal refuse(const Request& request, const Error& error, const WorkControl& control) const;
 
@@ -98,7 +103,10 @@ class Worker {
   std::shared_ptr<WorkControl> control_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  /// Runs of former answers that the screen may still show. Freeing one takes milliseconds, so the
+  /// worker does it, not the thread that draws, soon after that has let go of it.
+  std::vector<std::shared_ptr<const RunInfo>> replaced_;  // used by the worker's thread only
+  std::thread thread_;                                    // last: it uses all of the above
 };
 
 }  // namespace attnscope::app

@@ -105,22 +105,6 @@ TEST(StepSimulator, ASmallerL2SendsMoreToDram) {
   EXPECT_GT(dram(), kept);
 }
 
-TEST(StepSimulator, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
-  StepSimulator simulator(std::make_shared<GpuCatalog>());
-  WorkControl control;
-  Request request{load_scene("default").value().view.choice, 0, 5, 0, 0};
-  auto shown = simulator(request, control).value();
-  const std::weak_ptr<const RunInfo> run = shown->run;
-  request.choice.problem.N = 48;
-  const auto next = simulator(request, control).value();
-  ASSERT_NE(next->run, shown->run);
-  shown.reset();
-  EXPECT_FALSE(run.expired()) << "the thread that draws must not free it";
-  request.step = 6;
-  ASSERT_TRUE(simulator(request, control));
-  EXPECT_TRUE(run.expired());
-}
-
 TEST(StepSimulator, ReadsTheDescriptionOfAGpuOnce) {
   const std::filesystem::path file = testing::TempDir() + "attnscope_once.json";
   std::filesystem::copy_file(std::filesystem::path(find_asset("gpus", "t4").value()), file,

@@ -157,6 +157,34 @@ TEST(Worker, CancellingIsAnsweredAndTheWorkerGoesOn) {
   EXPECT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
 }
 
+TEST(Worker, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
+  std::atomic<std::thread::id> freed_by{};
+  const auto run = [&] {
+    return std::shared_ptr<const RunInfo>(new RunInfo, [&](const RunInfo* info) {
+      delete info;
+      freed_by = std::this_thread::get_id();
+    });
+  };
+  Worker worker(
+      [&](const Request& request, WorkControl&) {
+        auto snapshot = std::make_shared<Snapshot>();
+        snapshot->step = request.step;
+        snapshot->run = run();
+        return std::shared_ptr<const Snapshot>(std::move(snapshot));
+      },
+      {});
+  worker.request(request_for(64, 1));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  std::shared_ptr<const RunInfo> shown = worker.latest()->snapshot->run;
+  worker.request(request_for(64, 2));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot->step == 2; }));
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(freed_by.load(), std::thread::id{}) << "it is still shown";
+  shown.reset();
+  EXPECT_TRUE(eventually([&] { return freed_by.load() != std::thread::id{}; }));
+  EXPECT_NE(freed_by.load(), std::this_thread::get_id());
+}
+
 TEST(Worker, EndsWhileWorkIsUnderWay) {
   std::atomic<bool> began{false};
   {
