@@ -35,6 +35,8 @@ struct ListedLesson {
   std::string title;
   std::size_t questions = 0;
   std::size_t right = 0;  ///< of these, answered rightly so far
+  std::size_t steps = 0;
+  std::optional<std::size_t> step = {};  ///< where to go on, from 0; nothing: not begun
 };
 
 /// The options of the lists of scenes, lessons and GPUs, and the user guide; empty until they are

@@ -143,9 +143,15 @@ void App::list_lessons() {
       if (!shipped.lesson) continue;
       const lessons::Lesson& lesson = shipped.lesson.value();
       const auto asks = [](const lessons::Step& step) { return step.ask.has_value(); };
-      read.push_back({lesson.name, lesson.title,
-                      static_cast<std::size_t>(std::ranges::count_if(lesson.steps, asks)),
-                      kept.find(lesson).right.size()});
+      const lessons::LessonProgress progress_so_far = kept.find(lesson);
+      const bool begun = progress_so_far.step > 0 || !progress_so_far.answered.empty();
+      read.push_back(
+          {.name = lesson.name,
+           .title = lesson.title,
+           .questions = static_cast<std::size_t>(std::ranges::count_if(lesson.steps, asks)),
+           .right = progress_so_far.right.size(),
+           .steps = lesson.steps.size(),
+           .step = begun ? std::optional(progress_so_far.step) : std::nullopt});
     }
     return [this, read = std::move(read)] { listed.lessons = read; };
   });

@@ -54,7 +54,7 @@ inline constexpr int kInvalidRequest = 2;
 int report(const Error& error);
 
 /// Opens the window and runs until it is closed; returns the exit status. `remembered`: of the last
-/// start; nothing at the first one, which begins with a choice of three. `problem`: why the state
+/// start; nothing at the first one, which begins with a choice of four. `problem`: why the state
 /// could not be read, or empty.
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
                const std::string& problem);

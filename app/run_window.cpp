@@ -81,10 +81,11 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
   return document.dump(2);
 }
 
-/// The files of a user's answers and progress; a test, which dumps the widgets, leaves no progress.
+/// The files of a user's answers and of the progress in lessons, beside the app's state; without a
+/// state, none is kept.
 Result<LessonFiles> lesson_files(const Arguments& arguments) {
   LessonFiles files;
-  if (!arguments.dump_ui) files.progress = lessons::Progress::default_file();
+  if (!arguments.state.empty()) files.progress = lessons::progress_file_beside(arguments.state);
   if (arguments.answers.empty()) return files;
   ATTNSCOPE_TRY(files.answers, lessons::AnswersFile::open(arguments.answers));
   return files;

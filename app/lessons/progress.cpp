@@ -1,6 +1,5 @@
 #include "app/lessons/progress.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "reference/files/file_writer.h"
@@ -25,19 +24,10 @@ LessonProgress progress_from(const json& entry) {
           .right = entry.at("right").get<std::set<std::size_t>>()};
 }
 
-fs::path absolute_path_in(const char* variable) {
-  const char* value = std::getenv(variable);
-  const fs::path path = value != nullptr ? value : "";
-  return path.is_absolute() ? path : fs::path();
-}
-
 }  // namespace
 
-fs::path Progress::default_file() {
-  const fs::path state = absolute_path_in("XDG_STATE_HOME");
-  if (!state.empty()) return state / "attnscope" / "lessons.json";
-  const fs::path home = absolute_path_in("HOME");
-  return home.empty() ? fs::path() : home / ".local" / "state" / "attnscope" / "lessons.json";
+fs::path progress_file_beside(const fs::path& state) {
+  return fs::path(state).replace_extension(".lessons.json");
 }
 
 Progress::Progress(fs::path file) : file_(std::move(file)) {

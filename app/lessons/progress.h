@@ -18,13 +18,12 @@ struct LessonProgress {
   std::set<std::size_t> right;     ///< of these, answered rightly
 };
 
+/// "state.lessons.json" beside "state.json", the file of the app's state.
+std::filesystem::path progress_file_beside(const std::filesystem::path& state);
+
 /// The progress of all lessons, in one file. A file that is missing or damaged is an empty one.
 class Progress {
  public:
-  /// $XDG_STATE_HOME/attnscope/lessons.json, else ~/.local/state/attnscope/lessons.json; empty
-  /// where neither is set to an absolute path: nothing is kept then.
-  static std::filesystem::path default_file();
-
   explicit Progress(std::filesystem::path file);
 
   /// That of the lesson as it is now.

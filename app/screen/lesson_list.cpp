@@ -8,15 +8,24 @@
 namespace attnscope::app {
 
 namespace {
+
 constexpr const char* kPopup = "lesson list";
+
+/// "4 of 5 right, at step 3 of 6".
+std::string progress_words(const ListedLesson& lesson) {
+  if (!lesson.step) return fmt::format("{} questions", lesson.questions);
+  return fmt::format("{} of {} right, at step {} of {}", lesson.right, lesson.questions,
+                     *lesson.step + 1, lesson.steps);
 }
+
+}  // namespace
 
 void LessonList::draw_contents(const Frame& frame) const {
   const FontScope font(frame.fonts.ui);
   App& app = frame.app;
   ImGui::TextUnformatted("LESSONS");
   ImGui::Separator();
-  if (app.listed.lessons.empty()) ImGui::TextDisabled("none are installed");
+  if (app.listed.lessons.empty()) ImGui::TextDisabled("reading…");
   std::size_t number = 0;
   for (const ListedLesson& lesson : app.listed.lessons) {
     const std::string name = "lessons." + lesson.name;
@@ -25,11 +34,15 @@ void LessonList::draw_contents(const Frame& frame) const {
                                     {frame.text_px(470.0f), 0.0f});
     chosen = ui::visit_item(frame, name) || chosen;
     ImGui::SameLine(frame.text_px(490.0f));
-    ImGui::TextDisabled("%zu of %zu right", lesson.right, lesson.questions);
+    const std::string progress = progress_words(lesson);
+    ImGui::TextDisabled("%s", progress.c_str());
     if (!chosen) continue;
     app.lesson_player.open(lesson.name);
     ImGui::CloseCurrentPopup();
   }
+  const ImVec2 at = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  frame.rects.add("lessons", {at, {at.x + size.x, at.y + size.y}});
 }
 
 void LessonList::draw(const Frame& frame) {

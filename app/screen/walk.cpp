@@ -213,7 +213,7 @@ void WalkCard::draw(const Frame& frame) {
 
 namespace {
 
-/// The title and the three choices, each with a line about it.
+/// The title and the four choices, each with a line about it.
 void draw_choices(const Frame& frame) {
   {
     const FontScope title(frame.fonts.ui_bold);
@@ -237,6 +237,10 @@ void draw_choices(const Frame& frame) {
   if (choice("welcome.explore", "Explore",
              "A tour of the panels, which you can leave at any time.")) {
     view.start_walk = Walk::panels;
+  }
+  if (choice("welcome.lessons", "Learn with lessons",
+             "Ten minutes each, with questions that the runs answer.")) {
+    frame.app.lesson_player.list_requested = true;
   }
   if (choice("welcome.own", "Open your own Q, K, V",
              "q.npy, k.npy and v.npy: arrays of a real attention head.")) {

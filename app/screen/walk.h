@@ -1,4 +1,4 @@
-/// The first start: a card with three ways to begin; FlashAttention in two minutes, and a tour of
+/// The first start: a card with four ways to begin; FlashAttention in two minutes, and a tour of
 /// the panels. Both can be left at any time.
 #pragma once
 

@@ -139,6 +139,10 @@ TEST(Grade, RefusesAFolderWithoutAnswers) {
   EXPECT_THAT(grade(folder.path() / "none", {}).error().message, HasSubstr("cannot be read"));
 }
 
+TEST(Progress, IsBesideTheAppsState) {
+  EXPECT_EQ(progress_file_beside("/a/state.json"), "/a/state.lessons.json");
+}
+
 TEST(Progress, IsKeptUntilTheLessonChanges) {
   const ScratchFolder folder;
   const fs::path file = folder.path() / "state" / "lessons.json";

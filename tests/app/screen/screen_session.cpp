@@ -109,7 +109,7 @@ void ScreenSession::settle() {
   do {
     frame();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest" ;
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest";
   } while (!app_.settled() || screen_.busy());
   frame();
   frame();

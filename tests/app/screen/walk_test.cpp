@@ -1,4 +1,4 @@
-/// The first start: the card with three choices, the tour, and the run that explains itself.
+/// The first start: the card with four choices, the tour, and the run that explains itself.
 #include "app/screen/walk.h"
 
 #include <gtest/gtest.h>
@@ -10,11 +10,12 @@ namespace {
 
 using test::ScreenSession;
 
-TEST(Welcome, OffersThreeChoicesAndCanBeDismissed) {
+TEST(Welcome, OffersFourChoicesAndCanBeDismissed) {
   ScreenSession session;
   session.app().view.welcome = true;
   session.settle();
-  for (const char* choice : {"welcome.watch", "welcome.explore", "welcome.own"}) {
+  for (const char* choice :
+       {"welcome.watch", "welcome.explore", "welcome.lessons", "welcome.own"}) {
     EXPECT_TRUE(session.rects().find(choice)) << choice;
   }
   session.key(Key::tab);
@@ -30,6 +31,26 @@ TEST(Welcome, OpensTheDialogForTheUsersOwnTensors) {
   session.settle();
   session.click("welcome.own");
   EXPECT_TRUE(session.rects().find("dialog.path"));
+}
+
+TEST(Welcome, ListsTheLessonsAsTheyAreLearned) {
+  ScreenSession session;
+  session.app().view.welcome = true;
+  session.settle();
+  session.click("welcome.lessons");
+  ASSERT_EQ(session.app().listed.lessons.size(), lessons::list_shipped_lessons().size());
+  std::optional<Rect> above;
+  for (const lessons::ShippedLesson& lesson : lessons::list_shipped_lessons()) {
+    const auto entry = session.rects().find("lessons." + lesson.name);
+    ASSERT_TRUE(entry) << lesson.name;
+    if (above) {
+      EXPECT_GT(entry->min.y, above->min.y) << lesson.name;
+    }
+    above = entry;
+  }
+  session.click("lessons.merging-tiles");
+  ASSERT_TRUE(session.app().lesson_player.is_open());
+  EXPECT_EQ(session.app().lesson_player.lesson().name, "merging-tiles");
 }
 
 TEST(Tour, PointsAtEveryPanelAndNeverCoversItsMiddle) {
