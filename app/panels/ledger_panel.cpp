@@ -354,7 +354,8 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (context.presenter) return draw_counter(snapshot, context);
+  const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
+  if (context.presenter && is_line) return draw_counter(snapshot, context);
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
   const ShownHead head = shown_head(snapshot.run->resolved(), view.head);

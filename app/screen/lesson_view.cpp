@@ -137,7 +137,9 @@ void place_slots(Layout& layout, const std::set<Slot>& slots, const Rect& rest, 
 LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
                            bool presenter, bool has_two_runs) {
   const float gap = std::round(10.0f * scales.layout);
-  const auto [card, rest] = split_columns(screen.body, presenter ? 0.42f : 0.32f, gap);
+  const float large = has_two_runs ? 0.36f : 0.42f;
+  const float share = presenter ? large : 0.32f;
+  const auto [card, rest] = split_columns(screen.body, share, gap);
   LessonLayout placed{card, screen};
   placed.layout.panels.clear();
   placed.layout.cards = {card};
@@ -163,9 +165,10 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
                       const RunInfo& other) {
   const RunBreak& broken = run.resolved().asked.variant.broken;
   const bool is_right = !broken.any() && other.resolved().asked.variant.broken.any();
-  std::string words(run.algorithm->title);
-  if (broken.any()) words += ", broken: " + break_words(broken);
-  if (is_right) words += ", right";
+  const std::string title(run.algorithm->title);
+  const std::string what = broken.any() ? "broken: " + break_words(broken) : "right";
+  const bool is_alone = !broken.any() && !is_right;
+  const std::string wordings[] = {is_alone ? title : title + ", " + what, is_alone ? title : what};
   const FontRef& font = frame.fonts.ui_bold;
   const float padding = frame.px(14.0f);
   const ImU32 color = broken.any() ? frame.theme.error
@@ -173,7 +176,7 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
                                    : frame.theme.text;
   font.draw(ImGui::GetWindowDrawList(),
             {rect.min.x + padding, std::round(rect.center().y - font.size * 0.5f)}, color,
-            draw::fitted(font, words, rect.width() - 2.0f * padding));
+            draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding));
 }
 
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect) {
