@@ -1,0 +1,39 @@
+/// Runs of the shown choice on this machine's GPU.
+#include <fmt/core.h>
+
+#include "app/app.h"
+
+namespace attnscope::app {
+
+void App::run_on_gpu() {
+  const auto shown = snapshot();
+  const GpuRunner::Status gpu = gpu_.status();
+  const std::string why = gpu.state == GpuRunner::State::unavailable
+                              ? "no GPU to run on: " + gpu.reason
+                          : shown ? why_no_kernel(shown->run->totals, shown->run->gpu)
+                                  : "nothing to run yet";
+  if (!why.empty()) return show_notice(why);
+  gpu_.run(view.choice);
+  if (gpu.state == GpuRunner::State::running) {
+    show_notice(fmt::format("queued: {} after {} other {}", view.choice.algorithm, gpu.waiting + 1,
+                            gpu.waiting == 0 ? "run" : "runs"));
+  }
+}
+
+/// What was measured, and where it is shown.
+std::string App::measured_notice(const MeasuredRun& run) const {
+  const RunSpec& asked = run.row.run.asked;
+  const AttentionProblem& problem = run.row.run.problem;
+  const std::string what = fmt::format("{} {}, N = {}, d = {}", asked.algorithm,
+                                       to_string(asked.pass), problem.N, problem.d);
+  const std::string why = run.why_unavailable();
+  if (!why.empty()) return fmt::format("GPU run of {}: {}", what, why);
+  const auto time = run.time_s();
+  const bool is_shown = shown_->snapshot && asked == view.choice;
+  return fmt::format("measured {} on {}{}: {}", what, run.provenance.gpu(),
+                     time ? fmt::format(", {:.3g} µs", *time * 1e6) : "",
+                     is_shown ? "see the ledger's measured column and the charts"
+                              : "the ledger shows it when this run is chosen again");
+}
+
+}  // namespace attnscope::app
