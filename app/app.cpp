@@ -49,8 +49,8 @@ App::App(Scene opened, const std::function<void()>& wake)
 }
 
 bool App::settled() const {
-  return !files_.busy() && lesson_player.settled() && !glide_ && !searching_ && !pending_ &&
-         !worker_.busy() && published_ == worker_.latest() &&
+  return !files_.busy() && lesson_player.settled() && quiz.settled() && !glide_ && !searching_ &&
+         !pending_ && !worker_.busy() && published_ == worker_.latest() &&
          (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 
@@ -67,6 +67,7 @@ void App::update(double now_s) {
   for (const Command& command : commands.take()) execute(command);
   run_search();
   run_lesson(elapsed_s);
+  run_quiz();
 
   // Move the playhead
   run_race(elapsed_s);
@@ -246,6 +247,7 @@ void App::take_files(const std::vector<std::string>& paths, Result<OpenedFiles> 
 
 void App::take_scene(Scene opened) {
   lesson_player.act(LessonPlayer::Action::leave);
+  quiz.close();
   const ViewState first = opened.view;
   opening_ = Opening{std::move(opened), first};
   pending_ = first.choice;

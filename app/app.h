@@ -16,6 +16,7 @@
 #include "app/measurements.h"
 #include "app/panel.h"
 #include "app/playhead.h"
+#include "app/quiz.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"
 #include "app/worker.h"
@@ -72,6 +73,7 @@ class App {
   CommandSink commands;
   Scene scene;  ///< as opened; `view` has the changes since
   LessonPlayer lesson_player;
+  Quiz quiz;
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
@@ -115,6 +117,8 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
+  /// Asks about the shown run: which of its operations is missing? Leaves a lesson or a race.
+  void start_quiz(std::uint64_t seed);
   /// Lists the shipped lessons again, with the user's progress.
   void list_lessons();
   /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
@@ -143,6 +147,7 @@ class App {
   void end_opening(Error error);
   void ask_worker();
   void run_lesson(double elapsed_s);
+  void run_quiz();
   void enter_lesson_step();
   void glide(double elapsed_s);
   bool lesson_takes(const Command& command);
@@ -186,6 +191,7 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
+  RunSpec quiz_run_;                 ///< the broken one of the quiz, or the right one after it
   std::optional<Race> lesson_race_;  ///< of a step that shows two runs
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;

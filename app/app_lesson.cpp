@@ -135,6 +135,33 @@ bool App::lesson_takes(const Command& command) {
   return true;
 }
 
+void App::start_quiz(std::uint64_t seed) {
+  lesson_player.act(LessonPlayer::Action::leave);
+  view.race.reset();
+  view.playing = false;
+  view.large_chart = false;
+  view.explain_tab = ExplainTab::pseudo_code;
+  view.memory_tab = MemoryTab::memory;
+  view.softmax_tab = SoftmaxTab::row;
+  quiz.start(view.choice, view.head, seed);
+}
+
+/// Shows the run of the quiz; another choice of the user ends it.
+void App::run_quiz() {
+  quiz.update(gpus);
+  if (std::string error = quiz.take_error(); !error.empty()) show_notice(std::move(error));
+  if (auto run = quiz.take_run()) {
+    choose(*run);
+    view.step = 0;
+    player_.restart();
+    quiz_run_ = std::move(*run);
+  } else if (quiz.question() != nullptr && !(wanted_choice() == quiz_run_)) {
+    quiz.close();
+  }
+  if (lesson_player.is_open() || view.race) quiz.close();
+  view.hides_break = quiz.hides_break();
+}
+
 void App::list_lessons() {
   files_.post([this, progress = lesson_player.progress_file()] {
     std::vector<ListedLesson> read;

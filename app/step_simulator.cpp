@@ -94,7 +94,8 @@ Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
   return fitting ? fitting : run;
 }
 
-/// What to step through: the requested head, or the group that it is packed into.
+}  // namespace
+
 Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   const RunSpec& choice = request.choice;
   const AttentionProblem& problem = choice.problem;
@@ -124,8 +125,6 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   }
   return stepped;
 }
-
-}  // namespace
 
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {

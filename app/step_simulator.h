@@ -27,6 +27,9 @@ class GpuCatalog {
 /// Most tiles of S that the app steps through.
 inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
 
+/// What to step through: the requested head, or the group that it is packed into.
+Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus);
+
 /// Keeps the run of the last choice and head, so that another step of it is only a seek.
 class StepSimulator {
  public:

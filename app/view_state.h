@@ -152,6 +152,7 @@ struct ViewState {
   TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
+  bool hides_break = false;  ///< a quiz asks which operation is missing
   ChartChoice chart = ChartChoice::bytes;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 

@@ -61,7 +61,7 @@ void BreakMenu::draw(const ViewState& view, const PanelContext& context) const {
 Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
                        const Rect& rect) {
   const RunBreak& broken = snapshot.run->resolved().asked.variant.broken;
-  if (!broken.any()) return rect;
+  if (!broken.any() || view.hides_break) return rect;
   const FontRef& font = context.fonts.small;
   const float pitch = draw::line_height(font) + context.px(4.0f);
   const float padding = context.px(6.0f);
@@ -93,7 +93,10 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
       return each.step == place->step && each.deviation.is_wrong();
     });
     const Tile& tile = wrong != effect->spread.end() ? wrong->tile : place->op.dest_tiles[0];
-    const std::string label = fmt::format("{}: {}, step {}", what, tile_name(tile), place->step);
+    const std::string name_of_tile = fmt::format("{}: {}", what, tile_name(tile));
+    const float half = (rect.width() - 3.0f * padding) * 0.5f;
+    std::string label = fmt::format("{}, step {}", name_of_tile, place->step);
+    if (font.measure(label).x + 2.0f * padding > half) label = name_of_tile;
     const TextButton button = draw_text_button(context, name, label, {right, at.y}, true);
     right = button.left - padding;
     if (button.pressed) context.commands.push(SeekTo{place->step});

@@ -192,7 +192,8 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   for (std::size_t line = 0; line < lines.size(); ++line) {
     marks.pointed.push_back(view.pointed &&
                             is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
-    marks.dropped.push_back(dropped_line(snapshot, launch, line));
+    marks.dropped.push_back(view.hides_break ? DroppedLine{}
+                                             : dropped_line(snapshot, launch, line));
   }
   const Rect code = draw_break_notice(snapshot, view, context, rect);
   const int under_mouse = draw_pseudo_code(context, code, lines, marks);
@@ -201,10 +202,10 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   const auto line = static_cast<std::size_t>(under_mouse);
   if (lines[line].control) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
-  tooltip(context,
-          fmt::format("{}{}\nright click: drop an operation of this line", lines[line].text,
-                      kClickHelp),
+  const char* const menu = view.hides_break ? "" : "\nright click: drop an operation of this line";
+  tooltip(context, fmt::format("{}{}{}", lines[line].text, kClickHelp, menu),
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
+  if (view.hides_break) return;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) menu_.open(*snapshot.run, launch, line);
 }
 
@@ -227,8 +228,10 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const bool started = snapshot.step >= 0;
   const TileOp& op = started ? snapshot.op : snapshot.next_op;
   const ImU32 color = op_color(theme, op);
-  const std::string_view what = started ? std::string_view(snapshot.what)
-                                        : "Nothing has run yet; the inputs are in global memory.";
+  std::string_view what = started ? std::string_view(snapshot.what)
+                                  : "Nothing has run yet; the inputs are in global memory.";
+  constexpr std::string_view kDropped = "Dropped: ";  // describe_op() of a missing operation
+  if (view.hides_break && what.starts_with(kDropped)) what.remove_prefix(kDropped.size());
   const float width = rest.width() - sentence_indent(context);
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();

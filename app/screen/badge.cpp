@@ -43,7 +43,7 @@ BadgeText badge_text(const Frame& frame) {
         "broken",
         fmt::format("{}\nThe values are wrong on purpose. Bytes, operations and times are those "
                     "of the right run; nothing measured is compared with it.",
-                    to_string(broken)),
+                    app.view.hides_break ? "An operation is missing." : to_string(broken)),
         frame.theme.error};
   }
   if (!measurements.live_gpu.empty()) {

@@ -59,6 +59,8 @@ void dismiss(App& app) {
     app.notice.reset();
   } else if (app.lesson_player.is_open()) {
     app.lesson_player.act(LessonPlayer::Action::leave);
+  } else if (app.quiz.is_open()) {
+    app.quiz.leave();
   } else {
     view.enlarged.reset();
   }

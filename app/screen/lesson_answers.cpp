@@ -21,34 +21,6 @@ std::string hint_of(const std::string& unit) {
   return "a number";
 }
 
-/// An option as a button that is as high as its text, which `mark` colours once it is revealed.
-bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
-                 std::optional<ImU32> mark, bool is_button) {
-  const FontRef& font = frame.fonts.ui;
-  const float padding = frame.px(10.0f);
-  const std::vector<std::string> lines = draw::wrapped(font, text, width - 2.0f * padding);
-  const float pitch = draw::line_height(font);
-  const float height = pitch * static_cast<float>(lines.size()) + frame.px(10.0f);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  bool pressed = ImGui::InvisibleButton(name.c_str(), {width, height});
-  const bool hovered = is_button && ImGui::IsItemHovered();
-  if (is_button) pressed = ui::visit_item(frame, name) || pressed;
-  frame.rects.add_item(name);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 end{at.x + width, at.y + height};
-  const ImU32 surface = hovered     ? frame.theme.button_hovered
-                        : is_button ? frame.theme.button
-                                    : frame.theme.inset;
-  list->AddRectFilled(at, end, surface, frame.px(5.0f));
-  if (mark) list->AddRect(at, end, *mark, frame.px(5.0f), 0, frame.px(2.0f));
-  float y = at.y + frame.px(5.0f) + (pitch - font.size) * 0.5f;
-  for (const std::string& line : lines) {
-    font.draw(list, {at.x + padding, y}, frame.theme.text, line);
-    y += pitch;
-  }
-  return pressed && is_button;
-}
-
 std::string tick_text(double value, const std::string& unit) {
   if (unit == "bytes") return draw::format_tick(value, "B");
   if (unit.empty()) return draw::format_value(value);
@@ -123,6 +95,33 @@ std::vector<std::optional<double>> towards(const std::vector<double>& truth,
 }
 
 }  // namespace
+
+bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
+                 std::optional<ImU32> mark, bool is_button) {
+  const FontRef& font = frame.fonts.ui;
+  const float padding = frame.px(10.0f);
+  const std::vector<std::string> lines = draw::wrapped(font, text, width - 2.0f * padding);
+  const float pitch = draw::line_height(font);
+  const float height = pitch * static_cast<float>(lines.size()) + frame.px(10.0f);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  bool pressed = ImGui::InvisibleButton(name.c_str(), {width, height});
+  const bool hovered = is_button && ImGui::IsItemHovered();
+  if (is_button) pressed = ui::visit_item(frame, name) || pressed;
+  frame.rects.add_item(name);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 end{at.x + width, at.y + height};
+  const ImU32 surface = hovered     ? frame.theme.button_hovered
+                        : is_button ? frame.theme.button
+                                    : frame.theme.inset;
+  list->AddRectFilled(at, end, surface, frame.px(5.0f));
+  if (mark) list->AddRect(at, end, *mark, frame.px(5.0f), 0, frame.px(2.0f));
+  float y = at.y + frame.px(5.0f) + (pitch - font.size) * 0.5f;
+  for (const std::string& line : lines) {
+    font.draw(list, {at.x + padding, y}, frame.theme.text, line);
+    y += pitch;
+  }
+  return pressed && is_button;
+}
 
 void draw_number_field(const Frame& frame, float width, bool takes_focus) {
   LessonPlayer& player = frame.app.lesson_player;

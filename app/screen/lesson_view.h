@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -79,6 +80,11 @@ class LessonCard {
   bool begins_ = false;       ///< the step is new in this frame
   bool takes_focus_ = false;  ///< its question is
 };
+
+/// An option as a button that is as high as its text, which `mark` colours once it is revealed.
+/// Returns whether it is pressed.
+bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
+                 std::optional<ImU32> mark, bool is_button);
 
 // The answer fields (lesson_answers.cpp): each in the current ImGui window, `width` wide.
 

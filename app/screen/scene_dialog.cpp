@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "app/app.h"
@@ -185,14 +186,18 @@ void draw_scene_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
   const bool unchanged = app.shown_choice() == app.scene.view.choice;
   const LessonPlayer& player = app.lesson_player;
-  const std::string preview = player.is_open() ? "Lesson: " + player.lesson().title
-                              : unchanged      ? app.scene.title
-                                               : "Your own choice";
+  const std::string preview = app.quiz.is_open() ? "Quiz: one operation is missing"
+                              : player.is_open() ? "Lesson: " + player.lesson().title
+                              : unchanged        ? app.scene.title
+                                                 : "Your own choice";
   const ComboBox combo(frame, "scene", box, preview);
   if (!combo.open()) return;
   if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
   if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
   if (combo.option("Lessons…", false, "lessons", "L")) app.lesson_player.list_requested = true;
+  if (combo.option("Quiz: which operation is missing?", false, "quiz")) {
+    app.start_quiz(std::random_device{}());
+  }
   std::string group;
   for (const ShippedScene& scene : app.listed.scenes) {
     if (scene.group != group) {

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/screen/quiz_card.h"
 #include "app/ui/pointed_word.h"
 
 namespace attnscope::app {
@@ -275,6 +276,12 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
     lesson = layout_lesson(layout, scales, slots, app.view.presenter, has_two_runs);
     layout = lesson->layout;
   }
+  const bool in_quiz = !lesson && app.quiz.is_open() && app.snapshot();
+  if (in_quiz) {
+    const std::set<Slot> slots{Slot::memory, Slot::explain, Slot::scores, Slot::online_softmax};
+    lesson = layout_lesson(layout, scales, slots, app.view.presenter, false);
+    layout = lesson->layout;
+  }
   if (!lesson) lesson_card_ = {};
 
   take_pointed_word();  // of a frame before
@@ -294,7 +301,10 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   comparison_.draw_button(frame, layout.top_bar, pin);
   constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
   if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
-  if (lesson) {
+  if (in_quiz) {
+    draw_panels(frame, panels_, layout.panels, *app.snapshot(), rects_);
+    if (app.quiz.is_open()) draw_quiz_card(frame, lesson->card);  // Escape closes it
+  } else if (lesson) {
     draw_lesson(frame, *app.snapshot(), *lesson);
   } else if (race) {
     draw_race(frame, *race);

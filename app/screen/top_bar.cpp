@@ -170,6 +170,11 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
 void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden) {
   if (!ImGui::IsPopupOpen("more fields")) return;
   std::vector<Section> sections = more_sections(boxes_.edited(frame), edits_);
+  if (frame.app.view.hides_break) {
+    for (Section& section : sections) {
+      std::erase_if(section.fields, [](const Field& field) { return field.key == "break"; });
+    }
+  }
   if (!hidden.empty()) {
     sections.insert(sections.begin(), Section{"More of the bar", 0, hidden});
   }

@@ -98,6 +98,7 @@ void WalkCard::begin(const Frame& frame, Walk walk) {
   walk_ = walk;
   playing_ = walk == Walk::watch;
   frame.app.lesson_player.act(LessonPlayer::Action::leave);
+  frame.app.quiz.leave();
   if (walk == Walk::watch) frame.app.commands.push(OpenScene{"default"});
   go_to(frame, 0);
 }

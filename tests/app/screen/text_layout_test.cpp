@@ -82,9 +82,9 @@ std::vector<std::string> shipped_lessons() {
   return names;
 }
 
-class LessonLayout : public testing::TestWithParam<std::string> {
+/// A card beside panels: the present state at both sizes, with small and with large text.
+class CardLayout : public testing::Test {
  protected:
-  /// The present state of the lesson at both sizes, with small and with large text.
   void check_sizes(const std::string& where) {
     for (const auto& [width, height] : {kSizes[0], kSizes[1]}) {
       session_.resize(width, height);
@@ -99,6 +99,8 @@ class LessonLayout : public testing::TestWithParam<std::string> {
 
   ScreenSession session_;
 };
+
+class LessonLayout : public CardLayout, public testing::WithParamInterface<std::string> {};
 
 TEST_P(LessonLayout, NoTextIsCutOrOverlapsAnother) {
   app::LessonPlayer& player = session_.app().lesson_player;
@@ -118,6 +120,17 @@ TEST_P(LessonLayout, NoTextIsCutOrOverlapsAnother) {
     player.act(Action::next);
     session_.settle();
   }
+}
+
+TEST_F(CardLayout, OfTheQuizCutsNoText) {
+  app::App& app = session_.app();
+  app.start_quiz(7);
+  session_.settle();
+  ASSERT_NE(app.quiz.question(), nullptr);
+  check_sizes("quiz asked");
+  app.quiz.answer(std::nullopt);
+  session_.settle();
+  check_sizes("quiz shown");
 }
 
 INSTANTIATE_TEST_SUITE_P(Lessons, LessonLayout, testing::ValuesIn(shipped_lessons()), test_name);

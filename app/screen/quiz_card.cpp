@@ -1,0 +1,114 @@
+/// The card of the quiz: which operation is missing?
+#include "app/screen/quiz_card.h"
+
+#include <fmt/format.h>
+
+#include "app/app.h"
+#include "app/draw/canvas.h"
+#include "app/screen/lesson_view.h"
+#include "sim/schedule/breaks.h"
+
+namespace attnscope::app {
+
+namespace {
+
+void draw_choices(const Frame& frame, float width) {
+  Quiz& quiz = frame.app.quiz;
+  const BreakQuiz& question = *quiz.question();
+  const bool is_button = quiz.phase() == Quiz::Phase::asking;
+  const bool has_launches = question.effect.pass.launches.size() > 1;
+  for (std::size_t n = 0; n < question.choices.size(); ++n) {
+    const PassOperation& choice = question.choices[n];
+    std::optional<ImU32> mark;
+    if (!is_button && quiz.given() == n) mark = frame.theme.warning;
+    if (!is_button && n == question.answer) mark = frame.theme.good;
+    const std::string launch =
+        has_launches ? fmt::format("{}: ", question.effect.pass.launches[choice.launch].name) : "";
+    const std::string text =
+        fmt::format("{})  {}{}", lessons::letter_of(n), launch, question.line_text(n));
+    const std::string name = fmt::format("quiz.option.{}", lessons::letter_of(n));
+    if (draw_option(frame, name, text, width, mark, is_button)) quiz.answer(n);
+  }
+}
+
+void draw_answer(const Frame& frame, float width) {
+  const Quiz& quiz = frame.app.quiz;
+  const BreakQuiz& question = *quiz.question();
+  const Theme& theme = frame.theme;
+  const bool right = quiz.given() == question.answer;
+  ImGui::Dummy({0.0f, frame.px(6.0f)});
+  if (quiz.given()) {
+    draw_lesson_text(frame, frame.fonts.ui_bold, right ? theme.good : theme.warning, width,
+                     right ? "Right." : "Not right.", "quiz.verdict");
+  }
+  const std::string words = fmt::format("Missing: {} ({}).", question.line_text(question.answer),
+                                        break_words(question.run.asked.variant.broken));
+  draw_lesson_text(frame, frame.fonts.ui_bold, theme.text, width, words, "quiz.truth");
+  draw_lesson_text(frame, frame.fonts.ui, theme.text, width,
+                   "Above the pseudo-code, buttons go to the first wrong operation and to the "
+                   "first wrong tile in HBM.");
+}
+
+void draw_body(const Frame& frame, float width) {
+  const Quiz& quiz = frame.app.quiz;
+  const FontScope font(frame.fonts.ui);
+  draw_lesson_text(frame, frame.fonts.ui, frame.theme.text, width,
+                   "One operation of this run is missing: it never happens. Step through the run "
+                   "and watch its values. Tiles that are already wrong are red in the scores; rows "
+                   "of the result that are, at their edge.",
+                   "quiz.say");
+  ImGui::Dummy({0.0f, frame.px(6.0f)});
+  if (quiz.question() == nullptr) {
+    draw_lesson_text(frame, frame.fonts.ui, frame.theme.text_faint, width, "computing…");
+    return;
+  }
+  draw_lesson_text(frame, frame.fonts.ui_bold, frame.theme.accent, width,
+                   "A part of which line is missing?", "quiz.question");
+  draw_choices(frame, width);
+  if (quiz.phase() == Quiz::Phase::answered) draw_answer(frame, width);
+}
+
+void draw_buttons(const Frame& frame, const Rect& rect) {
+  Quiz& quiz = frame.app.quiz;
+  const bool asks = quiz.phase() == Quiz::Phase::asking;
+  const bool answered = quiz.phase() == Quiz::Phase::answered;
+  const float gap = frame.px(8.0f);
+  const float width = std::round((rect.width() - gap) * 0.5f);
+  const Rect first{rect.min, {rect.min.x + width, rect.max.y}};
+  const Rect second{{first.max.x + gap, rect.min.y}, rect.max};
+  if (asks && ui::draw_button(frame, {.name = "quiz.show", .rect = first, .text = "Show me"})) {
+    quiz.answer(std::nullopt);
+  }
+  if (answered &&
+      ui::draw_button(
+          frame, {.name = "quiz.next", .rect = first, .text = "Another one", .primary = true})) {
+    quiz.next();
+  }
+  if (ui::draw_button(frame, {.name = "quiz.leave", .rect = second, .text = "Leave"})) quiz.leave();
+}
+
+}  // namespace
+
+void draw_quiz_card(const Frame& frame, const Rect& rect) {
+  const Quiz& quiz = frame.app.quiz;
+  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const FontRef& title = frame.fonts.title;
+  const FontRef& small = frame.fonts.small;
+  title.draw(list, inner.min, frame.theme.text_dim,
+             draw::fitted(title, "QUIZ  One operation is missing", inner.width()));
+  float y = inner.min.y + title.size + frame.px(9.0f);
+  const std::string score = fmt::format("{} of {} right", quiz.right(), quiz.asked());
+  small.draw(list, {inner.max.x - small.measure(score).x, y}, frame.theme.text_faint, score);
+  y += small.size + frame.px(10.0f);
+  const float row = frame.text_px(15.0f) + frame.px(14.0f);
+  const Rect body{{inner.min.x, y}, {inner.max.x, inner.max.y - row - frame.px(10.0f)}};
+  ImGui::SetCursorScreenPos(body.min);
+  ImGui::BeginChild("quiz", {body.width(), body.height()}, false, ImGuiWindowFlags_NoNav);
+  draw_body(frame, body.width() - ImGui::GetStyle().ScrollbarSize);
+  ImGui::EndChild();
+  frame.rects.add("quiz.card", rect);
+  draw_buttons(frame, {{inner.min.x, inner.max.y - row}, inner.max});
+}
+
+}  // namespace attnscope::app

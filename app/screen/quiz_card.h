@@ -1,0 +1,12 @@
+/// The quiz on the screen. Its state is in app/quiz.h.
+#pragma once
+
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+/// The question with its options, the answer, and how many were right. Named rectangles:
+/// "quiz.option.a", "quiz.show", "quiz.next", "quiz.leave".
+void draw_quiz_card(const Frame& frame, const Rect& rect);
+
+}  // namespace attnscope::app
