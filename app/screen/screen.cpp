@@ -136,6 +136,22 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
   ImGui::EndChild();
 }
 
+/// The card of the open lesson or quiz, and the panels beside it; nothing without one.
+std::optional<LessonLayout> lay_out_card(const App& app, const Layout& layout,
+                                         const Scales& scales) {
+  if (!app.snapshot()) return std::nullopt;
+  const LessonPlayer& player = app.lesson_player;
+  const bool presenter = app.view.presenter;
+  if (player.is_open()) {
+    const lessons::Show& show = player.current().show;
+    const bool has_two_runs = !show.beside.empty() && app.rival_snapshot();
+    return layout_lesson(layout, scales, slots_of(show), presenter, has_two_runs);
+  }
+  if (!app.quiz.is_open()) return std::nullopt;
+  const std::set<Slot> slots{Slot::memory, Slot::explain, Slot::scores, Slot::online_softmax};
+  return layout_lesson(layout, scales, slots, presenter, false);
+}
+
 }  // namespace
 
 void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
@@ -268,20 +284,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
   std::optional<RaceLayout> race;
   Layout layout = layout_of(frame, race);
-  std::optional<LessonLayout> lesson;
-  if (app.lesson_player.is_open() && app.snapshot()) {
-    const std::set<Slot> slots = slots_of(app.lesson_player.current().show);
-    const bool has_two_runs =
-        !app.lesson_player.current().show.beside.empty() && app.rival_snapshot();
-    lesson = layout_lesson(layout, scales, slots, app.view.presenter, has_two_runs);
-    layout = lesson->layout;
-  }
-  const bool in_quiz = !lesson && app.quiz.is_open() && app.snapshot();
-  if (in_quiz) {
-    const std::set<Slot> slots{Slot::memory, Slot::explain, Slot::scores, Slot::online_softmax};
-    lesson = layout_lesson(layout, scales, slots, app.view.presenter, false);
-    layout = lesson->layout;
-  }
+  const std::optional<LessonLayout> lesson = lay_out_card(app, layout, scales);
+  if (lesson) layout = lesson->layout;
+  const bool in_quiz = lesson && !app.lesson_player.is_open();
   if (!lesson) lesson_card_ = {};
 
   take_pointed_word();  // of a frame before
