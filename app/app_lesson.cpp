@@ -139,7 +139,7 @@ void App::start_quiz(std::uint64_t seed) {
   lesson_player.act(LessonPlayer::Action::leave);
   view.race.reset();
   view.playing = false;
-  view.large_chart = false;
+  view.enlarged.reset();
   view.explain_tab = ExplainTab::pseudo_code;
   view.memory_tab = MemoryTab::memory;
   view.softmax_tab = SoftmaxTab::row;
