@@ -41,8 +41,16 @@ class GpuPanel {
   bool busy() const { return own_.busy() || now_.busy(); }
 
  private:
-  void ask(const RunInfo& run);
-  void draw_times(const PanelContext& context, const RunInfo& run, const Rect& line);
+  /// The newest results; nullptr before the first.
+  struct Newest {
+    const OwnGpu* own;
+    const double* now;
+  };
+  /// Asked once a frame: a result that came between two questions would be missing from the frame,
+  /// and nothing would draw another one.
+  Newest ask(const RunInfo& run);
+  void draw_times(const PanelContext& context, const RunInfo& run, const Newest& newest,
+                  const Rect& line);
 
   BackgroundJob<ResolvedRun, OwnGpu> own_;  ///< key: the run without a what-if
   BackgroundJob<ResolvedRun, double> now_;
@@ -53,7 +61,7 @@ ResolvedRun without_what_if(ResolvedRun run) {
   return run;
 }
 
-void GpuPanel::ask(const RunInfo& run) {
+GpuPanel::Newest GpuPanel::ask(const RunInfo& run) {
   const ResolvedRun own = without_what_if(run.resolved());
   if (own_.wants(own)) {
     own_.start(own, [own](WorkControl& control) -> Result<OwnGpu> {
@@ -69,12 +77,13 @@ void GpuPanel::ask(const RunInfo& run) {
       return Result(predicted_seconds(report, gpu, control));
     });
   }
+  return {own_.latest(), now_.latest()};
 }
 
 /// "predicted 132 us instead of 194 us: 1.47 times as fast".
-void GpuPanel::draw_times(const PanelContext& context, const RunInfo& run, const Rect& line) {
-  const OwnGpu* const own = own_.latest();
-  const double* const now = now_.latest();
+void GpuPanel::draw_times(const PanelContext& context, const RunInfo& run, const Newest& newest,
+                          const Rect& line) {
+  const auto [own, now] = newest;
   if (own == nullptr || now == nullptr) return;
   const bool are_of_this_run =
       *now_.latest_key() == run.resolved() && *own_.latest_key() == without_what_if(run.resolved());
@@ -194,7 +203,7 @@ std::string waves_text(const LaunchResidency& shown) {
 void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
   Rect rest = draw_memory_tabs(context, view, "modelled · " + run.gpu.display_name);
-  ask(run);
+  const Newest newest = ask(run);
   const FontRef& font = context.fonts.small;
   const FontRef& bold = context.fonts.ui_bold;
   const float pitch = draw::line_height(font);
@@ -204,11 +213,9 @@ void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContex
   };
 
   heading("What if the GPU were another?");
-  if (const OwnGpu* const own = own_.latest()) {
-    draw_what_if(context, view.choice, own->gpu, rest);
-  }
+  if (newest.own != nullptr) draw_what_if(context, view.choice, newest.own->gpu, rest);
   rest.min.y += what_if_height(context) + context.px(4.0f);
-  draw_times(context, run, {rest.min, {rest.max.x, rest.min.y + pitch}});
+  draw_times(context, run, newest, {rest.min, {rest.max.x, rest.min.y + pitch}});
   rest.min.y += pitch + context.px(14.0f);
 
   const LaunchResidency shown = shown_residency(snapshot, context.measurements);

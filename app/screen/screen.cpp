@@ -177,7 +177,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
   for (const Panel& panel : panels) {
     const auto place = places.find(panel.slot);
     if (place == places.end() || !panel.shown(frame.app.view)) continue;
-    const bool is_large = frame.app.view.enlarged == panel.slot && !frame.app.view.race;
+    const bool is_large = places.size() == 1 && !frame.app.view.race;  // has the whole screen
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
     draw_panel_menu(frame, panel, place->second);

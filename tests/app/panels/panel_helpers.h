@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "app/panel.h"
@@ -67,6 +68,8 @@ inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snap
   for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name << " never gets ready";
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
+    // Leave the core to the work that is waited for
+    if (panel.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
