@@ -108,13 +108,16 @@ class Ours:
     """One of AttnScope's kernels on given tensors."""
 
     def __init__(self, library, kernel, q, k, v, causal, dO=None, **fields):
-        """`fields`: further fields of Problem, which replace those set here."""
+        """`kernel`: its name, and behind an @ its tiles if not the default ones: "flash2@128x128".
+        `fields`: further fields of Problem, which replace those set here."""
+        name, _, tiles = kernel.partition("@")
+        rows, cols = map(int, tiles.split("x")) if tiles else (0, 0)
         self.library = library
         b, h, n, d = q.shape
         mask = {"mask_left": -1, "mask_right": 0 if causal else -1}
         self.problem = sized(Problem, dtype=BF16, batch=b, heads=h, kv_heads=k.shape[1], seq_len=n,
                              kv_len=k.shape[2], head_dim=d, **(mask | fields))
-        self.kernel = sized(Kernel, name=kernel.encode())
+        self.kernel = sized(Kernel, name=name.encode(), block_rows=rows, block_cols=cols)
         self.o = torch.full_like(q, math.nan)
         self.lse = torch.full((b, h, n), math.nan, dtype=torch.float32, device=q.device)
         self.workspace = self.allocate("attnscope_forward_workspace", q.device)
@@ -494,7 +497,8 @@ def main():
     parser.add_argument("--head-dims", default="64,128")
     parser.add_argument("--more", default="64x512,128x512,256x4096",
                         help="further DxN, without a mask, flash2 and standard alone")
-    parser.add_argument("--kernels", default="flash2,flash1,standard")
+    parser.add_argument("--kernels", default="flash2,flash1,standard",
+                        help="names, each with tiles if not the default ones: flash2@128x128")
     parser.add_argument("--passes", default="forward,backward")
     options = parser.parse_args()
     if not torch.cuda.is_available():
