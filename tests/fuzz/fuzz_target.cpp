@@ -21,6 +21,7 @@ constexpr FuzzTarget kTargets[] = {
 #ifdef ATTNSCOPE_FUZZ_SCENES
     {"scene", run_scene, mutate_json, 40'000},
 #endif
+    {"lesson", run_lesson, mutate_json, 16'000},
     {"text", run_text, mutate_named_text, 300'000},
     {"command", run_command, mutate_command, 4'000},
 };

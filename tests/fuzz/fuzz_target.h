@@ -92,6 +92,7 @@ void run_trace(std::string_view input);
 void run_gpu(std::string_view input);
 void run_calibration(std::string_view input);
 void run_scene(std::string_view input);
+void run_lesson(std::string_view input);
 void run_text(std::string_view input);
 void run_command(std::string_view input);
 

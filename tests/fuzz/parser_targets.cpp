@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "app/lessons/lesson.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
 #include "reference/npy.h"
@@ -55,6 +56,12 @@ void run_npy(std::string_view input) {
     const auto shape = read_npy_shape(path);
     require(shape.ok() && shape.value() == first.shape, "the shape alone differs");
   }
+}
+
+void run_lesson(std::string_view input) {
+  const auto lesson = lessons::parse_lesson(input, "input.json");
+  if (!lesson) return require_good_message(lesson.error());
+  require(!lesson.value().steps.empty(), "a lesson without a step");
 }
 
 void run_recording(std::string_view input) {
