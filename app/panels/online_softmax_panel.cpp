@@ -71,12 +71,14 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
     return {note_of(snapshot.gradient_row, head, view.query_row) + since(snapshot),
             gradient_terms(snapshot.gradient_row, run), adders_line(snapshot)};
   }
-  return {
-      note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)) + since(snapshot),
+  std::vector<SoftmaxTerm> terms =
       softmax_terms(snapshot.softmax_row, run.algorithm->softmax,
                     folds_splits(snapshot) ? SplitRole::folded : SplitRole::none,
-                    run.problem().score.has_dropout()),
-      check_line(snapshot, view.query_row)};
+                    run.problem().score.has_dropout());
+  mark_replaced(terms, run.resolved().asked.variant.broken.replaced);
+  return {
+      note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)) + since(snapshot),
+      std::move(terms), check_line(snapshot, view.query_row)};
 }
 
 /// The positions of the columns: symbol, formula, the row's values, numbers, result.

@@ -280,6 +280,14 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, 
   return at_once ? whole_row_terms(row, O, drops) : divided_once_terms(row, O, drops);
 }
 
+void mark_replaced(std::vector<SoftmaxTerm>& terms, const ReplacedOperand& replaced) {
+  for (SoftmaxTerm& term : terms) {
+    if (term.symbol != replaced.tensor) continue;
+    term.formula = fmt::format("{}, not {}", replaced.value, term.formula);
+    term.numbers.clear();
+  }
+}
+
 bool folds_splits(const Snapshot& snapshot) {
   // Of the launch that processed the row last: the playhead may be in a later one
   const RunInfo& run = *snapshot.run;

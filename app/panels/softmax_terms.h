@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/run_break.h"
 #include "sim/ops/tile_op.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -56,6 +57,9 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
 /// place of a score. `drops`: the product with V takes P after dropout.
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
+
+/// Says of the term of a statistic that a broken run replaces what it is: "1, not exp(m_prev - m)".
+void mark_replaced(std::vector<SoftmaxTerm>& terms, const ReplacedOperand& replaced);
 
 bool folds_splits(const Snapshot& snapshot);
 

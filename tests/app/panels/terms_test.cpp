@@ -123,6 +123,21 @@ TEST(CheckLine, SaysThatARowSeesNoKey) {
             "O has left the chip, checked before it did");
 }
 
+TEST(SoftmaxTerms, SayWhatABrokenRunHasInPlaceOfAStatistic) {
+  SoftmaxRow row;
+  row.m_prev = 1.0;
+  row.m = 2.0;
+  row.alpha = 1.0;
+  auto terms = softmax_terms(row, SoftmaxForm::divided_once);
+  const auto before = terms;
+  mark_replaced(terms, {"alpha", 1});
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    const bool is_alpha = terms[k].symbol == "alpha";
+    EXPECT_EQ(terms[k].formula, is_alpha ? "1, not exp(m_prev - m)" : before[k].formula);
+    EXPECT_EQ(terms[k].numbers, is_alpha ? "" : before[k].numbers);
+  }
+}
+
 TEST(SoftmaxTerms, SayThatARowHasSeenNoKeyYet) {
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   SoftmaxRow row;
