@@ -86,6 +86,8 @@ class App {
   std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
   /// The reason why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
+  /// Whether the card of a lesson or a quiz chooses the panels.
+  bool shows_card() const { return lesson_player.is_open() || quiz.is_open(); }
   /// The newest snapshot of a race's second run; nullptr without a race.
   std::shared_ptr<const Snapshot> rival_snapshot() const;
   /// The common clock of a race; nullptr until both runs exist.

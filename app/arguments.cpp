@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/files/user_state.h"
+#include "app/platform/svg.h"
 #include "app/platform/window.h"
 #include "kernels/recording/build_info.h"
 #include "reference/message_text.h"
@@ -144,7 +145,11 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     return invalid_request("--out '{}': not a file; give the picture's name",
                            printable(arguments.out));
   }
-  if (arguments.out.ends_with(".svg") && !arguments.panel) {
+  if (arguments.run_on_gpu && (is_animation(arguments) || !arguments.lesson.empty())) {
+    return invalid_request(
+        "--run-on-gpu is for one picture of a scene; leave out --lesson, --gif and --mp4");
+  }
+  if (is_svg_file(arguments.out) && !arguments.panel) {
     return invalid_request("--out '{}': an SVG is of one panel; add --panel, or name a .png file",
                            printable(arguments.out));
   }
@@ -181,9 +186,11 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
       "--out", arguments.out,
       "The PNG file; with --panel also an SVG file; with --lesson: a folder, for pictures of every "
       "step");
-  render->add_option("--panel", raw.panel,
-                     "Only this panel, without tabs and buttons: memory, scores, online_softmax, "
-                     "explain, ledger, timeline or charts");
+  render
+      ->add_option("--panel", raw.panel,
+                   "Only this panel, without tabs and buttons: memory, scores, online_softmax, "
+                   "explain, ledger, timeline or charts")
+      ->excludes("--lesson");
   for (auto& [option, file, help] :
        {std::tuple{"--gif", &arguments.gif, "An animation of the operations of --step A-B"},
         {"--mp4", &arguments.mp4, "The same as MP4, by the program ffmpeg"}}) {

@@ -66,7 +66,8 @@ struct CopyText {
 /// Draws a panel alone, as large as the window and without tabs and buttons, into a file.
 struct SavePicture {
   Slot slot = Slot::charts;
-  std::string path;  ///< ends in ".svg" for a vector graphic; else it is a PNG
+  bool of_rival = false;  ///< of a race's second run
+  std::string path;       ///< ends in ".svg" for a vector graphic; else it is a PNG
 };
 struct SaveText {
   std::string path, text;

@@ -134,11 +134,12 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
                   SteppedRun::create(
                       stepped, [&](double fraction) { control.set_progress(fraction); },
                       &control.cancel_flag()));
-    effect_ = nullptr;
+    std::shared_ptr<const BreakEffect> effect;
     if (stepped.run.asked.variant.broken.any() && created->info()->has_values) {
-      ATTNSCOPE_TRY(auto effect, break_effect(stepped, &control.cancel_flag()));
-      effect_ = std::make_shared<const BreakEffect>(std::move(effect));
+      ATTNSCOPE_TRY(auto found, break_effect(stepped, &control.cancel_flag()));
+      effect = std::make_shared<const BreakEffect>(std::move(found));
     }
+    effect_ = std::move(effect);
     run_ = std::move(created);
     request_ = request;
   }

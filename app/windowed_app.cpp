@@ -94,7 +94,8 @@ void WindowedApp::save_pictures() {
       };
       compose(prepare, [&](const Scales& scales) {
         const ImVec2 mouse = std::exchange(ImGui::GetIO().MousePos, {-FLT_MAX, -FLT_MAX});
-        screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot);
+        screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot,
+                           picture.of_rival);
         ImGui::GetIO().MousePos = mouse;
       });
     }

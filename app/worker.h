@@ -17,7 +17,7 @@
 namespace attnscope {
 struct RunInfo;
 struct Snapshot;
-}
+}  // namespace attnscope
 
 namespace attnscope::app {
 

@@ -104,8 +104,9 @@ enum class SweptQuantity { bytes, time, rate, memory };
 SweptQuantity swept_quantity(ChartChoice chart);
 /// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
 std::string value_text(SweptQuantity quantity, double value);
-/// The matrix products of the run per second.
-double tflops(const SimulationReport& model, double time_s);
+/// The matrix products that flash2 computes for the problem, per second: one count for every
+/// algorithm and library. Of the run itself where the sweep has no flash2 (with a block mask).
+double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s);
 /// "N = 4096, N_kv = 4096, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);
 

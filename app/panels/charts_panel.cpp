@@ -105,10 +105,10 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   at = {rest.max.x + context.px(6.0f), rest.max.y - font.size};
   const std::string stem = fmt::format("attnscope-{}", to_string(view.chart));
   const TextButton save = draw_text_button(context, "charts.save", "PNG", at, false);
-  if (save.pressed) context.commands.push(SavePicture{Slot::charts, stem + ".png"});
+  if (save.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".png"});
   at.x = save.left - context.px(2.0f);
   const TextButton svg = draw_text_button(context, "charts.svg", "SVG", at, false);
-  if (svg.pressed) context.commands.push(SavePicture{Slot::charts, stem + ".svg"});
+  if (svg.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".svg"});
   at.x = svg.left - context.px(2.0f);
   const TextButton csv = draw_text_button(context, "charts.csv", "save CSV", at, false);
   if (csv.pressed) context.commands.push(SaveText{stem + ".csv", csv_of(shown)});
@@ -184,12 +184,16 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
 /// What a chart is drawn from besides the counts; the same: it need not be made again.
 struct ChartSource {
   ChartChoice chart{};
-  std::shared_ptr<const RunInfo> run;
+  std::weak_ptr<const RunInfo> run;  // not kept alive by a panel that may be hidden
   const Theme* theme = nullptr;
   int results = 0;  ///< of the counts
   std::size_t recorded = 0, measured = 0;
 
-  bool operator==(const ChartSource&) const = default;
+  bool operator==(const ChartSource& other) const {
+    const bool same_run = !run.owner_before(other.run) && !other.run.owner_before(run);
+    return same_run && chart == other.chart && theme == other.theme && results == other.results &&
+           recorded == other.recorded && measured == other.measured;
+  }
 };
 
 /// The background counts for the charts, one job per topic.

@@ -37,8 +37,12 @@ std::string value_text(SweptQuantity quantity, double value) {
   return quantity == SweptQuantity::time ? draw::format_seconds(value) : draw::format_bytes(value);
 }
 
-double tflops(const SimulationReport& model, double time_s) {
-  return static_cast<double>(model.matmul_flops) / time_s * 1e-12;
+double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s) {
+  const auto flash2 = std::ranges::find_if(sweep.points, [&](const SweepPoint& point) {
+    return point.algorithm() == "flash2" && point.report.run.problem == model.run.problem;
+  });
+  const SimulationReport& basis = flash2 != sweep.points.end() ? flash2->report : model;
+  return static_cast<double>(basis.matmul_flops) / time_s * 1e-12;
 }
 
 std::string setting(const AttentionProblem& problem) {
@@ -60,7 +64,7 @@ void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantit
       const SweepPoint* const point = point_of(sweep, time);
       if (point == nullptr) continue;
       const double value =
-          quantity == SweptQuantity::rate ? tflops(point->report, time.time_s) : time.time_s;
+          quantity == SweptQuantity::rate ? tflops(sweep, point->report, time.time_s) : time.time_s;
       series.points.push_back({static_cast<double>(point->length), value,
                                fmt::format("{}: {}\n{}\n{}", name, value_text(quantity, value),
                                            setting(time.problem), time.how)});

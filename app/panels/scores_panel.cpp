@@ -174,7 +174,7 @@ class ScoresPanel {
   void zoom(ScoresFrame& frame);
   void update_cells(const ScoresFrame& frame);
 
-  std::shared_ptr<const RunInfo> cells_of_;
+  std::weak_ptr<const RunInfo> cells_of_;  // not kept alive by a panel that may be hidden
   Area cells_part_;
   ScoreCells cells_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
@@ -205,7 +205,7 @@ void ScoresPanel::zoom(ScoresFrame& frame) {
 
 void ScoresPanel::update_cells(const ScoresFrame& frame) {
   const Area part = frame.visible();
-  const bool same_tensor = cells_of_ == frame.snapshot.run && cells_.tensor == frame.shown;
+  const bool same_tensor = cells_of_.lock() == frame.snapshot.run && cells_.tensor == frame.shown;
   if (same_tensor && cells_part_ == part) return;
   const ScoreCells before = std::exchange(cells_, ScoreCells(frame.run(), frame.shown, part));
   const bool keeps = same_tensor && before.size == cells_.size;

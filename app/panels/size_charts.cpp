@@ -234,16 +234,16 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescr
       making.add_seen(algorithm.name, "time", draw::Marker::circle,
                       [](const MeasuredRun& run, const auto&) { return run.time_s(); });
     } else if (quantity == SweptQuantity::rate) {
-      making.add_modelled(algorithm.name, "predicted", false, [](const SimulationReport& model) {
-        return tflops(model, predicted_s(model));
+      making.add_modelled(algorithm.name, "predicted", false, [&](const SimulationReport& model) {
+        return tflops(sweep, model, predicted_s(model));
       });
-      making.add_modelled(algorithm.name, "at most", true, [](const SimulationReport& model) {
-        return tflops(model, model.bound_s);
+      making.add_modelled(algorithm.name, "at most", true, [&](const SimulationReport& model) {
+        return tflops(sweep, model, model.bound_s);
       });
       making.add_seen(algorithm.name, "rate", draw::Marker::circle,
-                      [](const MeasuredRun& run, const SimulationReport& model) {
+                      [&](const MeasuredRun& run, const SimulationReport& model) {
                         const std::optional<double> time_s = run.time_s();
-                        return time_s ? std::optional(tflops(model, *time_s)) : std::nullopt;
+                        return time_s ? std::optional(tflops(sweep, model, *time_s)) : std::nullopt;
                       });
     } else if (quantity == SweptQuantity::memory) {
       making.add_modelled(algorithm.name, "peak", false,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <string_view>
 
@@ -195,7 +196,11 @@ PlainEdges::~PlainEdges() {
 }
 
 bool is_svg_file(std::string_view path) {
-  return path.ends_with(".svg");
+  constexpr std::string_view kEnding = ".svg";
+  return path.size() >= kEnding.size() &&
+         std::ranges::equal(
+             path.substr(path.size() - kEnding.size()), kEnding, {},
+             [](char letter) { return std::tolower(static_cast<unsigned char>(letter)); });
 }
 
 std::string svg_of(const ImDrawData& frame, const std::vector<Surface>& surfaces,

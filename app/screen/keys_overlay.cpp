@@ -72,7 +72,7 @@ void handle_looks(App& app, const ImGuiIO& io) {
   if (key_pressed(Key::escape)) dismiss(app);
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
-  if (key_pressed(Key::c)) enlarge_or_back(view, Slot::charts);
+  if (key_pressed(Key::c) && !app.shows_card()) enlarge_or_back(view, Slot::charts);
   if (key_pressed(Key::t)) view.theme = next_theme(view.theme);
   if (key_pressed(Key::plus)) view.speed = next_speed(view.speed, 1);
   if (key_pressed(Key::minus)) view.speed = next_speed(view.speed, -1);

@@ -59,7 +59,7 @@ class LessonCard {
  public:
   void draw(const Frame& frame, const Rect& rect);
   /// Whether a revealed number still counts up, or a curve is still being drawn.
-  bool moves() const { return share_ > 0.0f && share_ < 1.0f; }
+  bool moves() const { return revealed_ && share_ < 1.0f; }
 
  private:
   void begin_frame(const Frame& frame);

@@ -15,30 +15,33 @@ bool item(const Frame& frame, const char* name, const char* text, const char* ke
   return chosen || by_key;
 }
 
-void draw_items(const Frame& frame, const Panel& panel) {
+void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
   const FontScope font(frame.fonts.ui);
   ViewState& view = frame.app.view;
   const bool is_large = view.enlarged == panel.slot;
   const char* const key = panel.slot == Slot::charts ? "C" : (is_large ? "Esc" : "");
-  if (!view.race && item(frame, "enlarge", is_large ? "All panels" : "Enlarge this panel", key)) {
+  const bool may_enlarge = !view.race && !frame.app.shows_card();
+  if (may_enlarge && item(frame, "enlarge", is_large ? "All panels" : "Enlarge this panel", key)) {
     enlarge_or_back(view, panel.slot);
   }
   for (const char* const type : {"png", "svg"}) {
     const std::string path = fmt::format("attnscope-{}.{}", panel.name, type);
     if (item(frame, type, ("Save its picture as " + path).c_str())) {
-      frame.app.commands.push(SavePicture{panel.slot, path});
+      frame.app.commands.push(SavePicture{panel.slot, of_rival, path});
     }
   }
-  if (item(frame, "command", "Copy the run as a command line")) {
+  // A quiz asks what is broken: the command would tell
+  if (!view.hides_break && item(frame, "command", "Copy the run as a command line")) {
+    const RunSpec& run = of_rival ? view.race->rival : view.choice;
     frame.app.commands.push(
-        CopyText{"attnscope-cli simulate" + options_text(view.choice, FieldTarget::model),
+        CopyText{"attnscope-cli simulate" + options_text(run, FieldTarget::model),
                  "the run as a command line"});
   }
 }
 
 }  // namespace
 
-void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect) {
+void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect, bool of_rival) {
   const std::string popup = fmt::format("panel_menu.{}", panel.name);
   const bool is_pointed = rect.contains(ImGui::GetMousePos()) &&
                           ImGui::IsMouseClicked(ImGuiMouseButton_Right) &&
@@ -47,7 +50,7 @@ void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(10.0f), frame.px(8.0f)});
   if (ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoNav)) {
     ui::close_popup_on_escape();
-    draw_items(frame, panel);
+    draw_items(frame, panel, of_rival);
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();

@@ -180,7 +180,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
     const bool is_large = places.size() == 1 && !frame.app.view.race;  // has the whole screen
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
-    draw_panel_menu(frame, panel, place->second);
+    draw_panel_menu(frame, panel, place->second, &rects != &frame.rects);
     shown_.insert(panel.name);
   }
 }
@@ -201,7 +201,7 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
 }
 
 void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
-                        Slot slot) {
+                        Slot slot, bool of_rival) {
   rects_.clear();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
@@ -211,8 +211,8 @@ void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, doub
   ImGui::SetNextWindowSize(display);
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
-  const auto snapshot = app.snapshot();
-  for (const Panel& panel : panels_) {
+  const auto snapshot = of_rival ? app.rival_snapshot() : app.snapshot();
+  for (const Panel& panel : of_rival ? rival_panels_ : panels_) {
     if (panel.slot != slot || !panel.shown(app.view) || !snapshot) continue;
     draw_panel(frame, panel, all, *snapshot, rects_, PanelLook::alone);
     shown_ = {panel.name};

@@ -101,7 +101,7 @@ class GoToTile {
 /// What a right click on a panel offers: to enlarge it, to save its picture, to copy the command
 /// that prints the run's numbers (panel_menu.cpp). Named rectangles: "panel_menu.enlarge" and the
 /// like.
-void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect);
+void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect, bool of_rival);
 
 /// The first operation of the tile that is typed as "i, j": two numbers with a comma or a blank
 /// between them. Invalid, in one line, when it is no tile of the run or the mask hides all of it.
@@ -171,7 +171,8 @@ class Screen {
 
   /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons: for a
   /// picture.
-  void draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s, Slot slot);
+  void draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s, Slot slot,
+                  bool of_rival = false);
 
   /// Whether the next frame may differ: a panel has background work in progress, or the mouse
   /// points at another thing.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tests/app/report/recorded_run.h"
 
@@ -126,8 +128,28 @@ TEST(SizeCharts, SetTimesOfOtherLibrariesBesideOnTheirGpuAndPass) {
   EXPECT_EQ(series_named(time, "other"), nullptr);
   const draw::Chart rate = chart_of(ChartChoice::rate, measurements);
   EXPECT_DOUBLE_EQ(series_named(rate, "cuDNN")->points[0].y,
-                   tflops(sweep().points[2].report, 1e-3));
+                   tflops(sweep(), sweep().points[2].report, 1e-3));
   EXPECT_EQ(series_named(chart_of(ChartChoice::bytes, measurements), "cuDNN"), nullptr);
+}
+
+/// standard computes hidden scores too, and four products in the backward pass where flash2 has
+/// five: equal times are equal rates nevertheless.
+TEST(SizeCharts, CountTheSameProductsForEveryRateOfAProblem) {
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    SweepKey key = recorded_settings();
+    key.run.problem.mask = Mask::causal();
+    key.run.pass = pass;
+    WorkControl control;
+    const GpuDescription h200 = load_gpu("h200").value();
+    const SizeSweep swept = run_size_sweep(key, h200, control);
+    std::map<Index, std::set<double>> rates;
+    for (const SweepPoint& point : swept.points) {
+      if (point.report.run.problem.block_mask != nullptr) continue;
+      rates[point.length].insert(tflops(swept, point.report, 1e-3));
+    }
+    ASSERT_FALSE(rates.empty());
+    for (const auto& [length, different] : rates) EXPECT_EQ(different.size(), 1U) << length;
+  }
 }
 
 TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
