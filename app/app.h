@@ -35,19 +35,19 @@ struct ListedLesson {
   std::string name;
   std::string title;
   std::size_t questions = 0;
-  std::size_t right = 0;  ///< of these, answered rightly so far
+  std::size_t right = 0;  ///< of these, answered correctly so far
   std::size_t steps = 0;
-  std::optional<std::size_t> step = {};  ///< where to go on, from 0; nothing: not begun
+  std::optional<std::size_t> step = {};  ///< where to resume, from 0; nothing: not begun
 };
 
 /// The options of the lists of scenes, lessons and GPUs, and the user guide; empty until they are
 /// read.
 struct FileLists {
   std::vector<ShippedScene> scenes;   ///< of assets/scenes
-  FolderList folder;                  ///< by ListFolder
+  FolderList folder;                  ///< filled by ListFolder
   std::vector<std::string> gpus;      ///< of assets/gpus
   Guide guide;                        ///< of assets/guide
-  std::vector<ListedLesson> lessons;  ///< of assets/lessons, as they are learned
+  std::vector<ListedLesson> lessons;  ///< of assets/lessons, in teaching order
 };
 
 /// The result of opening or saving a scene.
@@ -119,9 +119,10 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
-  /// Asks about the shown run: which of its operations is missing? Leaves a lesson or a race.
+  /// Starts the quiz about the shown run: which of its operations is missing? Ends a lesson or a
+  /// race.
   void start_quiz(std::uint64_t seed);
-  /// Lists the shipped lessons again, with the user's progress.
+  /// Reads the list of shipped lessons again, with the user's progress.
   void list_lessons();
   /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
   /// file is saved.
@@ -186,15 +187,15 @@ class App {
   std::optional<Request> asked_;
   Player player_;
   Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
-  /// The playhead's way to the place of a lesson's step (app_lesson.cpp).
+  /// The animated move of the playhead to the place of a lesson's step (app_lesson.cpp).
   struct Glide {
     Index to = 0;
-    std::optional<Index> from = {};  ///< once it moves
+    std::optional<Index> from = {};  ///< where the move began; nothing: not begun
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
-  RunSpec quiz_run_;                 ///< the broken one of the quiz, or the right one after it
-  std::optional<Race> lesson_race_;  ///< of a step that shows two runs
+  RunSpec quiz_run_;                 ///< the quiz's broken run; at its end, the correct one
+  std::optional<Race> lesson_race_;  ///< the race of a step that shows two runs
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

@@ -1,4 +1,4 @@
-/// The lesson on the screen: the runs, the panels and the places of its steps.
+/// The lesson and the quiz on the screen: their runs and panels, and where the playhead is.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
@@ -10,7 +10,7 @@ namespace attnscope::app {
 
 namespace {
 
-// The playhead goes to a place at this many operations a second, within these limits
+// Speed of the playhead on its way to a step's place, and limits on how long the move takes
 constexpr double kGlideOpsPerSecond = 12.0;
 constexpr double kShortestGlide_s = 0.6;
 constexpr double kLongestGlide_s = 3.0;
@@ -21,7 +21,7 @@ bool moves_playhead(const Command& command) {
          std::holds_alternative<SeekTick>(command) || std::holds_alternative<TogglePlay>(command);
 }
 
-/// The chart that shows what a curve is drawn over, or what a number is asked for.
+/// The chart whose x axis is the curve's field, or that shows the quantity that is asked for.
 std::optional<ChartChoice> chart_of(const lessons::Question& question) {
   const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
   const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind);
@@ -38,8 +38,9 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question) {
   return question.unit == "bytes" ? std::optional(ChartChoice::bytes) : std::nullopt;
 }
 
-/// The tabs that the step's panels are, the first one where two share a place. The ledger of a
-/// question has the whole pass; that of a step without one does not tell what later steps ask.
+/// Selects the tabs of the step's panels; where two share a place, the first one. With a question,
+/// the ledger covers the whole pass; without one, only the operations so far, so that it does not
+/// give away what later steps ask.
 void show_tabs(const lessons::Step& step, ViewState& view) {
   for (const std::string& panel : std::views::reverse(step.show.panels)) {
     if (panel == "memory") view.memory_tab = MemoryTab::memory;
@@ -64,7 +65,7 @@ void App::run_lesson(double elapsed_s) {
     const auto race = std::exchange(lesson_race_, std::nullopt);
     if (race && view.race == race) view.race.reset();
   }
-  if (opening_ && !first_error_) return;  // the scene comes first
+  if (opening_ && !first_error_) return;  // the scene opens first
   const LessonPlayer::Cue cue = lesson_player.take_cue();
   if (cue.enters) enter_lesson_step();
   if (cue.reveals && lesson_player.outcome()->step) glide_ = Glide{*lesson_player.outcome()->step};
@@ -90,12 +91,12 @@ void App::enter_lesson_step() {
   show_tabs(lesson_player.current(), view);
 }
 
-/// Moves the playhead towards the place of the step; without a clock, to it.
+/// Moves the playhead towards the place of the step; without a clock, jumps there.
 void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;
   const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
   if (view.race) {
-    // Two runs have one clock: to the tile at once
+    // Two runs share a clock: jump to the tile at once
     const auto rival = rival_snapshot();
     const bool has_course =
         course_ && rival && course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);
@@ -116,8 +117,8 @@ void App::glide(double elapsed_s) {
   if (share >= 1.0) glide_.reset();
 }
 
-/// Whether the lesson uses the command: while it asks for a tile, a click in SCORES chooses one,
-/// and the playhead, which would show it, stays.
+/// Whether the lesson consumes the command. While it asks for a tile, a click in SCORES chooses
+/// one, and the playhead does not move, because it would show the answer.
 bool App::lesson_takes(const Command& command) {
   if (!moves_playhead(command)) return false;
   glide_.reset();
@@ -146,7 +147,7 @@ void App::start_quiz(std::uint64_t seed) {
   quiz.start(view.choice, view.head, seed);
 }
 
-/// Shows the run of the quiz; another choice of the user ends it.
+/// Shows the quiz's run; any other choice by the user ends the quiz.
 void App::run_quiz() {
   quiz.update(gpus);
   if (std::string error = quiz.take_error(); !error.empty()) show_notice(std::move(error));

@@ -121,7 +121,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.step && !arguments.lesson.empty()) {
     const auto step = parse_step(*raw.step);
     if (!step || *step < 1) {
-      return invalid_request("--step '{}': not a step of a lesson; they are whole numbers from 1",
+      return invalid_request("--step '{}': not a step of a lesson; steps are whole numbers from 1",
                              printable(*raw.step));
     }
     arguments.lesson_step = static_cast<std::size_t>(*step - 1);
@@ -150,7 +150,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
         "--run-on-gpu is for one picture of a scene; leave out --lesson, --gif and --mp4");
   }
   if (is_svg_file(arguments.out) && !arguments.panel) {
-    return invalid_request("--out '{}': an SVG is of one panel; add --panel, or name a .png file",
+    return invalid_request("--out '{}': an SVG shows one panel; add --panel, or name a .png file",
                            printable(arguments.out));
   }
   if (arguments.frames < 0) {
@@ -171,7 +171,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   app.set_version_flag("--version", version, "Print the version and commit, and exit");
   add_common_options(app, arguments, raw);
   app.add_option("--answers", arguments.answers,
-                 "Add the answers to the questions of lessons to this file");
+                 "Append your answers to lesson questions to this file");
   app.add_option("--frames", arguments.frames, "End after this many frames");
   app.add_option("--state", raw.state,
                  "Keep window, theme, scene and recent files in this file, \"none\": nowhere");
@@ -182,18 +182,20 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);
-  CLI::Option* out = render->add_option(
-      "--out", arguments.out,
-      "The PNG file; with --panel also an SVG file; with --lesson: a folder, for pictures of every "
-      "step");
+  CLI::Option* out = render->add_option("--out", arguments.out,
+                                        "The PNG file; with --panel, a PNG or SVG file; with "
+                                        "--lesson, a folder for pictures of every "
+                                        "step");
   render
-      ->add_option("--panel", raw.panel,
-                   "Only this panel, without tabs and buttons: memory, scores, online_softmax, "
-                   "explain, ledger, timeline or charts")
+      ->add_option(
+          "--panel", raw.panel,
+          "Draw only this panel, without tabs and buttons: memory, scores, online_softmax, "
+          "explain, ledger, timeline or charts")
       ->excludes("--lesson");
   for (auto& [option, file, help] :
-       {std::tuple{"--gif", &arguments.gif, "An animation of the operations of --step A-B"},
-        {"--mp4", &arguments.mp4, "The same as MP4, by the program ffmpeg"}}) {
+       {std::tuple{"--gif", &arguments.gif,
+                   "Write the operations of --step A-B as a GIF animation"},
+        {"--mp4", &arguments.mp4, "Write them as an MP4 video; needs the program ffmpeg"}}) {
     render->add_option(option, *file, help)
         ->excludes(out)
         ->excludes("--lesson")

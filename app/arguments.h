@@ -22,16 +22,17 @@ struct Arguments {
   std::filesystem::path state;
   InputPaths files;                ///< a user's own tensors
   std::optional<Index> step;       ///< operation under the playhead, from 0; nothing: the scene's
-  std::optional<Index> last_step;  ///< render: of an animation, which begins with `step`
-  std::string lesson;              ///< by name or path; empty: none
-  std::optional<std::size_t> lesson_step;  ///< from 0; nothing: where the user was, or all of them
-  std::string answers;                     ///< the file to which answers are added; empty: none
+  std::optional<Index> last_step;  ///< render: last operation of an animation
+  std::string lesson;              ///< name or path; empty: none
+  std::optional<std::size_t> lesson_step;  ///< from 0; nothing: where the user left off,
+                                           ///< or for render every step
+  std::string answers;                     ///< the file to append answers to; empty: none
   int width = 1600;
   int height = 900;
   std::optional<ThemeName> theme;
   std::optional<bool> presenter;  ///< nothing: the scene's
-  std::string out;                ///< render: the PNG or SVG file; of a lesson: the folder
-  std::optional<Slot> panel;      ///< render: the panel in it; nothing: the screen
+  std::string out;                ///< render: the PNG or SVG file; for a lesson, the folder
+  std::optional<Slot> panel;      ///< render: the only panel to draw; nothing: the screen
   std::string gif, mp4;           ///< render: the files of an animation; empty: none
   bool run_on_gpu = false;        ///< render: run the real kernel first
   int frames = 0;           ///< window: ends after this many frames; 0: runs until it is closed

@@ -95,7 +95,7 @@ class BackgroundJob {
     return latest_ ? &latest_->second : nullptr;
   }
   const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
-  /// How many results there have been.
+  /// The number of results so far.
   int results() const { return results_; }
   /// The reason why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }

@@ -17,7 +17,7 @@ RunSpec rival_of(const RunSpec& choice, const std::string& algorithm) {
 RunSpec rival_after(const RunSpec& before, const RunSpec& choice, const RunSpec& rival) {
   RunSpec after = rival;
   for (const RunField& field : run_fields()) {
-    if (field.key == "break") continue;  // one run of a race may be broken beside the right one
+    if (field.key == "break") continue;  // a race may show a broken run beside the correct one
     const std::string value = field.print(choice);
     const std::string last = field.print(before);
     if (value != last && field.print(rival) == last) field.parse(value, after);

@@ -16,7 +16,7 @@ using lessons::Question;
 using lessons::Step;
 using lessons::Verdict;
 
-/// What the work in the background uses: one job at a time, in their order.
+/// State of the background jobs, which run one at a time, in order.
 struct LessonPlayer::Desk {
   LessonFiles files;
   std::shared_ptr<const Lesson> lesson;
@@ -30,7 +30,7 @@ struct LessonPlayer::Desk {
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 
  private:
-  /// The name of the run that a step shows: its own, else that of the steps before.
+  /// The name of the run that a step shows: its own, else the last one that an earlier step named.
   const std::string& run_of(std::size_t step) const;
   Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer, Index attempt);
   Result<std::optional<Index>> place_of(const Step& step);
@@ -39,8 +39,8 @@ struct LessonPlayer::Desk {
 
 namespace {
 
-/// An axis with an order of magnitude to spare on both sides of the curve, so that it does not tell
-/// where the curve is.
+/// An axis with an order of magnitude to spare on both sides of the curve, so that the axis does
+/// not give the curve away.
 CurveAxis axis_around(const std::vector<double>& curve) {
   const auto [low, high] = std::ranges::minmax(curve);
   if (!(low > 0.0)) return {false, std::min(low, 0.0) * 2.0, std::max(high, 1.0) * 2.0};
@@ -48,8 +48,8 @@ CurveAxis axis_around(const std::vector<double>& curve) {
           std::pow(10.0, std::ceil(std::log10(high)) + 1.0)};
 }
 
-/// The run with both sides of its tiles, as the screen needs it; one that the model rejects is
-/// left to the screen, which says why.
+/// The run with Br and Bc set, as the screen needs it. A run that the model rejects is returned
+/// unchanged; the screen says why.
 RunSpec with_tiles(RunSpec spec) {
   if (spec.tiling()) return spec;
   if (const auto model = model_run(spec)) spec.set_tiling(model.value().run.tiling);
@@ -75,7 +75,7 @@ Result<std::optional<Index>> LessonPlayer::Desk::place_of(const Step& step) {
 
 void LessonPlayer::Desk::keep_progress(std::size_t step) {
   done.step = step;
-  if (progress) progress->keep(*lesson, done);  // a lesson goes on without it
+  if (progress) progress->keep(*lesson, done);  // the lesson continues if this fails
 }
 
 Result<LessonPlayer::Reply> LessonPlayer::Desk::open(const std::string& name_or_path,
@@ -106,7 +106,7 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number) {
   prepared.run = with_tiles(*runs->find(run_of(number)));
   if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
 
-  // The playhead begins where the steps before have left it
+  // The playhead begins where the previous steps left it
   for (std::size_t n = number; n-- > 0 && run_of(n) == run_of(number);) {
     ATTNSCOPE_TRY(const auto place, place_of(lesson->steps[n]));
     if (!place) continue;
@@ -314,7 +314,7 @@ void LessonPlayer::take_failure(const Error& error) {
 void LessonPlayer::update() {
   for (const Action action : std::exchange(actions_, {})) execute(action);
 
-  // Other fields: every step is computed, and asked, anew
+  // Changed fields: every step is computed, and asked, again
   if (is_open() && phase_ != Phase::judging && wanted_changes_) {
     changes_ = *std::exchange(wanted_changes_, std::nullopt);
     for (StepState& state : states_) state = {.attempts = state.attempts};

@@ -1,5 +1,5 @@
-/// A lesson that is being played: its step, the prediction for it, and what is revealed after it.
-/// No drawing. Everything that a step needs of its runs is computed in the background.
+/// A lesson in progress: the current step, the user's prediction, and the outcome. Draws nothing.
+/// Everything that a step needs from its runs is computed in the background.
 #pragma once
 
 #include <array>
@@ -33,21 +33,21 @@ struct CurveAxis {
   double high = 10.0;
 };
 
-/// What is shown of a step before it is answered.
+/// What a step shows before it is answered.
 struct PreparedStep {
   std::string say;
-  RunSpec run;                    ///< that the screen shows; both sides of its tiles are set
-  std::optional<RunSpec> beside;  ///< the run at its right, likewise
-  Index start = 0;  ///< of the playhead: the place of the step before, in the same run
-  std::optional<CurveAxis> axis;  ///< of a question for a curve
+  RunSpec run;                    ///< the run on the screen; Br and Bc are set
+  std::optional<RunSpec> beside;  ///< a second run to its right; Br and Bc are set
+  Index start = 0;  ///< of the playhead: the place of the previous step of the same run
+  std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
 };
 
-/// What is revealed by an answer, or by asking for it.
+/// What is revealed after an answer, or after "Show me".
 struct Outcome {
   std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
-  std::optional<lessons::Answer> truth;           ///< nothing without a question
-  std::string unavailable;                        ///< why there is no truth
-  std::string why;                                ///< the misconception
+  std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
+  std::string unavailable;               ///< why the truth cannot be computed
+  std::string why;                       ///< the misconception behind the answer
   std::string then;
   std::optional<Index> step;  ///< where the playhead goes
   std::string unsaved;        ///< why the answer could not be written to the user's file
@@ -60,45 +60,46 @@ class LessonPlayer {
     opening,    ///< the lesson is being read
     preparing,  ///< the step's text and run are being computed
     asking,     ///< nothing is revealed
-    judging,    ///< an answer is being compared, or the truth computed
+    judging,    ///< an answer is being checked, or the truth computed
     revealed,
     failed,  ///< problem() says why the step cannot be shown
   };
   enum class Action : std::uint8_t { next, previous, check, show_me, leave };
 
-  /// The prediction as far as it is entered.
+  /// The user's prediction so far.
   struct Draft {
-    std::array<char, 128> text{};  ///< of a number
+    std::array<char, 128> text{};  ///< the number as typed
     std::optional<std::size_t> option;
     std::optional<lessons::TilePlace> tile;
     std::vector<std::optional<double>> curve;
-    std::string error;    ///< what is wrong with it
-    bool typing = false;  ///< the keyboard writes into the text
+    std::string error;    ///< why it cannot be checked
+    bool typing = false;  ///< the text field has the keyboard
   };
 
   LessonPlayer();
   ~LessonPlayer();
 
-  /// Before the first lesson is opened.
+  /// Call before the first lesson is opened.
   void set_files(LessonFiles files);
   const std::filesystem::path& progress_file() const;
-  /// Opens a lesson, by name or path, at a step, counted from 0; without one, where the user was
-  /// last time. take_error() has the reason where it cannot be opened.
+  /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
+  /// off. If it cannot be opened, take_error() returns the reason.
   void open(std::string name_or_path, std::optional<std::size_t> step = {});
-  /// To be done at the next update(), between two frames.
+  /// Queues an action for the next update(), between two frames.
   void act(Action action) { actions_.push_back(action); }
-  /// The same: sets a field that the lesson lets a student change; nothing: as the lesson has it.
+  /// Sets, at the next update(), a field that the lesson lets a student change; nothing: restores
+  /// the lesson's own value.
   void change(const RunField& field, std::optional<std::string> text);
-  /// Does what was asked for, and takes the results of the background.
+  /// Executes the queued actions, and collects the results of the background jobs.
   void update();
 
   Phase phase() const { return phase_; }
   bool is_open() const { return lesson_ != nullptr; }
-  /// Whether nothing is being computed, and the last cue was taken.
+  /// Whether nothing is being computed, and no action or cue is pending.
   bool settled() const {
     return !task_ && actions_.empty() && !wanted_changes_ && !cue_.enters && !cue_.reveals;
   }
-  /// Whether the answer to the step's question is still to be hidden.
+  /// Whether the answer to the step's question must still be hidden.
   bool hides_answer() const;
 
   // Only while a lesson is open
@@ -113,19 +114,19 @@ class LessonPlayer {
   const std::string& problem() const { return problem_; }
 
   Draft draft;
-  bool list_requested = false;  ///< the list of lessons is to be opened
+  bool list_requested = false;  ///< the screen must open the list of lessons
 
-  /// What has happened to the step since the last call.
+  /// What the screen must do for the step; take_cue() returns each request once.
   struct Cue {
-    bool enters = false;   ///< its run and panels are to be shown
-    bool reveals = false;  ///< the playhead goes to its place
+    bool enters = false;   ///< show its run and panels
+    bool reveals = false;  ///< move the playhead to its place
   };
   Cue take_cue() { return std::exchange(cue_, {}); }
   /// Why the last lesson could not be opened.
   std::string take_error() { return std::exchange(error_, {}); }
 
  private:
-  struct Desk;  ///< of the thread in the background
+  struct Desk;  ///< state of the background jobs
   struct StepState {
     Index attempts = 0;
     std::optional<PreparedStep> prepared;
@@ -163,9 +164,9 @@ class LessonPlayer {
   Cue cue_;
   std::string error_;
   std::string problem_;
-  Task task_;  ///< until it has a result
+  Task task_;  ///< the job without a result yet; null: none
   int number_ = 0;
-  BackgroundJob<int, Reply> job_;  ///< by number; last: its end waits for the work
+  BackgroundJob<int, Reply> job_;  ///< key: number_; last: its destructor waits
 };
 
 constexpr std::array<std::string_view, 7> enum_names(LessonPlayer::Phase) {

@@ -16,7 +16,7 @@ int report(const Error& error) {
 
 namespace {
 
-/// Nothing when there is no lesson, or it has the step.
+/// Nothing if no lesson was requested, or it has the requested step.
 std::optional<Error> check_lesson(const Arguments& arguments) {
   if (arguments.lesson.empty()) return std::nullopt;
   ATTNSCOPE_TRY(const auto lesson, lessons::load_lesson(arguments.lesson));

@@ -54,7 +54,7 @@ class Measurements {
   /// Runs whose thread blocks a kernel recorded, which the timeline shows by SM: a time, no
   /// counters.
   std::vector<MeasuredRun> traced;
-  /// Times of other libraries, recorded.
+  /// Recorded times of other libraries.
   std::vector<PeerTime> peers;
   /// Runs of this session, newest last.
   std::vector<MeasuredRun> measured;

@@ -63,7 +63,7 @@ struct CopyText {
   std::string text;
   std::string what;  ///< named in the notice, such as "the ledger as CSV"
 };
-/// Draws a panel alone, as large as the window and without tabs and buttons, into a file.
+/// Saves a picture of one panel, as large as the window and without tabs and buttons.
 struct SavePicture {
   Slot slot = Slot::charts;
   bool of_rival = false;  ///< of a race's second run

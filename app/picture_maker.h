@@ -1,4 +1,4 @@
-/// Pictures of the app without a window.
+/// Draws pictures of the app without a window.
 #pragma once
 
 #include <memory>
@@ -19,21 +19,21 @@ std::optional<Error> settle(App& app);
 /// Draws one app after another, or the same one in several states, into pictures of one size.
 class PictureMaker {
  public:
-  /// Errors as of OffscreenContext::create().
+  /// Errors: those of OffscreenContext::create().
   static Result<std::unique_ptr<PictureMaker>> create(int width, int height);
 
-  /// The screen, or one of its panels alone, once everything on it is computed and has found its
-  /// size.
+  /// The screen, or one of its panels alone, once everything on it is computed and laid
+  /// out.
   Result<Image> draw(App& app, std::optional<Slot> panel = {});
   /// A panel alone as an SVG document.
   Result<std::string> draw_svg(App& app, Slot panel);
-  /// The same for a screen of which only the playhead has moved since the last picture.
+  /// The screen again, of which only the playhead has moved since the last picture.
   Result<Image> draw_moved(App& app);
 
  private:
   explicit PictureMaker(std::unique_ptr<OffscreenContext> surface, int width, int height)
       : surface_(std::move(surface)), width_(width), height_(height) {}
-  /// `recorder` keeps the texts of the last frame, whose shapes then have plain edges.
+  /// `recorder` keeps the texts of the last frame, which is then drawn without smooth edges.
   std::optional<Error> draw_frames(App& app, int least, std::optional<Slot> panel,
                                    TextRecorder* recorder);
 

@@ -1,5 +1,5 @@
-/// The quiz about the run on the screen: one of its operations is missing; which? No drawing. The
-/// operation is dropped, and its effect computed, in the background.
+/// The quiz about the run on the screen: which of its operations is missing? Draws nothing. A
+/// background job drops the operation and computes the effect.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ class Quiz {
  public:
   enum class Phase : std::uint8_t { closed, drawing, asking, answered };
 
-  /// Asks about this choice, whatever its own break, in this head (batch * heads + head); the same
-  /// question for the same seed.
+  /// Asks about this choice, ignoring its own break, in this head (batch * heads + head). The same
+  /// seed gives the same question.
   void start(const RunSpec& choice, Index head, std::uint64_t seed);
   /// Asks about another operation of the same run.
   void next();
-  /// Takes an option; nothing: shows the answer without one.
+  /// Answers with an option; nothing: reveals the answer without a guess.
   void answer(std::optional<std::size_t> option);
-  /// Ends it with the right run on the screen; close(): with the run that is there.
+  /// Both end the quiz: leave() restores the correct run, close() keeps the run on the screen.
   void leave();
   void close();
 
-  /// Takes the results of the background.
+  /// Collects the results of the background job.
   void update(const std::shared_ptr<GpuCatalog>& gpus);
 
   Phase phase() const { return phase_; }
@@ -37,15 +37,15 @@ class Quiz {
   bool settled() const { return phase_ != Phase::drawing; }
   /// Whether the screen must not name the missing operation.
   bool hides_break() const { return phase_ == Phase::drawing || phase_ == Phase::asking; }
-  /// nullptr before the first one is drawn.
+  /// nullptr before the first question is chosen.
   const BreakQuiz* question() const { return question_ ? &*question_ : nullptr; }
   const std::optional<std::size_t>& given() const { return given_; }
-  Index asked() const { return asked_; }  ///< questions that were answered or shown
-  Index right() const { return right_; }  ///< of these
+  Index asked() const { return asked_; }  ///< questions that were answered or revealed
+  Index right() const { return right_; }  ///< of these, answered correctly
 
-  /// The run that the screen shows from now on: a broken one, or the right one at the end. Once.
+  /// The run that the screen must show: a broken one, or the correct one at the end. Returned once.
   std::optional<RunSpec> take_run() { return std::exchange(run_, std::nullopt); }
-  /// Why there is no question; it then ends.
+  /// Why there is no question; the quiz has then ended.
   std::string take_error() { return std::exchange(error_, {}); }
 
  private:

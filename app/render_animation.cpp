@@ -7,7 +7,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Operations a second: readable, and a whole number of hundredths of a second, the unit of GIF.
+/// Operations per second: slow enough to read. A frame then lasts a whole number of hundredths of a
+/// second, the time unit of GIF.
 constexpr int kFramesPerSecond = 5;
 
 /// The files that are being written.

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folder for the pictures.
+/// Creates the folder for the pictures.
 std::optional<Error> make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -23,7 +23,7 @@ std::optional<Error> make_folder(const std::string& path) {
       printable(path), error ? ": " + error.message() : "");
 }
 
-/// Nothing once the step is shown.
+/// Waits until the step is shown; an error if it cannot be.
 std::optional<Error> settle_step(App& app) {
   if (auto error = settle(app)) return error;
   const LessonPlayer& player = app.lesson_player;

@@ -81,8 +81,8 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
   return document.dump(2);
 }
 
-/// The files of a user's answers and of the progress in lessons, beside the app's state; without a
-/// state, none is kept.
+/// The files of the user's answers and of the progress in lessons. The progress is kept beside the
+/// app's state; without a state file, it is not kept.
 Result<LessonFiles> lesson_files(const Arguments& arguments) {
   LessonFiles files;
   if (!arguments.state.empty()) files.progress = lessons::progress_file_beside(arguments.state);

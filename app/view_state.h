@@ -175,7 +175,7 @@ struct ViewState {
   bool welcome = false;                   ///< the card of the first start is requested
 };
 
-/// Lets the panel of the slot replace all others, or ends that.
+/// Enlarges the panel of the slot; shows all panels again if it is enlarged.
 inline void enlarge_or_back(ViewState& view, Slot slot) {
   view.enlarged = view.enlarged == slot ? std::nullopt : std::optional(slot);
 }

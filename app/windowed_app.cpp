@@ -39,7 +39,7 @@ WindowedApp::~WindowedApp() {
   window_.detach_imgui();
 }
 
-/// One frame of Dear ImGui: begins it, draws the screen by `draw(scales)`, and ends it.
+/// One frame of Dear ImGui: begins it, draws the screen with `draw(scales)`, and ends it.
 template <typename Draw>
 void WindowedApp::compose(const std::function<void()>& put_input, const Draw& draw) {
   const auto width = static_cast<float>(window_.width());
@@ -86,7 +86,7 @@ void WindowedApp::save_pictures() {
     const bool is_svg = is_svg_file(picture.path);
     std::optional<PlainEdges> plain;
     TextRecorder recorder;
-    // Twice: what sizes itself by its contents needs a frame to measure them
+    // Twice: widgets that size themselves by their contents need a frame to measure them
     for (int frame = 0; frame < 2; ++frame) {
       recorder.clear();
       const auto prepare = [&] {

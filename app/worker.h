@@ -86,7 +86,7 @@ class Worker {
 
  private:
   void work();
-  /// Waits for a request, and frees replaced runs meanwhile; false when the worker is to stop.
+  /// Waits for a request, and frees replaced runs meanwhile; false if the worker must stop.
   bool wait_for_request(std::unique_lock<std::mutex>& lock);
   void free_replaced();
   void answer(const Request& request, WorkControl& control);
@@ -103,8 +103,8 @@ class Worker {
   std::shared_ptr<WorkControl> control_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();
   bool stopping_ = false;
-  /// Runs of former answers that the screen may still show. Freeing one takes milliseconds, so the
-  /// worker does it, not the thread that draws, soon after that has let go of it.
+  /// Runs of earlier answers that the screen may still show. Freeing one takes milliseconds, so the
+  /// worker frees it, not the drawing thread, soon after the screen has released it.
   std::vector<std::shared_ptr<const RunInfo>> replaced_;  // used by the worker's thread only
   std::thread thread_;                                    // last: it uses all of the above
 };

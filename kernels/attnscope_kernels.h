@@ -133,7 +133,7 @@ typedef struct attnscope_pass {
   void* workspace_dev; /* of at least the bytes that the pass needs, 256-byte aligned */
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */
-  /* Only of a backward pass */
+  /* Backward pass only */
   attnscope_tensor d_o;        /* [B, H, N, d] */
   attnscope_tensor dq;         /* [B, H, N, d], written */
   attnscope_tensor dk;         /* [B, H_kv, N_kv, d], written */

@@ -43,7 +43,7 @@ struct KernelPass {
   /// Bytes of workspace, without lists of tiles; null: none.
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
-  std::span<const std::string_view> knobs = {};  ///< names; of the programs in 16 bits
+  std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
 };
 
 /// One kernel, forward and, if it has one, backward pass.

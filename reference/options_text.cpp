@@ -8,7 +8,7 @@ namespace attnscope {
 
 namespace {
 
-/// The text as one word of a shell.
+/// The text as one word for a shell, quoted if necessary.
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/,=+-";
@@ -29,7 +29,7 @@ std::string shell_word(std::string_view text) {
 
 std::string options_text(const RunSpec& spec, FieldTarget target) {
   std::string text;
-  RunSpec given;  // by the options so far: fields follow others
+  RunSpec given;  // by the options so far; some fields follow others
   for (const RunField& field : run_fields()) {
     const bool is_option =
         !field.option.empty() && (field.target == FieldTarget::both || field.target == target);

@@ -7,8 +7,8 @@
 
 namespace attnscope {
 
-/// The options by which a command that models a run (FieldTarget::model) or runs its kernel gets
-/// this one, each after a blank: " --algorithm flash2 --seq-len 4096 --alibi". Texts that a shell
+/// The options that give this run to a command that models it (FieldTarget::model) or runs its
+/// kernel, each after a space: " --algorithm flash2 --seq-len 4096 --alibi". Values that a shell
 /// would split or expand are quoted.
 std::string options_text(const RunSpec& spec, FieldTarget target);
 

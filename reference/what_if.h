@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// What is unset is not changed.
+/// An unset member changes nothing.
 struct WhatIf {
   std::optional<Index> sram_bytes;  ///< shared memory of a thread block
   std::optional<Index> l2_bytes;

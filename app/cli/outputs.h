@@ -82,7 +82,7 @@ struct Answer {
   std::vector<Document> others = {};  ///< besides JSON and CSV
 };
 
-/// The study in every form.
+/// The study in every output format.
 Answer answer_of(const Study& study);
 
 /// Writes the answer with its JSON and CSV to these files, as write_documents() does.

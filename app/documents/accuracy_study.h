@@ -6,7 +6,7 @@
 
 namespace attnscope {
 
-/// In JSON, an error that is NaN is absent and explained by "nan_elems" or "has_nan".
+/// In JSON, an error that is NaN is omitted; "nan_elems" or "has_nan" explains why.
 Study accuracy_study(const AccuracyRequest& request, const AccuracyReport& report);
 
 }  // namespace attnscope

@@ -49,9 +49,9 @@ struct Text {
 
 /// What the screen shows beside a step.
 struct Show {
-  std::string run;                      ///< of the lesson; empty: as before
-  std::string beside;                   ///< a run at its right, at the same place; empty: none
-  std::vector<std::string> panels;      ///< names of kPanelNames
+  std::string run;                  ///< of the lesson; empty: as before
+  std::string beside;               ///< a second run to its right, at the same place; empty: none
+  std::vector<std::string> panels;  ///< names of kPanelNames
   std::vector<std::string> highlights;  ///< names of tensors
   std::optional<Expression> step;       ///< of the playhead, once the answer is shown
   std::optional<Index> query_row;

@@ -15,7 +15,7 @@ struct LessonProgress {
   std::uint64_t lesson_hash = 0;   ///< of the lesson as it was then; another one starts anew
   std::size_t step = 0;            ///< where to go on
   std::set<std::size_t> answered;  ///< steps whose question was answered or shown
-  std::set<std::size_t> right;     ///< of these, answered rightly
+  std::set<std::size_t> right;     ///< of these, answered correctly
 };
 
 /// "state.lessons.json" beside "state.json", the file of the app's state.

@@ -156,7 +156,7 @@ Result<ordered_json> online_softmax_json(const ModelRun& model) {
                        kMostRows);
   }
   if (model.run.splits > 1) return unavailable("the keys of this run are split");
-  // A break of the backward pass leaves the forward pass before it whole
+  // A break in the backward pass does not affect the forward pass before it
   const bool is_whole = model.run.pass() == PassKind::backward;
   ScheduleOptions options = schedule_options(model.run, model.gpu);
   NumericRules rules = numeric_rules(model.run.asked);

@@ -22,7 +22,7 @@ void choose_break(const ViewState& view, const PanelContext& context, RunBreak b
   context.commands.push(Choose{std::move(choice)});
 }
 
-/// The sentence of a run whose break changes no result, or "".
+/// Why the break does not change the result, as a sentence; "" if it does change it.
 std::string why_nothing(const BreakEffect& effect) {
   if (effect.changes_result() || effect.reasons.empty()) return "";
   return fmt::format("The result is right: {}.", sentence_of(effect.reasons[0].first));
@@ -70,7 +70,7 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   const Rect box{rect.min, {rect.max.x, rect.min.y + 2.0f * pitch + padding}};
   draw::fill(context, box, context.theme.error_surface, context.px(3.0f));
 
-  // What is broken, and the way back
+  // What is broken, and the button that restores the run
   ImVec2 at{box.min.x + padding, box.min.y + padding * 0.5f};
   const TextButton restore =
       draw_text_button(context, "broken.restore", "restore", {box.max.x - padding, at.y}, true);
@@ -79,7 +79,7 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
                     "Broken: " + break_words(broken), restore.left - at.x - padding);
   at.y += pitch;
 
-  // Where it shows first
+  // Where the first wrong values are
   if (effect == nullptr || !why.empty()) {
     const std::string text = effect == nullptr ? "This problem is too large to show values." : why;
     draw::fitted_text(context, font, at, context.theme.text, text, box.max.x - at.x - padding);
@@ -113,7 +113,7 @@ DroppedLine dropped_line(const Snapshot& snapshot, std::size_t launch, std::size
   if (first.launch != launch || first.op.line != line) return {};
   const DroppedOp& dropped = snapshot.run->resolved().asked.variant.broken.dropped;
   if (dropped.kind.empty()) return {true, ""};
-  return {false, fmt::format("without {} {}", dropped.kind, dropped.tensor)};
+  return {false, fmt::format("{} {} dropped", dropped.kind, dropped.tensor)};
 }
 
 }  // namespace attnscope::app

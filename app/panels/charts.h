@@ -53,7 +53,7 @@ struct SweepKey {
   /// `block_mask` is that of the block-sparse algorithms.
   RunSpec run;
   bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
-  bool predicts = false;      ///< also DRAM bytes and times, which takes longer
+  bool predicts = false;      ///< also predicts DRAM bytes and times, which takes longer
 
   /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
   /// only the keys are swept.
@@ -99,7 +99,7 @@ struct SizeSweep {
 /// early with the points so far.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
-/// What a chart of sizes shows.
+/// The quantity on the y axis of a chart against N.
 enum class SweptQuantity { bytes, time, rate, memory };
 SweptQuantity swept_quantity(ChartChoice chart);
 /// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
@@ -110,8 +110,7 @@ double tflops(const SizeSweep& sweep, const SimulationReport& model, double time
 /// "N = 4096, N_kv = 4096, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);
 
-/// Adds the times, or rates, of other libraries that were recorded on this GPU for problems of the
-/// sweep.
+/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep.
 void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantity,
                const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
 

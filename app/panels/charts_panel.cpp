@@ -181,12 +181,12 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
   return key;
 }
 
-/// What a chart is drawn from besides the counts; the same: it need not be made again.
+/// What a chart is drawn from besides the counts. While it stays the same, so does the chart.
 struct ChartSource {
   ChartChoice chart{};
   std::weak_ptr<const RunInfo> run;  // not kept alive by a panel that may be hidden
   const Theme* theme = nullptr;
-  int results = 0;  ///< of the counts
+  int results = 0;  ///< the number of finished counts
   std::size_t recorded = 0, measured = 0;
 
   bool operator==(const ChartSource& other) const {
@@ -212,7 +212,7 @@ class ChartJobs {
                                  const PanelContext& context, Progress& progress);
 
  private:
-  /// The chart of `make()`, unless the last one was made from the same.
+  /// The last chart if it was made from the same source, else a new one from `make()`.
   template <typename Make>
   const ShownChart* made_from(ChartSource source, const Make& make) {
     if (!chart_ || !(source_ == source)) chart_ = make();
@@ -314,7 +314,7 @@ class ChartsPanel {
 
  private:
   ChartJobs jobs_;
-  bool busy_ = false;  ///< the job of the chart of the last frame
+  bool busy_ = false;  ///< whether the job of the last frame's chart runs
   ChartChoice zoomed_ = ChartChoice::bytes;
   draw::ChartZoom zoom_;  ///< of that chart
 };

@@ -52,7 +52,7 @@ struct LineMarks {
   int lit = -1;  ///< of the last operation; -1: none
   ImU32 color = 0;
   std::vector<bool> pointed;         ///< has an operation that touches the thing under the mouse
-  std::vector<DroppedLine> dropped;  ///< by the run's break
+  std::vector<DroppedLine> dropped;  ///< what the run's break drops of each line
 };
 
 /// The lines as they are broken at this width of their box.
@@ -66,7 +66,7 @@ std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
   return screen;
 }
 
-/// Strikes a dropped line out; after a line that lacks an operation, says which one.
+/// Strikes out a line that is dropped whole; after a line that lacks one operation, names it.
 void draw_dropped(const PanelContext& canvas, const DroppedLine& dropped, ImVec2 min, ImVec2 max,
                   float right) {
   const FontRef& font = canvas.fonts.small;
@@ -230,7 +230,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const ImU32 color = op_color(theme, op);
   std::string_view what = started ? std::string_view(snapshot.what)
                                   : "Nothing has run yet; the inputs are in global memory.";
-  constexpr std::string_view kDropped = "Dropped: ";  // describe_op() of a missing operation
+  constexpr std::string_view kDropped = "Dropped: ";  // begins describe_op() of a dropped operation
   if (view.hides_break && what.starts_with(kDropped)) what.remove_prefix(kDropped.size());
   const float width = rest.width() - sentence_indent(context);
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +

@@ -46,8 +46,8 @@ class GpuPanel {
     const OwnGpu* own;
     const double* now;
   };
-  /// Asked once a frame: a result that came between two questions would be missing from the frame,
-  /// and nothing would draw another one.
+  /// Call once a frame: a result that arrives between two calls would be missing from the frame,
+  /// and nothing would request another one.
   Newest ask(const RunInfo& run);
   void draw_times(const PanelContext& context, const RunInfo& run, const Newest& newest,
                   const Rect& line);

@@ -83,8 +83,8 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
   }
 
-  // Place the labels beside their arrows, or only beside each other if room is short; without
-  // room for both, only the last operation has one
+  // Place the labels beside their arrows, or side by side if room is short; if both do not
+  // fit, label only the last operation
   std::vector<draw::Range> arrows;
   std::vector<draw::Range> labels;
   const auto reserve = [&](const Transfer& each, std::string_view name) {

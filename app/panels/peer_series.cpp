@@ -20,7 +20,7 @@ std::vector<std::string> libraries_on(const std::string& gpu, const std::vector<
   return names;
 }
 
-/// The point of the sweep with the problem of the time; nullptr when there is none.
+/// The point of the sweep for the problem that was timed; nullptr if there is none.
 const SweepPoint* point_of(const SizeSweep& sweep, const PeerTime& time) {
   const PassKind pass = time.backward ? PassKind::backward : PassKind::forward;
   if (sweep.key.run.pass != pass) return nullptr;

@@ -11,9 +11,9 @@ namespace {
 /// Most cells along an axis, apart from those that an edge of the part or of a tile cuts.
 constexpr Index kMaxCells = 64;
 
-/// Sums of the visible elements of a stretch of rows, and their number, by column. An element with
-/// S = -inf is hidden. Plain loops over arrays, which the compiler vectorises: this runs on the
-/// thread that draws, over the whole tensor, when a run arrives.
+/// For each column, the sum and the number of the visible elements in a range of rows. An element
+/// with S = -inf is hidden. Plain loops over arrays, which the compiler vectorises: this runs on
+/// the drawing thread, over the whole tensor, when a run arrives.
 struct ColumnSums {
   explicit ColumnSums(Index cols)
       : sums(static_cast<std::size_t>(cols)), visible(static_cast<std::size_t>(cols)) {}
@@ -37,7 +37,7 @@ struct ColumnSums {
   std::vector<double> sums, visible;
 };
 
-/// The mean of the visible elements in each cell, C order; -inf where all are hidden.
+/// The mean of the visible elements in each cell, row by row; -inf where all are hidden.
 std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
                              const std::vector<CellSpan>& rows, const std::vector<CellSpan>& cols) {
   std::vector<double> means;
@@ -81,7 +81,7 @@ double quantile(const std::vector<double>& values, double share) {
   return sample[static_cast<std::size_t>(at)];
 }
 
-/// The values of cells of the same size in the whole tensor, which may be these.
+/// The means of the whole tensor in cells of the same size; `cells` itself may cover all of it.
 ValueTile whole_cells(const RunInfo& run, const ScoreCells& cells) {
   const ValueTile& values = run.scores(cells.tensor).values;
   const auto rows = cut_axis({0, values.rows}, values.rows, run.tiling().Br, cells.size.rows);

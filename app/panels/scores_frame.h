@@ -53,7 +53,7 @@ struct ScoreCells {
   draw::ValueRange scale;  ///< score_scale() of this size
 };
 
-/// The colour scale of cells of their size, whatever part of the head's tensor is visible. S: from
+/// The colour scale of cells of this size, the same for every visible part of the tensor. S: from
 /// the smallest to the largest mean. P: from 0 to the value that 98 % of the cells do not exceed;
 /// dP and dS: as far to both sides of 0. A few large values of these would leave all others in one
 /// colour.

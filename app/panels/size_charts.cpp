@@ -155,8 +155,7 @@ struct Making {
     if (quantity == SweptQuantity::memory) return line("peak, modelled", Sample::line);
     if (of_time(quantity)) {
       line("predicted", Sample::line);
-      line(quantity == SweptQuantity::time ? "at least: a bound" : "at most: a bound",
-           Sample::dashed);
+      line(quantity == SweptQuantity::time ? "lower bound" : "upper bound", Sample::dashed);
     } else {
       line("requested, modelled", Sample::line);
       line("DRAM, operands and results once, modelled", Sample::dashed);
@@ -229,7 +228,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescr
   for (const Algorithm& algorithm : algorithms()) {
     if (quantity == SweptQuantity::time) {
       making.add_modelled(algorithm.name, "predicted", false, predicted_s);
-      making.add_modelled(algorithm.name, "at least", true,
+      making.add_modelled(algorithm.name, "lower bound", true,
                           [](const SimulationReport& model) { return model.bound_s; });
       making.add_seen(algorithm.name, "time", draw::Marker::circle,
                       [](const MeasuredRun& run, const auto&) { return run.time_s(); });
@@ -237,7 +236,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescr
       making.add_modelled(algorithm.name, "predicted", false, [&](const SimulationReport& model) {
         return tflops(sweep, model, predicted_s(model));
       });
-      making.add_modelled(algorithm.name, "at most", true, [&](const SimulationReport& model) {
+      making.add_modelled(algorithm.name, "upper bound", true, [&](const SimulationReport& model) {
         return tflops(sweep, model, model.bound_s);
       });
       making.add_seen(algorithm.name, "rate", draw::Marker::circle,

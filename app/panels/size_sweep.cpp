@@ -18,7 +18,7 @@ Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algo
   spec.problem = sweep_problem(key, length);
   spec.algorithm = algorithm.name;
   spec.separate_heads = algorithm.splits_keys;  // as in its kernel
-  spec.allow_overflow = true;                   // by the model's count a kernel's tiles may not fit
+  spec.allow_overflow = true;                   // a kernel's tiles may not fit by the model's count
   const PassKind kernel_pass =
       spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
   auto tiling =

@@ -133,7 +133,7 @@ class TimelinePanel {
 
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
-  bool by_sm_ = false;            ///< the tab of the last frame
+  bool by_sm_ = false;            ///< the last frame showed the tab "SMs"
   double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
   draw::ZoomedAxis part_;         ///< the visible one, of the longest lane
   Index longest_ = 0;             ///< operations of that lane
@@ -174,7 +174,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
   const auto [chosen, rest] = draw_tabbed_header(
       context, "timeline", "TIMELINE",
-      view.timeline_tab == TimelineTab::sms ? "SMs in time, a model and a GPU" : order,
+      view.timeline_tab == TimelineTab::sms ? "SMs over time, model and GPU" : order,
       {"operations", "SMs"}, static_cast<int>(view.timeline_tab));
   view.timeline_tab = static_cast<TimelineTab>(chosen);
   by_sm_ = view.timeline_tab == TimelineTab::sms;

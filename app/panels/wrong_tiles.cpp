@@ -1,5 +1,5 @@
-/// Over the scores of a broken run: the tiles that are wrong at this step, the redder the larger
-/// their error.
+/// Marks the tiles that are wrong at this step over the scores of a broken run: the larger the
+/// error, the redder the tile.
 #include <cmath>
 
 #include "app/panels/scores_frame.h"
@@ -9,7 +9,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// How visible an error is: from 1e-6 on, whole from 1 on, or with a NaN.
+/// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors from 1 on or a
+/// NaN.
 float strength_of(const Deviation& deviation) {
   if (!deviation.is_wrong()) return 0.0f;
   if (deviation.has_nan || !std::isfinite(deviation.max_abs)) return 1.0f;
@@ -18,7 +19,8 @@ float strength_of(const Deviation& deviation) {
   return static_cast<float>(std::clamp(share, 0.25, 1.0));
 }
 
-/// The worse of a tensor's tiles on chip and in HBM, [rows, cols].
+/// Opacities for a tensor's tiles, [rows, cols], each by the larger of its errors on chip and in
+/// HBM.
 std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows, Index cols) {
   std::vector<float> strengths(static_cast<std::size_t>(rows * cols));
   for (const bool in_hbm : {false, true}) {
@@ -53,7 +55,7 @@ void draw_wrong_tiles(const ScoresFrame& frame) {
     }
   }
 
-  // Row tiles of O and dQ at the left edge, column tiles of dK and dV at the upper one
+  // Row tiles of O and dQ at the left edge, column tiles of dK and dV at the top
   const float width = context.px(6.0f);
   for (const Tensor tensor : {Tensor::O, Tensor::dQ, Tensor::dQ_accum}) {
     const auto wrong = strengths(snapshot, tensor, run.Tr, 1);

@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Attributes of a colour; Dear ImGui has red in the lowest byte.
+/// SVG attributes of a colour; Dear ImGui stores red in the lowest byte.
 std::string fill(ImU32 color) {
   const unsigned alpha = color >> IM_COL32_A_SHIFT & 0xFF;
   const std::string rgb =
@@ -50,7 +50,7 @@ std::string font_attributes(std::string_view name) {
                      bold ? " font-weight=\"600\"" : "");
 }
 
-/// Collects the document; polygons of one colour that follow one another share a path.
+/// Collects the document; consecutive polygons of one colour share a path.
 class SvgWriter {
  public:
   void polygon(const std::vector<ImVec2>& corners, ImU32 color) {
@@ -142,7 +142,7 @@ class ListWriter {
     return list_.VtxBuffer[static_cast<int>(command.VtxOffset) + list_.IdxBuffer[index]];
   }
 
-  /// Whether a vertex is of a shape, which has no texture, not of a glyph.
+  /// Whether a vertex belongs to a shape, which has no texture, not to a glyph.
   bool is_white(ImVec2 uv) const {
     const ImVec2 white = ImGui::GetFontTexUvWhitePixel();
     return uv.x == white.x && uv.y == white.y;

@@ -10,8 +10,9 @@
 
 namespace attnscope::app {
 
-/// Triangles without smooth edges while it lives: a vector graphic has its own. Make it between
-/// ImGuiSession::begin_frame(), which sets the style, and ImGui::NewFrame().
+/// While it lives, Dear ImGui draws without smooth edges: viewers smooth vector graphics
+/// themselves. Create it between ImGuiSession::begin_frame(), which sets the style, and
+/// ImGui::NewFrame().
 class PlainEdges {
  public:
   PlainEdges();
@@ -23,11 +24,11 @@ class PlainEdges {
   bool lines_, textured_lines_, fill_;
 };
 
-/// Whether a picture's file is to be an SVG, by the end of its name.
+/// Whether a picture is to be saved as SVG, by the end of its file name.
 bool is_svg_file(std::string_view path);
 
 /// The frame's surfaces, shapes and recorded texts, in drawing order, as an SVG document of the
-/// frame's size in pixels. Texts name their font, and keep their width in another one.
+/// frame's size in pixels. Texts name their font; in another font they keep their width.
 std::string svg_of(const ImDrawData& frame, const std::vector<Surface>& surfaces,
                    const std::vector<DrawnText>& texts);
 

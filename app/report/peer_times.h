@@ -25,7 +25,7 @@ struct PeerTime {
 /// missing or wrong.
 Result<std::vector<PeerTime>> read_peer_times(const std::filesystem::path& path);
 
-/// Those of every shipped file; files that cannot be read are left out and named in `problems`.
+/// The times in every shipped file; files that cannot be read are left out and named in `problems`.
 std::vector<PeerTime> load_shipped_peer_times(std::vector<std::string>& problems);
 
 }  // namespace attnscope

@@ -42,7 +42,7 @@ BadgeText badge_text(const Frame& frame) {
     return {
         "broken",
         fmt::format("{}\nThe values are wrong on purpose. Bytes, operations and times are those "
-                    "of the right run; nothing measured is compared with it.",
+                    "of the correct run; no measurement is compared with this run.",
                     app.view.hides_break ? "An operation is missing." : to_string(broken)),
         frame.theme.error};
   }
@@ -184,7 +184,7 @@ float widest_text(const Frame& frame, const std::string& shown) {
   float width = font.measure(shown).x;
   if (!measurements.live_gpu.empty()) return width;
   width = std::max(width, font.measure(kModelAndTrace).x);
-  std::string_view last;  // the runs of a recording are of one GPU
+  std::string_view last;  // the runs of a recording come from one GPU
   for (const MeasuredRun& run : measurements.recorded) {
     const std::string& gpu = run.provenance.gpu();
     if (gpu == std::exchange(last, gpu)) continue;

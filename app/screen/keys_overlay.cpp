@@ -34,7 +34,7 @@ constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"L", "lessons"},
     {"Page Up, Page Down", "previous and next step of a lesson"},
     {"Tab, Enter", "next field, button or tab; press it"},
-    {"Esc", "dismiss messages, cancel a computation, leave a large panel"},
+    {"Esc", "dismiss messages, cancel a computation, restore all panels"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene, a recording, Q, K, V"},
     {"F1", "these keys"},
@@ -46,8 +46,8 @@ Granularity step_size(const ImGuiIO& io) {
   return io.KeyShift ? Granularity::tile : Granularity::op;
 }
 
-/// Escape: the keys, else every message and the work in progress, else the lesson, else the large
-/// panel.
+/// Escape ends the list of keys, else every message and the work in progress, else the lesson or
+/// quiz, else the enlarged panel.
 void dismiss(App& app) {
   ViewState& view = app.view;
   const bool waits = app.waiting().has_value();

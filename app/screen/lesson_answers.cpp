@@ -1,4 +1,4 @@
-/// The fields in which a prediction is entered, and the revealed answers in them.
+/// The fields in which a prediction is entered; they also show the revealed answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string tick_text(double value, const std::string& unit) {
   return draw::format_tick(value, unit.c_str());
 }
 
-/// Where a curve is drawn: its values side by side, equally far apart.
+/// The plot of a curve; its values are equally spaced along x.
 struct CurveFrame {
   Rect plot;
   std::size_t count = 0;
@@ -67,7 +67,7 @@ void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
              canvas.theme.text_dim, curve.over->label, draw::Align::center);
 }
 
-/// The points that exist, and the lines between neighbours.
+/// Draws the points that are set, and the lines between neighbours.
 void draw_points(const draw::Canvas& canvas, const CurveFrame& frame,
                  const std::vector<std::optional<double>>& points, ImU32 color) {
   std::optional<ImVec2> before;
@@ -80,7 +80,7 @@ void draw_points(const draw::Canvas& canvas, const CurveFrame& frame,
   }
 }
 
-/// The curve on its way from the drawn one, or from the axis, to the computed one.
+/// The animated curve, on its way from the user's curve, or from the axis, to the computed one.
 std::vector<std::optional<double>> towards(const std::vector<double>& truth,
                                            const std::vector<double>* drawn, const draw::Axis& axis,
                                            float share) {
@@ -174,7 +174,7 @@ void draw_curve_field(const Frame& frame, float width, float share) {
   ImGui::InvisibleButton("lesson.curve", {width, height});
   frame.rects.add("lesson.curve", plot.plot);
 
-  // The mouse draws the point nearest to it
+  // The mouse sets the point nearest to it
   auto& drawn = player.draft.curve;
   drawn.resize(plot.count);
   const ImVec2 mouse = ImGui::GetIO().MousePos;

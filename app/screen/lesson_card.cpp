@@ -14,9 +14,9 @@ using Phase = LessonPlayer::Phase;
 
 namespace {
 
-constexpr double kReveal_s = 0.9;  // a number counts up, a curve is drawn
+constexpr double kReveal_s = 0.9;  // for a number to count up, or a curve to move
 
-/// The answer on its way to the truth: a number counts up.
+/// The answer as text; a number counts up while `share` goes from 0 to 1.
 std::string revealed_text(const lessons::Question& question, lessons::Answer truth, float share) {
   if (double* number = std::get_if<double>(&truth); number != nullptr && share < 1.0f) {
     const bool is_whole = *number == std::round(*number);
@@ -31,14 +31,15 @@ std::string_view verdict_words(Verdict::Kind kind) {
     case Verdict::Kind::right:
       return "Right.";
     case Verdict::Kind::mistake:
-      return "Not right, but a common mistake:";
+      return "Wrong; a common mistake:";
     case Verdict::Kind::wrong:
       break;
   }
-  return "Not right.";
+  return "Wrong.";
 }
 
-/// A mark for each step: answered rightly, answered or shown, still open; the present one outlined.
+/// A mark for each step: answered correctly, answered or revealed, or still open; the current one
+/// is outlined.
 void draw_steps(const Frame& frame, ImVec2 at) {
   const LessonPlayer& player = frame.app.lesson_player;
   const lessons::LessonProgress& progress = player.progress();
@@ -59,7 +60,7 @@ void draw_steps(const Frame& frame, ImVec2 at) {
   }
 }
 
-/// The values that the lesson lets a student set.
+/// Buttons for the values that the lesson lets a student set.
 void draw_changes(const Frame& frame) {
   LessonPlayer& player = frame.app.lesson_player;
   for (const lessons::Vary& vary : player.lesson().vary) {
@@ -109,7 +110,7 @@ void LessonCard::begin_frame(const Frame& frame) {
   revealed_ = reveals;
   asks_ = asks;
 
-  // Pictures, which have no clock, show the end
+  // Pictures have no clock: they show the end of the animation
   const double elapsed_s = frame.time_s > 0.0 ? frame.time_s - revealed_s_ : kReveal_s;
   share_ = reveals ? static_cast<float>(std::clamp(elapsed_s / kReveal_s, 0.0, 1.0)) : 0.0f;
 }
@@ -181,7 +182,8 @@ void LessonCard::draw_outcome(const Frame& frame, float width) {
     }
     if (!outcome->unavailable.empty()) {
       draw_lesson_text(frame, fonts.ui, theme.warning, width,
-                       "It cannot be answered here: " + outcome->unavailable, "lesson.unavailable");
+                       "This question cannot be answered here: " + outcome->unavailable,
+                       "lesson.unavailable");
     }
   }
   draw_lesson_text(frame, fonts.ui, theme.text, width, outcome->then, "lesson.then");
@@ -251,7 +253,7 @@ void LessonCard::draw(const Frame& frame, const Rect& rect) {
   small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
   y += small.size + frame.px(10.0f);
 
-  // The text scrolls where it is longer than the card
+  // The text scrolls if it does not fit in the card
   const float row = frame.text_px(15.0f) + frame.px(14.0f);
   const Rect body{{inner.min.x, y}, {inner.max.x, inner.max.y - row - frame.px(10.0f)}};
   ImGui::SetCursorScreenPos(body.min);

@@ -1,4 +1,4 @@
-/// Key L: the lessons, and how far the user has come in each.
+/// The list of lessons (key L), with the user's progress in each.
 #include <fmt/format.h>
 
 #include "app/app.h"

@@ -17,7 +17,7 @@ using lessons::Question;
 
 namespace {
 
-/// The slot of a panel by the name that lessons use.
+/// The slot of each panel, by the name that lessons use.
 const std::map<std::string, Slot, std::less<>>& slots_by_name() {
   static const std::map<std::string, Slot, std::less<>> slots = {
       {"memory", Slot::memory},   {"warps", Slot::memory},
@@ -29,7 +29,7 @@ const std::map<std::string, Slot, std::less<>>& slots_by_name() {
   return slots;
 }
 
-/// Whether the question asks for something that the boxes of memory or the warps show.
+/// Whether the question asks for something that the panel of memory or of the warps shows.
 bool asks_for_memory(const Question& question) {
   std::vector<lessons::Path> paths;
   const auto add = [&](const lessons::Expression& expression) {
@@ -58,7 +58,7 @@ std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
   return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
 }
 
-/// Cards of equal size, one beside or below another.
+/// Places cards of equal size, side by side or one below another.
 void place_equally(Layout& layout, const std::vector<Slot>& slots, Rect rest, float gap,
                    bool beside) {
   for (std::size_t n = slots.size(); n > 0; --n) {
@@ -72,7 +72,7 @@ void place_equally(Layout& layout, const std::vector<Slot>& slots, Rect rest, fl
   }
 }
 
-/// Scores above the online softmax, in one card as on the whole screen.
+/// Places the scores above the online softmax, in one card as on the whole screen.
 void place_scores(Layout& layout, const std::vector<Slot>& slots, const Rect& rect) {
   layout.cards.push_back(rect);
   layout.panels[slots.front()] = rect;
@@ -104,7 +104,7 @@ std::set<Slot> telling_slots(const lessons::Step& step) {
 
 namespace {
 
-/// The panels of one run.
+/// Places the panels of one run.
 void place_slots(Layout& layout, const std::set<Slot>& slots, const Rect& rest, float gap) {
   const auto among = [&](std::initializer_list<Slot> all) {
     std::vector<Slot> present;
@@ -166,7 +166,7 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
   const RunBreak& broken = run.resolved().asked.variant.broken;
   const bool is_right = !broken.any() && other.resolved().asked.variant.broken.any();
   const std::string title(run.algorithm->title);
-  const std::string what = broken.any() ? "broken: " + break_words(broken) : "right";
+  const std::string what = broken.any() ? "broken: " + break_words(broken) : "correct";
   const bool is_alone = !broken.any() && !is_right;
   const std::string wordings[] = {is_alone ? title : title + ", " + what, is_alone ? title : what};
   const FontRef& font = frame.fonts.ui_bold;
@@ -243,7 +243,7 @@ void handle_lesson_keys(const Frame& frame) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (!player.is_open() || ImGui::IsPopupOpen("", kAnyPopup) || io.KeyCtrl || io.KeyAlt) return;
   const bool asks = player.phase() == LessonPlayer::Phase::asking;
-  // A clicker has no other key: it reveals, then goes on
+  // A clicker has no other key: its first press reveals, the next one advances
   const bool reveals = app.view.presenter && asks && player.current().ask;
   if (key_pressed(Key::page_down)) player.act(reveals ? Action::show_me : Action::next);
   if (key_pressed(Key::page_up)) player.act(Action::previous);

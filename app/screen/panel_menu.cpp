@@ -21,12 +21,13 @@ void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
   const bool is_large = view.enlarged == panel.slot;
   const char* const key = panel.slot == Slot::charts ? "C" : (is_large ? "Esc" : "");
   const bool may_enlarge = !view.race && !frame.app.shows_card();
-  if (may_enlarge && item(frame, "enlarge", is_large ? "All panels" : "Enlarge this panel", key)) {
+  if (may_enlarge &&
+      item(frame, "enlarge", is_large ? "Show all panels" : "Enlarge this panel", key)) {
     enlarge_or_back(view, panel.slot);
   }
   for (const char* const type : {"png", "svg"}) {
     const std::string path = fmt::format("attnscope-{}.{}", panel.name, type);
-    if (item(frame, type, ("Save its picture as " + path).c_str())) {
+    if (item(frame, type, ("Save a picture as " + path).c_str())) {
       frame.app.commands.push(SavePicture{panel.slot, of_rival, path});
     }
   }

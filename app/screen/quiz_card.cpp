@@ -39,13 +39,13 @@ void draw_answer(const Frame& frame, float width) {
   ImGui::Dummy({0.0f, frame.px(6.0f)});
   if (quiz.given()) {
     draw_lesson_text(frame, frame.fonts.ui_bold, right ? theme.good : theme.warning, width,
-                     right ? "Right." : "Not right.", "quiz.verdict");
+                     right ? "Right." : "Wrong.", "quiz.verdict");
   }
   const std::string words = fmt::format("Missing: {} ({}).", question.line_text(question.answer),
                                         break_words(question.run.asked.variant.broken));
   draw_lesson_text(frame, frame.fonts.ui_bold, theme.text, width, words, "quiz.truth");
   draw_lesson_text(frame, frame.fonts.ui, theme.text, width,
-                   "Above the pseudo-code, buttons go to the first wrong operation and to the "
+                   "Buttons above the pseudo-code move to the first wrong operation and to the "
                    "first wrong tile in HBM.");
 }
 
@@ -53,9 +53,9 @@ void draw_body(const Frame& frame, float width) {
   const Quiz& quiz = frame.app.quiz;
   const FontScope font(frame.fonts.ui);
   draw_lesson_text(frame, frame.fonts.ui, frame.theme.text, width,
-                   "One operation of this run is missing: it never happens. Step through the run "
-                   "and watch its values. Tiles that are already wrong are red in the scores; rows "
-                   "of the result that are, at their edge.",
+                   "One operation of this run is missing: it is never executed. Step through the "
+                   "run and watch its values. Wrong tiles are red in the scores; wrong tiles of "
+                   "the result are marked at the edges.",
                    "quiz.say");
   ImGui::Dummy({0.0f, frame.px(6.0f)});
   if (quiz.question() == nullptr) {
@@ -63,7 +63,7 @@ void draw_body(const Frame& frame, float width) {
     return;
   }
   draw_lesson_text(frame, frame.fonts.ui_bold, frame.theme.accent, width,
-                   "A part of which line is missing?", "quiz.question");
+                   "Which line lacks an operation?", "quiz.question");
   draw_choices(frame, width);
   if (quiz.phase() == Quiz::Phase::answered) draw_answer(frame, width);
 }

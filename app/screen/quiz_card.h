@@ -5,7 +5,7 @@
 
 namespace attnscope::app {
 
-/// The question with its options, the answer, and how many were right. Named rectangles:
+/// The question with its options, the answer, and how many answers were right. Named rectangles:
 /// "quiz.option.a", "quiz.show", "quiz.next", "quiz.leave".
 void draw_quiz_card(const Frame& frame, const Rect& rect);
 

@@ -120,7 +120,7 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
     return frame.focus.visit(owner + std::string(button), place, frame.theme);
   };
   Fonts fonts = frame.fonts;
-  if (look != PanelLook::normal) fonts.small = fonts.ui;  // there is room for larger letters
+  if (look != PanelLook::normal) fonts.small = fonts.ui;  // there is room for larger text
   const float scale = frame.scales.layout * (look != PanelLook::normal ? 1.25f : 1.0f);
   const PanelContext context{{ImGui::GetWindowDrawList(), frame.theme, fonts, scale},
                              rect,
@@ -136,7 +136,7 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
   ImGui::EndChild();
 }
 
-/// The card of the open lesson or quiz, and the panels beside it; nothing without one.
+/// The card of the open lesson or quiz, and the panels beside it; nothing if neither is open.
 std::optional<LessonLayout> lay_out_card(const App& app, const Layout& layout,
                                          const Scales& scales) {
   if (!app.snapshot()) return std::nullopt;
@@ -221,7 +221,7 @@ void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, doub
   ImGui::End();
 }
 
-/// The panels of a lesson's run: a cover in place of one that would tell the answer.
+/// Draws the panels of a lesson's run; a cover replaces a panel that would give away the answer.
 void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
                                 std::map<Slot, Rect> places, const Snapshot& snapshot,
                                 NamedRects& rects) {
@@ -238,7 +238,7 @@ void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
   draw_panels(frame, panels, places, snapshot, rects);
 }
 
-/// The card of the lesson, and the panels of its run, or of two.
+/// Draws the card of the lesson, and the panels of its one or two runs.
 void Screen::draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout) {
   App& app = frame.app;
   NamedRects rival_rects;  // tests click the first run's
@@ -308,7 +308,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
   if (in_quiz) {
     draw_panels(frame, panels_, layout.panels, *app.snapshot(), rects_);
-    if (app.quiz.is_open()) draw_quiz_card(frame, lesson->card);  // Escape closes it
+    if (app.quiz.is_open()) draw_quiz_card(frame, lesson->card);  // Escape may just have closed it
   } else if (lesson) {
     draw_lesson(frame, *app.snapshot(), *lesson);
   } else if (race) {

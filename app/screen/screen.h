@@ -98,9 +98,9 @@ class GoToTile {
   std::array<char, 32> text_{};
 };
 
-/// What a right click on a panel offers: to enlarge it, to save its picture, to copy the command
-/// that prints the run's numbers (panel_menu.cpp). Named rectangles: "panel_menu.enlarge" and the
-/// like.
+/// The context menu of a panel (right mouse button): enlarge it, save its picture, or copy the
+/// command that prints the run's numbers (panel_menu.cpp). Named rectangles: "panel_menu.enlarge"
+/// and so on.
 void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect, bool of_rival);
 
 /// The first operation of the tile that is typed as "i, j": two numbers with a comma or a blank
@@ -169,8 +169,8 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
-  /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons: for a
-  /// picture.
+  /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for
+  /// a picture.
   void draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s, Slot slot,
                   bool of_rival = false);
 

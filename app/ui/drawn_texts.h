@@ -1,4 +1,4 @@
-/// The texts of a frame as texts: in Dear ImGui's draw lists they are triangles of glyphs.
+/// Records the texts of a frame: Dear ImGui's draw lists only have the triangles of their glyphs.
 #pragma once
 
 #include <imgui.h>
@@ -14,8 +14,8 @@ struct FontRef;
 /// A text as it was drawn.
 struct DrawnText {
   const ImDrawList* list = nullptr;
-  int index = 0;  ///< of its first glyph in the list's index buffer
-  ImVec2 at;      ///< upper left corner; of a vertical text, its middle
+  int index = 0;  ///< where its glyphs begin in the list's index buffer
+  ImVec2 at;      ///< upper left corner; the middle of a vertical text
   ImVec2 size;    ///< along the text, and across it
   ImU32 color = 0;
   std::string font;  ///< "Inter-SemiBold.otf, 17px"
@@ -23,7 +23,7 @@ struct DrawnText {
   std::string text;
 };
 
-/// While it lives, every text that the thread draws is kept.
+/// While it lives, records every text that its thread draws.
 class TextRecorder {
  public:
   TextRecorder();
@@ -39,7 +39,7 @@ class TextRecorder {
   std::vector<DrawnText> texts_;
 };
 
-/// Keeps a text that is about to be drawn, if there is a recorder. FontRef::draw() and
+/// Records a text that is about to be drawn, if there is a recorder. FontRef::draw() and
 /// draw::vertical_text() call it.
 void record_text(const ImDrawList* list, const FontRef& font, ImVec2 at, ImU32 color,
                  std::string_view text, bool is_vertical = false);

@@ -67,7 +67,7 @@ attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
 attnscope_status launch_of(PassKind kind, attnscope_session* session, const attnscope_pass* pass) {
   return guarded(session, [&]() -> std::optional<Error> {
     if (session == nullptr) {
-      return invalid_request("session is NULL; attnscope_session_open() gives one");
+      return invalid_request("session is NULL; attnscope_session_open() returns one");
     }
     attnscope_pass known{};
     if (auto error = read_struct(pass, known, "pass")) return error;

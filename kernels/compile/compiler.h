@@ -50,9 +50,9 @@ KernelResources resources_in(std::string_view log, std::string_view entry);
 /// Every option that the program is compiled with.
 std::vector<std::string> compiler_options(const KernelProgram& program);
 
-/// Compiles the program, in the calling thread. unavailable when NVRTC cannot be loaded; failed,
-/// with the compiler's message, which has the file and line, when it rejects the source or the
-/// architecture. `cancel` set to true by another thread gives ErrorCode::cancelled soon.
+/// Compiles the program in the calling thread. unavailable if NVRTC cannot be loaded; failed, with
+/// the compiler's message, file and line, if it rejects the source or the architecture. If another
+/// thread sets `cancel`, soon returns ErrorCode::cancelled.
 Result<CompiledKernel> compile(const KernelProgram& program,
                                const std::atomic<bool>* cancel = nullptr);
 

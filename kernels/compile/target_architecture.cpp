@@ -25,7 +25,7 @@ std::optional<int> number_of(std::string_view compute_capability) {
   return 10 * major + minor;
 }
 
-/// The architectures that it compiles for, 90 for compute capability 9.0.
+/// The architectures that NVRTC compiles for; 90 is compute capability 9.0.
 std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
   int count = 0;
   if (nvrtc.architecture_count(&count) != 0) count = 0;

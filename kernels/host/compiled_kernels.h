@@ -60,12 +60,12 @@ class CompiledKernels {
   /// The kernel of the block, which may have the shared memory that the block asks for.
   const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// `program` is without an architecture.
+  /// `program` names no architecture.
   cudaKernel_t loaded(const KernelProgram& program);
 
   const std::string architecture_;
   KernelCompiler compiler_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::map<KernelProgram, cudaKernel_t> kernels_;
   std::vector<cudaLibrary_t> libraries_;
 };

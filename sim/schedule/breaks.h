@@ -36,7 +36,7 @@ std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const
 /// "rescale:O", as a break names the operation.
 std::string operation_name(const PassOperation& operation);
 
-/// "rescale O dropped", "line 14 dropped", "alpha is always 1"; empty where nothing is broken.
+/// "rescale O dropped", "line 14 dropped", "alpha is always 1"; empty if nothing is broken.
 std::string break_words(const RunBreak& broken);
 
 /// Marks the launches of which the options' break drops operations; make_pass() calls it.

@@ -29,8 +29,8 @@ struct StepsWork {
   double added_bytes = 0;      ///< to sums in global memory, atomically
 };
 
-/// Of a launch of the report's run, in blocks of `warps` warps. Bytes in shared memory are 0 where
-/// no paper says how the warps share the work.
+/// The work of a launch of the report's run, in blocks of `warps` warps. Bytes in shared memory are
+/// 0 if no paper says how the warps share the work.
 StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
                      const GpuDescription& gpu, Index warps, Index steps);
 

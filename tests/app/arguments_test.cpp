@@ -52,7 +52,7 @@ TEST(Arguments, AWindowCanReportItsFramesAndItsWidgets) {
   EXPECT_FALSE(parse({"--dump-ui"}).value().log_frames);
 }
 
-TEST(Arguments, ALessonTakesAStepFrom1AndAFileForItsAnswers) {
+TEST(Arguments, ALessonTakesAStepCountedFrom1AndAnAnswersFile) {
   const Arguments lesson =
       parse({"--lesson", "swap-the-loops", "--step", "3", "--answers", "a.jsonl"}).value();
   EXPECT_EQ(lesson.lesson, "swap-the-loops");

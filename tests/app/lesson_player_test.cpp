@@ -1,4 +1,4 @@
-/// A lesson played without a screen.
+/// Plays a lesson without a screen.
 #include "app/lesson_player.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using Phase = LessonPlayer::Phase;
 
 constexpr const char* kLesson = ATTNSCOPE_LESSON_FILE;
 
-/// Until the player has nothing to compute; the last cue of the way.
+/// Updates the player until it has nothing to compute; returns every cue on the way.
 LessonPlayer::Cue settle(LessonPlayer& player) {
   LessonPlayer::Cue all;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -32,7 +32,7 @@ LessonPlayer::Cue settle(LessonPlayer& player) {
     all.reveals |= cue.reveals;
     if (player.settled()) return all;
     if (std::chrono::steady_clock::now() > deadline) {
-      ADD_FAILURE() << "the player does not come to rest";
+      ADD_FAILURE() << "the player does not settle";
       return all;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -66,7 +66,7 @@ void enter(LessonPlayer& player, const lessons::Answer& answer) {
   }
 }
 
-/// An answer of the same kind that is wrong.
+/// A wrong answer of the same kind.
 lessons::Answer wrong_answer(const lessons::Answer& right) {
   if (const double* number = std::get_if<double>(&right)) return *number * 1000.0;
   if (const auto* chosen = std::get_if<lessons::Chosen>(&right)) {
@@ -80,7 +80,7 @@ lessons::Answer wrong_answer(const lessons::Answer& right) {
   return curve;
 }
 
-/// A folder of the test's own.
+/// A test with a folder of its own.
 class LessonFolder : public testing::Test {
  protected:
   LessonFolder()
@@ -126,7 +126,7 @@ TEST(LessonPlayer, PlaysEveryStepWithARightAndWithAWrongAnswer) {
         EXPECT_TRUE(act(player, Action::next).enters);
       }
     }
-    act(player, Action::next);  // there is none
+    act(player, Action::next);  // there is no next step
     EXPECT_EQ(player.step(), count - 1);
     EXPECT_EQ(player.progress().right.size(), right ? count - 1 : 0);
   }
@@ -157,7 +157,7 @@ TEST(LessonPlayer, AnAnswerThatCannotBeUnderstoodRevealsNothing) {
   EXPECT_EQ(player.outcome(), nullptr);
 }
 
-TEST(LessonPlayer, TheRunsHaveTilesAndThePlayheadBeginsWhereTheStepBeforeEnded) {
+TEST(LessonPlayer, TheRunsHaveTilesAndThePlayheadBeginsWhereThePreviousStepEnded) {
   LessonPlayer player;
   open(player, 1);
   EXPECT_EQ(player.prepared()->run.algorithm, "flash1");
@@ -200,7 +200,7 @@ TEST(LessonPlayer, AnotherValueOfAFieldAsksAgain) {
   EXPECT_EQ(player.prepared()->run.problem.N, 64);
 }
 
-TEST(LessonPlayer, AnUnknownLessonOrStepIsOneLine) {
+TEST(LessonPlayer, AnUnknownLessonOrStepIsReportedInOneLine) {
   LessonPlayer player;
   player.open("no-such-lesson");
   settle(player);
@@ -214,7 +214,7 @@ TEST(LessonPlayer, AnUnknownLessonOrStepIsOneLine) {
   EXPECT_THAT(player.take_error(), HasSubstr("step 8"));
 }
 
-TEST(LessonPlayer, IsLeftAtOnceAndCanBeOpenedAgain) {
+TEST(LessonPlayer, LeavesAtOnceAndCanOpenAgain) {
   LessonPlayer player;
   open(player, 1);
   player.act(Action::show_me);
@@ -227,7 +227,7 @@ TEST(LessonPlayer, IsLeftAtOnceAndCanBeOpenedAgain) {
   EXPECT_EQ(player.phase(), Phase::asking);
 }
 
-TEST_F(LessonFolder, ProgressIsKeptAndTheLessonGoesOnThere) {
+TEST_F(LessonFolder, ProgressIsKeptAndTheLessonResumesThere) {
   {
     LessonPlayer player;
     player.set_files({.progress = folder_ / "progress.json"});

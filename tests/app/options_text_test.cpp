@@ -9,7 +9,7 @@
 namespace attnscope::app {
 namespace {
 
-/// The run that the options give, read as a shell would split them: quotes hold one word together.
+/// The run that the options give, split as by a shell: quotes keep a word together.
 RunSpec run_of_options(const std::string& text) {
   std::vector<std::string> words;
   bool quoted = false;
@@ -34,7 +34,7 @@ RunSpec run_of_options(const std::string& text) {
   return run;
 }
 
-TEST(OptionsText, GivesEverySceneItsRunAgain) {
+TEST(OptionsText, ReproducesTheRunOfEveryScene) {
   for (const ShippedScene& scene : list_shipped_scenes()) {
     const RunSpec run = load_scene(scene.name).value().view.choice;
     const RunSpec again = run_of_options(options_text(run, FieldTarget::model));

@@ -129,7 +129,7 @@ TEST(Race, OnTheClockOfTilesBothDoOneATick) {
   }
 }
 
-TEST(Race, TheRivalOfABrokenRunIsWhole) {
+TEST(Race, TheRivalOfABrokenRunIsNotBroken) {
   RunSpec choice = load_scene("default").value().view.choice;
   choice.variant.broken = parse_run_break("alpha=1").value();
   const RunSpec rival = rival_of(choice, choice.algorithm);
@@ -138,7 +138,8 @@ TEST(Race, TheRivalOfABrokenRunIsWhole) {
   RunSpec whole = choice;
   whole.variant.broken = {};
   EXPECT_EQ(rival, whole) << "nothing else differs";
-  EXPECT_EQ(rival_after(whole, choice, right), right) << "a break of one is not one of the other";
+  EXPECT_EQ(rival_after(whole, choice, right), right)
+      << "a break of one run does not break the other";
 }
 
 TEST(Race, AFieldThatBothHaveInCommonChangesInBoth) {

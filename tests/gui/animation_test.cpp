@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Noise of colours that GIF keeps: no more than 255, one in each class of the palette's.
+/// Noise in colours that GIF keeps exactly: at most 255, one in each class of the palette.
 Image noise(int width, int height, unsigned seed, unsigned colors) {
   std::minstd_rand random(seed);
   Image image{width, height, {}};
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> colors_of(const Image& image) {
   return colors;
 }
 
-/// The pictures of an animation, by another program.
+/// The pictures of an animation, as another program reads them.
 std::vector<Picture> frames_of(const std::filesystem::path& gif, const ScratchFolder& folder) {
   const std::string stem = folder / "frame";
   const Finished done = run(
@@ -52,7 +52,7 @@ std::vector<Picture> frames_of(const std::filesystem::path& gif, const ScratchFo
 
 TEST(GifWriter, PicturesOfFewColoursAreKeptExactly) {
   const ScratchFolder folder;
-  // Noise fills the table of codes many times; the second picture keeps most of the first
+  // Noise fills the table of codes many times; the second picture repeats most of the first
   std::vector<Image> images{noise(301, 203, 1, 255), noise(301, 203, 1, 255),
                             noise(301, 203, 1, 255), noise(301, 203, 2, 3)};
   for (int n = 0; n < 900; ++n) images[1].rgb[static_cast<std::size_t>(n)] ^= 0x20;
@@ -66,7 +66,7 @@ TEST(GifWriter, PicturesOfFewColoursAreKeptExactly) {
   }
 }
 
-TEST(GifWriter, OfManyColoursEveryOneIsNear) {
+TEST(GifWriter, ManyColoursAreApproximatedClosely) {
   Image image{512, 64, {}};
   for (int n = 0; n < 512 * 64; ++n) {
     image.rgb.push_back(static_cast<std::uint8_t>(n % 256));
@@ -115,7 +115,7 @@ TEST(RenderAnimation, TheGifShowsTheOperationsOfTheRange) {
 
 TEST(RenderAnimation, FfmpegGetsEveryPicture) {
   const ScratchFolder folder;
-  // In its place a program that counts the bytes
+  // Instead of ffmpeg, a program that counts the bytes it gets
   const std::string program = folder / "ffmpeg";
   ASSERT_EQ(
       run({"bash", "-c",
@@ -131,7 +131,7 @@ TEST(RenderAnimation, FfmpegGetsEveryPicture) {
   EXPECT_THAT(read_file(mp4), HasSubstr(std::to_string(960 * 540 * 3 * 3)));
 }
 
-TEST(RenderAnimation, AFailureOfFfmpegHasItsWords) {
+TEST(RenderAnimation, AFailureOfFfmpegIsReportedInItsWords) {
   const ScratchFolder folder;
   const std::string program = folder / "ffmpeg";
   ASSERT_EQ(

@@ -48,7 +48,7 @@ TEST(RenderLesson, DrawsEveryStepBeforeAndAfterItsAnswer) {
   }
 }
 
-TEST(RenderLesson, AStepAloneLooksAsAmongTheOthers) {
+TEST(RenderLesson, AStepDrawnAloneLooksTheSame) {
   const ScratchFolder folder;
   for (const char* out : {"all", "one"}) {
     std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render",   "--lesson", ATTNSCOPE_LESSON_FILE,

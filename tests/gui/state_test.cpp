@@ -32,7 +32,7 @@ class WindowState : public testing::Test {
   std::filesystem::path file_ = folder_ / "state.json";
 };
 
-TEST_F(WindowState, TheFirstStartOffersFourChoicesAndLaterOnesGoOn) {
+TEST_F(WindowState, TheFirstStartOffersFourChoicesAndLaterOnesResume) {
   const json first = dump_of();
   EXPECT_TRUE(first["rects"].contains("welcome"));
   EXPECT_EQ(first["state"]["scene"], "default");
@@ -56,7 +56,7 @@ TEST_F(WindowState, ArgumentsOverrideWhatIsRemembered) {
   EXPECT_EQ(given["window"]["width"], 1600);
 }
 
-TEST_F(WindowState, ALessonGoesOnWhereItWasLeft) {
+TEST_F(WindowState, ALessonResumesWhereItWasLeft) {
   EXPECT_EQ(dump_of({"--lesson", "merging-tiles", "--step", "3"})["state"]["lesson"]["step"], 3);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "state.lessons.json"));
   EXPECT_EQ(dump_of({"--lesson", "merging-tiles"})["state"]["lesson"]["step"], 3);

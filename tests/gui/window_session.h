@@ -31,7 +31,7 @@ class Display {
 class WindowSession {
  public:
   WindowSession(int width, int height, const std::string& scene = "default");
-  /// With these arguments instead of a scene.
+  /// Starts with these arguments instead of a scene.
   WindowSession(int width, int height, const std::vector<std::string>& arguments);
 
   // What a user does. Each waits for the app's answer: until it has drawn frames with the input,

@@ -127,11 +127,11 @@ TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
   EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWidth);
 }
 
-TEST(Window, ARightClickEnlargesAPanelAndEscapeEndsThat) {
+TEST(Window, ARightClickEnlargesAPanelAndEscapeShowsAllAgain) {
   WindowSession window(kWidth, kHeight);
   window.click_at(window.rect_of("panel.ledger"), 3);
   window.key("Tab");
-  window.key("Return");  // the first line of the menu
+  window.key("Return");  // the first item of the menu
   EXPECT_EQ(window.final_state()["enlarged"], "ledger");
 
   WindowSession again(kWidth, kHeight);

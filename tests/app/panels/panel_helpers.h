@@ -68,7 +68,7 @@ inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snap
   for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name << " never gets ready";
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
-    // Leave the core to the work that is waited for
+    // Leave the core to the work that the test waits for
     if (panel.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -98,7 +98,7 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
   const draw::Chart rate = chart(ChartChoice::recorded_rate);
   for (const std::string name : {"standard", "flash1", "flash2"}) {
     const draw::Series* predicted_times = series_named(time, name + ", predicted");
-    const draw::Series* bounds = series_named(time, name + ", at least");
+    const draw::Series* bounds = series_named(time, name + ", lower bound");
     const draw::Series* rates = series_named(rate, name + ", predicted");
     ASSERT_TRUE(predicted_times != nullptr && bounds != nullptr && rates != nullptr) << name;
     ASSERT_EQ(predicted_times->points.size(), bounds->points.size());
@@ -111,10 +111,10 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
     }
   }
   EXPECT_EQ(series_named(chart_of(ChartChoice::time, {}), "flash2, predicted"), nullptr)
-      << "that sweep did not predict";
+      << "that sweep makes no predictions";
 }
 
-TEST(SizeCharts, SetTimesOfOtherLibrariesBesideOnTheirGpuAndPass) {
+TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {
   Measurements measurements;
   const AttentionProblem& problem = sweep().points[2].report.run.problem;
   measurements.peers = {{"cuDNN", "NVIDIA H200", "recorded", problem, false, 1e-3},

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The shipped file with a change, read from a file of its own.
+/// The times of the shipped file with one change, read from a copy.
 template <typename Change>
 Result<std::vector<PeerTime>> read_changed(const Change& change) {
   std::ifstream shipped(find_asset("recordings/peers", "h200").value());

@@ -32,7 +32,7 @@ TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
   EXPECT_TRUE(session.rects().find("lesson.cover.ledger"));
   EXPECT_FALSE(session.rects().find("panel.ledger"));
   EXPECT_FALSE(session.rects().find("lesson.truth"));
-  session.key(Key::c);  // the large chart stays away
+  session.key(Key::c);  // does not enlarge the charts
   EXPECT_FALSE(session.rects().find("panel.charts"));
 
   session.click("lesson.show");
@@ -106,7 +106,7 @@ TEST(LessonScreen, TheMouseDrawsACurve) {
   EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
 }
 
-TEST(LessonScreen, PageKeysGoThroughItAndEscapeLeaves) {
+TEST(LessonScreen, PageKeysMoveBetweenStepsAndEscapeLeaves) {
   ScreenSession session;
   open(session, 1);
   session.key(Key::page_down);
@@ -131,7 +131,7 @@ TEST(LessonScreen, InPresenterModePageDownRevealsThenAdvances) {
   EXPECT_EQ(session.app().lesson_player.step(), 2U);
 }
 
-TEST(LessonScreen, ABrokenRunStandsBesideTheRightOne) {
+TEST(LessonScreen, ShowsABrokenRunBesideTheCorrectOne) {
   ScreenSession session;
   App& app = session.app();
   app.lesson_player.open("forgetting-alpha", 1);
@@ -151,7 +151,7 @@ TEST(LessonScreen, ABrokenRunStandsBesideTheRightOne) {
   EXPECT_FALSE(app.rival_snapshot());
 }
 
-TEST(LessonScreen, ASceneWithARaceKeepsItWhenItLeavesTheLesson) {
+TEST(LessonScreen, ARaceFromASceneSurvivesLeavingTheLesson) {
   ScreenSession session;
   session.app().lesson_player.open("forgetting-alpha", 0);
   session.settle();

@@ -8,7 +8,7 @@ namespace {
 
 using test::ScreenSession;
 
-/// The button of an option of the question.
+/// The button of one of the question's options.
 std::string option_name(std::size_t option) {
   return std::string("quiz.option.") + lessons::letter_of(option);
 }

@@ -1,5 +1,5 @@
 /// Lays out every scene at three sizes, in three themes, and every step of every lesson at two
-/// sizes: no text is cut, covered, crossed by a line or overlaps another.
+/// sizes: no text is cut off, covered, crossed by a line, or overlaps another.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_P(TextLayout, NoTextIsCutOrOverlapsAnother) {
   }
 }
 
-/// The parameter as a part of a test's name.
+/// The parameter as part of the name of a test.
 std::string test_name(const testing::TestParamInfo<std::string>& of) {
   std::string name = of.param;
   std::ranges::replace(name, '-', '_');
@@ -82,7 +82,7 @@ std::vector<std::string> shipped_lessons() {
   return names;
 }
 
-/// A card beside panels: the present state at both sizes, with small and with large text.
+/// Checks a card beside panels in its current state, at both sizes, with small and large text.
 class CardLayout : public testing::Test {
  protected:
   void check_sizes(const std::string& where) {
@@ -122,7 +122,7 @@ TEST_P(LessonLayout, NoTextIsCutOrOverlapsAnother) {
   }
 }
 
-TEST_F(CardLayout, OfTheQuizCutsNoText) {
+TEST_F(CardLayout, NoTextOfTheQuizIsCut) {
   app::App& app = session_.app();
   app.start_quiz(7);
   session_.settle();

@@ -33,7 +33,7 @@ TEST(Welcome, OpensTheDialogForTheUsersOwnTensors) {
   EXPECT_TRUE(session.rects().find("dialog.path"));
 }
 
-TEST(Welcome, ListsTheLessonsAsTheyAreLearned) {
+TEST(Welcome, ListsTheLessonsInTeachingOrder) {
   ScreenSession session;
   session.app().view.welcome = true;
   session.settle();
