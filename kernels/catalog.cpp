@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kFlash1Knobs[] = {"copies", "swizzle", "mask"};
 constexpr std::string_view kFlash2Knobs[] = {"stages",  "warps",   "partition", "copies",
                                              "swizzle", "rescale", "mask",      "order"};
-constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", "instructions"};
+constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", kInstructionsKnob};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
 /// KernelPass::workspace_bytes for a layout that follows from the problem alone.

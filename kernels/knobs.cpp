@@ -58,7 +58,7 @@ constexpr Knob kKnobs[] = {
      "The row tile of a head whose thread block starts first: last, which sees the most keys under "
      "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
      kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"},
-    {"instructions",
+    {kInstructionsKnob,
      "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
      "GPU has them; mma, the program of all other problems.",
      kInstructionSets, &Knobs::hopper, ""},
@@ -71,11 +71,6 @@ const KnobValue* value_of(const Knob& knob, std::string_view name) {
 
 Error refused(const std::string& message) {
   return invalid_field(ErrorCode::not_applicable, "switches", message);
-}
-
-const Knob* find_knob(std::string_view name) {
-  const auto found = std::ranges::find(kKnobs, name, &Knob::name);
-  return found == std::end(kKnobs) ? nullptr : &*found;
 }
 
 std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
@@ -103,6 +98,11 @@ Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind p
 
 std::span<const Knob> all_knobs() {
   return kKnobs;
+}
+
+const Knob* find_knob(std::string_view name) {
+  const auto found = std::ranges::find(kKnobs, name, &Knob::name);
+  return found == std::end(kKnobs) ? nullptr : &*found;
 }
 
 Knobs knobs_of(const RunSpec& spec) {

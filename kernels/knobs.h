@@ -44,8 +44,13 @@ struct Knob {
   std::string_view macro;  ///< in kernels/device/knobs.cuh; "": only the host uses the knob
 };
 
+/// The knob that chooses between two programs of a pass.
+inline constexpr const char* kInstructionsKnob = "instructions";
+
 /// Every knob. The catalog says which pass of which kernel has it.
 std::span<const Knob> all_knobs();
+/// Null if there is none.
+const Knob* find_knob(std::string_view name);
 
 /// The values of a run's switches, which check_switches() has accepted, and of the choices that the
 /// kernel shares with the model.

@@ -6,6 +6,8 @@
 
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
+#include "kernels/resolve.h"
+#include "kernels/run_programs.h"
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 #include "sim/resolve.h"
@@ -32,7 +34,20 @@ bool is_choice(const RunField& field) {
   return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
 }
 
-std::string choice_words(const RunField& field, const RunSpec& recorded) {
+/// Whether the two runs have the same switches but for the kernel's program.
+bool differ_in_program(const RunSpec& a, const RunSpec& b) {
+  auto of_a = a.switches, of_b = b.switches;
+  return of_a.erase(kernels::kInstructionsKnob) != of_b.erase(kernels::kInstructionsKnob) &&
+         of_a == of_b;
+}
+
+std::string choice_words(const RunField& field, const RunSpec& recorded, const RunSpec& modelled) {
+  if (field.key == "switches" && differ_in_program(recorded, modelled)) {
+    constexpr std::string_view kPrograms[] = {"Hopper's instructions", kernels::kTensorCores};
+    const bool mma = recorded.switches.contains(kernels::kInstructionsKnob);
+    return fmt::format("recorded with the program in {}, modelled for the one in {}",
+                       kPrograms[mma ? 1 : 0], kPrograms[mma ? 0 : 1]);
+  }
   if (field.key == "algorithm") return "recorded with " + recorded.algorithm;
   if (field.key == "pass") return fmt::format("recorded for the {} pass", to_string(recorded.pass));
   if (field.key == "carry") {
@@ -56,6 +71,27 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
   if (device.l2_bytes != 0 && gpu.l2_bytes != device.l2_bytes) return false;
   return device.memory_bytes == 0 || are_one_memory(gpu.hbm_bytes, device.memory_bytes);
 }
+
+namespace {
+
+/// The recorded run, with a switch for its program where this version's kernel has two: a recording
+/// may be older than the one in Hopper's instructions, and no switch then named what it ran.
+ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
+  ResolvedRun run = row.run;
+  if (!row.measurement || row.measurement->instructions != kernels::kTensorCores) return run;
+  const auto kernel = kernels::choose_kernel(run.asked);
+  if (!kernel || !kernels::check_switches(run.asked.switches, *kernel.value(), run.pass(),
+                                          run.problem.dtype)) {
+    return run;
+  }
+  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  if (kernels::runs_on_hopper(run, target, {.knobs = kernels::knobs_of(run.asked)})) {
+    run.asked.switches[kernels::kInstructionsKnob] = "mma";
+  }
+  return run;
+}
+
+}  // namespace
 
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu) {
   const ResolvedRun& run = model.run;
@@ -83,20 +119,21 @@ std::string why_no_kernel(const SimulationReport& model, const GpuDescription& g
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on) {
   const ResolvedRun& modelled = model.run;
-  const ResolvedRun& recorded = row.run;
   if (std::string why = why_no_kernel(model, gpu); !why.empty()) {
     return {DifferenceIn::kernel, std::move(why)};
   }
-  if (modelled.problem != recorded.problem) {
+  if (modelled.problem != row.run.problem) {
     return {DifferenceIn::problem, "recorded for another problem"};
   }
+  const ResolvedRun recorded =
+      row.run.tiling == modelled.tiling ? run_of_program(row, gpu) : row.run;
   for (const RunField& field : run_fields()) {
     if (!is_choice(field)) continue;
     // No switch changes what a kernel loads, stores or adds, so the model's schedule still applies
     const bool kernels_alone = field.target == FieldTarget::kernel && field.key != "switches" &&
                                !is_default(field, recorded.asked);
     if (!kernels_alone && field.print(modelled.asked) == field.print(recorded.asked)) continue;
-    return {DifferenceIn::choice, choice_words(field, recorded.asked)};
+    return {DifferenceIn::choice, choice_words(field, recorded.asked, modelled.asked)};
   }
   if (!describes(gpu, on.device)) {
     const std::string_view changed = changed_numbers(gpu);
@@ -280,8 +317,8 @@ Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDe
                                             Index* work_left) {
   const bool lost_its_mask = run.run.asked.block_mask && !run.run.problem.block_mask;
   if (lost_its_mask) return *run.error;
-  ATTNSCOPE_TRY(const auto resolved,
-                resolve_kernel_run(run.run, gpu, recorded_product_tiles(run).tiles));
+  ATTNSCOPE_TRY(const auto resolved, resolve_kernel_run(run_of_program(run, gpu), gpu,
+                                                        recorded_product_tiles(run).tiles));
   if (work_left != nullptr) {
     const Index work = counting_work(resolved);
     if (work > *work_left) {

@@ -37,6 +37,12 @@ class List {
     spec.kernel = kernel.name;
     spec.set_tiling(tiling);
     add(spec);
+    if (kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
+      // The program of other problems, too, where Hopper has its own
+      spec.switches[kInstructionsKnob] = "mma";
+      add(spec);
+      spec.switches.clear();
+    }
     if (!kernel.honours_carry || pass != PassKind::forward) return;
     spec.variant.carry = Carry::fp32;
     add(spec);
@@ -75,7 +81,9 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   if (run.asked.variant.d_once || run.asked.variant.skip_first_reads) {
     return unavailable("no calibration times the steps of a variant without a kernel");
   }
-  if (!run.asked.switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
+  auto switches = run.asked.switches;
+  switches.erase(kInstructionsKnob);  // the name tells the two programs apart
+  if (!switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
     return unavailable("no calibration times steps with switches");
   }
   if (padded_head_dim(problem.d) != problem.d) {

@@ -105,6 +105,42 @@ TEST(LikeWithLike, TheOrderOfDQDoesNotTellForwardPassesApart) {
   EXPECT_EQ(difference(model, gpu, row, h200_device()).words, "");
 }
 
+/// In tiles in which a Hopper GPU runs the pass in its own instructions, which older recordings may
+/// not have.
+void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = recorded_run("flash2");
+  row.run.asked.pass = pass;
+  row.run.problem.d = 128;
+  row.run.tiling = tiling;
+  const SimulationReport unasked = model_of(row, gpu);
+  row.measurement.emplace();
+  row.measurement->counters = counters_of(unasked.requested, unasked.compulsory);
+  row.measurement->instructions = "wgmma";
+  EXPECT_EQ(compare(unasked, gpu, row, h200_device()).stands_alone, "");
+  row.measurement->instructions = "mma.sync";
+  expect_alone(compare(unasked, gpu, row, h200_device()),
+               "recorded with the program in mma.sync, modelled for the one in Hopper's");
+  const SimulationReport model = model_recorded_run(row, gpu).value();
+  EXPECT_EQ(model.run.asked.switches.at("instructions"), "mma");
+  EXPECT_EQ(compare(model, gpu, row, h200_device()).stands_alone, "");
+  // The same run of this version, which names its switch
+  RecordingRow named = row;
+  named.run.asked.switches["instructions"] = "mma";
+  EXPECT_EQ(compare(model, gpu, named, h200_device()).stands_alone, "");
+  row.measurement->instructions = "wgmma";
+  expect_alone(compare(model, gpu, row, h200_device()),
+               "recorded with the program in Hopper's instructions, modelled for the one in mma");
+  // In tiles that have one program, there is nothing to tell apart
+  row.run.tiling = {64, 64};
+  row.measurement->instructions = "mma.sync";
+  EXPECT_TRUE(model_recorded_run(row, gpu).value().run.asked.switches.empty());
+}
+
+TEST(LikeWithLike, ARunInOtherInstructionsIsComparedWithTheProgramThatItRan) {
+  expect_compared_by_program(PassKind::backward, {64, 128});
+}
+
 TEST(LikeWithLike, RunsThatDifferHaveOtherTitles) {
   const RecordingRow row = recorded_run("flash2");
   const auto title_after = [&](const auto& change) {
