@@ -138,4 +138,17 @@ bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
          problem.d == kHopperHeadDim && tiling == kHopperTiling && !score_features(problem).any();
 }
 
+bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs) {
+  constexpr Index kRowStep = 8;  // 16 bytes
+  const Knobs own{.stages = knobs.stages,
+                  .rescale_always = knobs.rescale_always,
+                  .mask_all = knobs.mask_all,
+                  .ascending = knobs.ascending,
+                  .overlap = knobs.overlap,
+                  .ping_pong = knobs.ping_pong,
+                  .visit_hidden = knobs.visit_hidden};
+  return knobs == own && problem.dtype != DType::fp32 && problem.d % kRowStep == 0 &&
+         flash2_hopper_holds(padded_head_dim(problem.d), tiling) && !score_features(problem).any();
+}
+
 }  // namespace attnscope::kernels

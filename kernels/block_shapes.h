@@ -47,6 +47,12 @@ BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
+/// The same of flash2's forward pass: plain softmax attention, in 16 bits, in rows that bulk copies
+/// take (of whole 16 bytes), in the tilings whose O, S and P a thread block's registers hold, and
+/// with the switches that are the program's.
+bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
+                        const Knobs& knobs = {});
+
 /// Stages of flash1's forward pass in 16 bits: as many as fit beside what score features need.
 Index flash1_stages(const BlockRequest& request);
 

@@ -11,8 +11,11 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr std::string_view kFlash1Knobs[] = {"copies", "swizzle", "mask"};
-constexpr std::string_view kFlash2Knobs[] = {"stages",  "warps",   "partition", "copies",
-                                             "swizzle", "rescale", "mask",      "order"};
+constexpr std::string_view kFlash2Knobs[] = {"stages",          "warps",   "partition", "copies",
+                                             "swizzle",         "rescale", "mask",      "order",
+                                             kInstructionsKnob, "overlap", "ping-pong"};
+constexpr std::string_view kFlash2HopperKnobs[] = {"stages", "rescale", "mask",
+                                                   "order",  "overlap", "ping-pong"};
 constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", kInstructionsKnob};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
@@ -27,7 +30,8 @@ constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh
                                     .launch = "forward",
                                     .block_work = BlockWork::row_tile,
                                     .shape = flash2_forward_shape,
-                                    .knobs = kFlash2Knobs};
+                                    .knobs = kFlash2Knobs,
+                                    .hopper_knobs = kFlash2HopperKnobs};
 constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
                                      .has_fp32 = true,
                                      .launch = "backward",

@@ -44,6 +44,8 @@ struct KernelPass {
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
+  /// Those of them that the program in Hopper's instructions has.
+  std::span<const std::string_view> hopper_knobs = {};
 };
 
 /// One kernel, forward and, if it has one, backward pass.

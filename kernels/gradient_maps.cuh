@@ -1,4 +1,4 @@
-/// Tensor maps for the bulk copies of Hopper's backward passes. Internal to the
+/// Tensor maps for the bulk copies of the passes in Hopper's instructions. Internal to the
 /// kernels. Compiled for host and device.
 #pragma once
 
@@ -17,6 +17,13 @@ struct GradientMaps {
   TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
   TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows per box
   TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows per box
+};
+
+/// The same of a forward pass.
+struct ForwardMaps {
+  TensorMap Q_rows;                ///< [B, H, N, d], Br rows per box
+  TensorMap K_columns, V_columns;  ///< [B, H_kv, N_kv, d], Bc rows per box
+  TensorMap O_rows;                ///< [B, H, N, d], a warp's 16 rows per box
 };
 
 }  // namespace attnscope::kernels

@@ -59,9 +59,18 @@ constexpr Knob kKnobs[] = {
      "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
      kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"},
     {kInstructionsKnob,
-     "The program at d = 128 in tiles of 64 x 128: hopper, with wgmma and bulk copies where the "
-     "GPU has them; mma, the program of all other problems.",
+     "The program where there are two: hopper, with wgmma and bulk copies where the GPU has them; "
+     "mma, the program of all other problems.",
      kInstructionSets, &Knobs::hopper, ""},
+    {"overlap",
+     "In Hopper's program, what is under way while four warps compute a softmax: on, their product "
+     "of the tile before with V; off, none of their products.",
+     kOnOff, &Knobs::overlap, "ATTNSCOPE_OVERLAP", true},
+    {"ping-pong",
+     "In Hopper's program, how two groups of four warps share the tensor cores: on, they start "
+     "their products in turn, so that one multiplies while the other computes its softmax; off, as "
+     "it happens.",
+     kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
 };
 
 const KnobValue* value_of(const Knob& knob, std::string_view name) {

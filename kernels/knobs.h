@@ -27,6 +27,8 @@ struct Knobs {
   int sliced_k = 0;        ///< warps share the keys of a column tile, not the rows of the row tile
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
   int hopper = 1;          ///< the program that uses Hopper's instructions, if any
+  int overlap = 1;         ///< Hopper: a tile's softmax meets products of the warpgroup's own
+  int ping_pong = 1;       ///< Hopper: two consumers start their products in turn
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };
@@ -41,7 +43,8 @@ struct Knob {
   std::string_view idea;              ///< one sentence: what it sets, and what each value does
   std::span<const KnobValue> values;  ///< the first is the default
   int Knobs::*member;
-  std::string_view macro;  ///< in kernels/device/knobs.cuh; "": only the host uses the knob
+  std::string_view macro;    ///< in kernels/device/knobs.cuh; "": only the host uses the knob
+  bool hopper_only = false;  ///< only programs in Hopper's instructions have it
 };
 
 /// The knob that chooses between two programs of a pass.

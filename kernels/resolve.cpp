@@ -62,9 +62,16 @@ std::vector<const Knob*> available_knobs(const RunSpec& spec) {
 }
 
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
-  if (run.pass() == PassKind::forward) return false;
+  const KernelInfo& kernel = kernel_of(run);
+  if (!kernel.has_knob(*find_knob(kInstructionsKnob), run.pass())) return false;
+  if (run.pass() == PassKind::forward) {
+    // The default tilings are those of the other program
+    const auto own = default_tilings(kernel, run.pass(), run.problem);
+    return std::ranges::find(own, run.tiling) == own.end() &&
+           has_hopper_forward(run.problem, run.tiling, knobs);
+  }
   const bool other_dQ =
-      run.asked.deterministic && kernel_of(run).pass(run.pass()).dQ_order != DqOrder::fixed;
+      run.asked.deterministic && kernel.pass(run.pass()).dQ_order != DqOrder::fixed;
   return !other_dQ && has_hopper_backward(run.problem, run.tiling, knobs);
 }
 
@@ -92,18 +99,26 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// Rejects switches where a Hopper GPU would run the program that uses Hopper's instructions, which
-/// has no switches: the other program never replaces it silently.
+/// Rejects switches that the program of the run does not have, where there are two: the other one
+/// never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
-  const bool has_switches = !run.asked.switches.empty();
-  if (!has_switches || knobs_of(run.asked).hopper == 0 || !has_hopper_program(run, {})) {
-    return std::nullopt;
+  const bool hopper = knobs_of(run.asked).hopper != 0 && has_hopper_program(run, {});
+  const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
+  for (const auto& [name, value] : run.asked.switches) {
+    if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
+                           "instructions=mma to run the other program",
+                           to_string(run.pass()), name);
+    }
+    if (!hopper && find_knob(name)->hopper_only) {
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "{} is a switch of the program in Hopper's instructions, which does "
+                           "not run this {} pass",
+                           name, to_string(run.pass()));
+    }
   }
-  return invalid_field(
-      ErrorCode::not_applicable, "switches",
-      "on a Hopper GPU this backward pass runs a program that has no switch {}; add "
-      "instructions=mma to run the other program",
-      run.asked.switches.begin()->first);
+  return std::nullopt;
 }
 
 /// The switches without those that only the other pass has.

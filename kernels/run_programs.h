@@ -23,7 +23,7 @@ struct LaunchProgram {
   BlockProgram block;
 };
 
-/// Whether the run's backward launch is the program with Hopper's instructions.
+/// Whether the run's launch with the products is the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
 
 /// Each kernel's programs: KernelInfo::programs. block_sparse2's are flash2's.

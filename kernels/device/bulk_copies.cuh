@@ -30,16 +30,20 @@ struct ArrivalBarrier {
   /// Waits for the end of the n-th phase; the caller sees what the others did before they arrived,
   /// and what was copied.
   __device__ void wait(int n) const {
+    while (!has_ended(n)) {
+    }
+  }
+  /// The same, for as long as the hardware lets a thread wait; whether the phase has ended.
+  __device__ bool has_ended(int n) const {
     uint32_t ended;
-    do {
-      asm volatile(
-          "{\n.reg .pred p;\n"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, p;\n}\n"
-          : "=r"(ended)
-          : "r"(address), "r"(n % 2)
-          : "memory");
-    } while (ended == 0);
+    asm volatile(
+        "{\n.reg .pred p;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n}\n"
+        : "=r"(ended)
+        : "r"(address), "r"(n % 2)
+        : "memory");
+    return ended != 0;
   }
 };
 

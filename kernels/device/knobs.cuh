@@ -23,6 +23,12 @@
 #ifndef ATTNSCOPE_ASCENDING
 #define ATTNSCOPE_ASCENDING 0
 #endif
+#ifndef ATTNSCOPE_OVERLAP
+#define ATTNSCOPE_OVERLAP 1
+#endif
+#ifndef ATTNSCOPE_PING_PONG
+#define ATTNSCOPE_PING_PONG 1
+#endif
 #ifndef ATTNSCOPE_VISIT_HIDDEN
 #define ATTNSCOPE_VISIT_HIDDEN 0
 #endif
@@ -36,6 +42,8 @@ inline constexpr bool kRescaleAlways = ATTNSCOPE_RESCALE_ALWAYS != 0;
 inline constexpr bool kMaskAll = ATTNSCOPE_MASK_ALL != 0;
 inline constexpr bool kSlicedK = ATTNSCOPE_SLICED_K != 0;
 inline constexpr bool kAscending = ATTNSCOPE_ASCENDING != 0;
+inline constexpr bool kOverlap = ATTNSCOPE_OVERLAP != 0;
+inline constexpr bool kPingPong = ATTNSCOPE_PING_PONG != 0;
 inline constexpr bool kVisitHidden = ATTNSCOPE_VISIT_HIDDEN != 0;
 
 }  // namespace attnscope::kernels::knob

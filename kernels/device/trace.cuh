@@ -18,7 +18,7 @@ struct NoTrace {
   __device__ NoTrace(const KernelParameters&, int) {}
   __device__ void did(TraceStep, int, int, bool = true) {}
   template <typename Tiles>
-  __device__ void did_nth(TraceStep, int, const Tiles&, int) {}
+  __device__ void did_nth(TraceStep, int, const Tiles&, int, bool = true) {}
   template <typename Statistic, typename RowSum>
   __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&, int = 0) {}
   __device__ void row(bool, int, int, float, float, float, int = 0) {}
@@ -59,8 +59,8 @@ class BlockTrace {
 
   /// The same on column tile tiles[n], which is read here: without a trace it is not.
   template <typename Tiles>
-  __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n) {
-    did(step, i, tiles[n]);
+  __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n, bool done = true) {
+    did(step, i, tiles[n], done);
   }
 
   /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from

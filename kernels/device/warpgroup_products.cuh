@@ -18,14 +18,15 @@ inline constexpr int kPanelColumns = 64;   ///< 128 bytes, the width of wgmma's 
 
 /// A [kRows x d] tile in panels of 64 columns, one after the other: the swizzle of a SharedTile of
 /// that width is the one that wgmma reads.
-template <int kRows, int d>
+template <int kRows_, int d>
 struct PanelTile {
-  using Panel = SharedTile<kRows, kPanelColumns>;
+  using Panel = SharedTile<kRows_, kPanelColumns>;
+  static constexpr int kRows = kRows_;
   static constexpr int kPanels = d / kPanelColumns;
   static constexpr int kChunks = d / 8;      ///< 16-byte chunks of a row
   static constexpr bool kWholeRows = false;  ///< chunks of a row stand apart
   static constexpr int kBytes = kPanels * Panel::kBytes;
-  static_assert(d % kPanelColumns == 0 && kRows % 8 == 0);
+  static_assert(d % kPanelColumns == 0 && kRows_ % 8 == 0);
 
   uint32_t address;  ///< aligned to 1024 bytes
 
@@ -80,17 +81,21 @@ __device__ inline void close_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
 
+/// Keeps uses of a product's result behind the wait for it.
+template <int kPieces>
+__device__ inline void settle(FragmentC (&result)[1][kPieces]) {
+#pragma unroll
+  for (int n = 0; n < kPieces; ++n) {
+    FragmentC& c = result[0][n];
+    asm volatile("" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])::"memory");
+  }
+}
+
 /// Waits until at most `kPending` groups are unfinished. What they read may be overwritten then,
 /// and `results`, those of the finished ones, be used.
 template <int kPending, int... kPieces>
 __device__ inline void wait_products(FragmentC (&... results)[1][kPieces]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
-  const auto settle = [](auto& fragments) {
-#pragma unroll
-    for (FragmentC& c : fragments[0]) {
-      asm volatile("" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])::"memory");
-    }
-  };
   (settle(results), ...);
 }
 

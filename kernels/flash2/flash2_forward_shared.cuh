@@ -35,6 +35,51 @@ constexpr Index flash2_slice_bytes(Index d, Index Br) {
   return Br * (d + 8) * kElementBytes;
 }
 
+/// In Hopper's own instructions: groups of four warps with 64 rows each, and one more that serves
+/// them.
+constexpr int flash2_hopper_consumers(const Tiling& tiling) {
+  return static_cast<int>(tiling.Br / 64);
+}
+constexpr int flash2_hopper_threads(const Tiling& tiling) {
+  return (flash2_hopper_consumers(tiling) + 1) * 128;
+}
+
+/// How the registers of such a block are given out: a launch has as many for each thread, in steps
+/// of eight; the serving group keeps few. With one consumer all threads have what they can use.
+struct HopperRegisters {
+  int serving, consuming;  ///< of a thread
+  bool moved;
+};
+constexpr HopperRegisters flash2_hopper_registers(int consumers) {
+  constexpr int kOfSm = 65536, kMost = 255, kServing = 24;
+  const int at_launch = kOfSm / ((consumers + 1) * 128) / 8 * 8;
+  if (at_launch > kMost) return {kMost, kMost, false};
+  return {kServing, ((consumers + 1) * at_launch - kServing) / consumers / 8 * 8, true};
+}
+
+/// Whether a consumer's threads hold O, S and P, which is rounded to 16 bits, beside 32 registers
+/// for everything else; and the products of the tile are few and wide.
+constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
+  constexpr Index kOthers = 32;
+  const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 192;
+  const bool has_products = 80 <= tiling.Bc && tiling.Bc <= 192 && tiling.Bc % 16 == 0 && d >= 64;
+  return has_groups && has_products &&
+         d / 2 + tiling.Bc / 2 + tiling.Bc / 4 + kOthers <=
+             flash2_hopper_registers(flash2_hopper_consumers(tiling)).consuming;
+}
+
+/// Width of a tile on chip: panels of 64 columns.
+constexpr int flash2_hopper_width(Index d) {
+  return static_cast<int>((d + 63) / 64 * 64);
+}
+
+/// Qi, the stages of Kj and Vj, two barriers for each stage, and two more.
+constexpr Index flash2_forward_hopper_shared_bytes(Index d, const Tiling& tiling, Index stages) {
+  constexpr Index kBarrierBytes = 8;
+  return flash2_forward_shared_bytes(flash2_hopper_width(d), tiling, stages) +
+         (2 * 2 * stages + 2) * kBarrierBytes;
+}
+
 /// Shared memory in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four
 /// elements longer.
 constexpr Index flash2_forward_fp32_shared_bytes(Index d, const Tiling& tiling) {

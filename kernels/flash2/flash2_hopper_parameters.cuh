@@ -1,8 +1,8 @@
-/// Parameters of flash2's backward launch in Hopper's own instructions. Compiled for host and
-/// device.
+/// Parameters of flash2's launches in Hopper's own instructions. Compiled for host and device.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
+#include "kernels/forward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
 
 namespace attnscope::kernels {
@@ -10,6 +10,11 @@ namespace attnscope::kernels {
 /// Beside what flash2_backward has, how bulk copies find the tensors.
 struct Flash2HopperParameters : BackwardParameters {
   GradientMaps maps;
+};
+
+/// Beside what flash2_forward has, the same.
+struct Flash2HopperForwardParameters : ForwardParameters {
+  ForwardMaps maps;
 };
 
 }  // namespace attnscope::kernels

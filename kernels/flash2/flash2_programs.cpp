@@ -1,5 +1,6 @@
 #include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
+#include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/run_programs.h"
 #include "reference/head_dim.h"
@@ -37,6 +38,18 @@ BlockProgram tiles_program(const std::string& kernel, const ResolvedRun& run,
   return launch;
 }
 
+BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& kind) {
+  const Index width = padded_head_dim(run.problem.d);
+  return {.program = {.sources = {"kernels/flash2/flash2_forward_hopper.cuh"},
+                      .expression = instance_of(
+                          "flash2_forward_hopper", element_type(run.problem.dtype), width,
+                          run.tiling.Br, run.tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
+                      .options = knob_options(kind.knobs)},
+          .threads = flash2_hopper_threads(run.tiling),
+          .shared_bytes = flash2_forward_hopper_shared_bytes(width, run.tiling, kind.knobs.stages),
+          .instructions = kHopper};
+}
+
 BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const Index d = run.problem.d;
   return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
@@ -67,6 +80,7 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) {
+    if (runs_on_hopper(run, target, kind)) return {{"forward", hopper_forward_program(run, kind)}};
     const BlockShape shape =
         flash2_forward_shape({.problem = problem, .tiling = run.tiling, .knobs = kind.knobs});
     return {{"forward", tiles_program("flash2_forward", run, shape, kind)}};

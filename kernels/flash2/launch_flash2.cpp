@@ -18,8 +18,14 @@ std::optional<Error> launch_flash2(PassLauncher& pass) {
                                      .LSE = arguments.LSE_dev,
                                      .column_tiles = pass.tile_lists(),
                                      .scores = pass.scores()};
-  pass.start_traceable(
-      "forward", problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br), parameters);
+  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br);
+  if (pass.runs_on_hopper("forward")) {
+    pass.start_traceable(
+        "forward", blocks,
+        Flash2HopperForwardParameters{parameters, forward_maps(parameters, problem, pass.tiling)});
+  } else {
+    pass.start_traceable("forward", blocks, parameters);
+  }
   return std::nullopt;
 }
 

@@ -26,14 +26,14 @@ constexpr Index kElementBytes = 2;
 /// A [batch, heads, rows, d] tensor.
 struct MappedTensor {
   TensorView view;
-  Index batch, heads, rows;
+  Index batch, heads, rows, d;
 };
 
 /// Strides between rows, heads and batch entries. The stride of an axis with one element is never
 /// used and may have any value.
 std::array<Index, 3> strides_bytes(const MappedTensor& tensor) {
-  const auto bytes = [](Index stride, Index count) {
-    return (count == 1 ? kHopperHeadDim : stride) * kElementBytes;
+  const auto bytes = [&tensor](Index stride, Index count) {
+    return (count == 1 ? tensor.d : stride) * kElementBytes;
   };
   return {bytes(tensor.view.stride_row, tensor.rows), bytes(tensor.view.stride_head, tensor.heads),
           bytes(tensor.view.stride_batch, tensor.batch)};
@@ -49,9 +49,9 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
-  const cuuint64_t sizes[kRank] = {kHopperHeadDim, static_cast<cuuint64_t>(tensor.rows),
-                                   static_cast<cuuint64_t>(tensor.heads),
-                                   static_cast<cuuint64_t>(tensor.batch)};
+  const cuuint64_t sizes[kRank] = {
+      static_cast<cuuint64_t>(tensor.d), static_cast<cuuint64_t>(tensor.rows),
+      static_cast<cuuint64_t>(tensor.heads), static_cast<cuuint64_t>(tensor.batch)};
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) &&
@@ -68,10 +68,10 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
 }
 
 MappedTensor rows_of(const TensorView& view, const AttentionProblem& problem) {
-  return {view, problem.batch, problem.heads, problem.N};
+  return {view, problem.batch, problem.heads, problem.N, problem.d};
 }
 MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem, Index heads) {
-  return {view, problem.batch, heads, problem.N_kv};
+  return {view, problem.batch, heads, problem.N_kv, problem.d};
 }
 
 }  // namespace
@@ -84,12 +84,25 @@ bool bulk_copies_reach(const PassArguments& arguments) {
   const auto columns_reached = [&](const TensorView& view) {
     return can_be_walked(columns_of(view, problem, problem.kv_heads));
   };
+  const bool forward_reached = rows_reached(arguments.Q) && rows_reached(arguments.O) &&
+                               columns_reached(arguments.K) && columns_reached(arguments.V);
+  if (arguments.run.pass() == PassKind::forward) return forward_reached;
   // With grouped heads they read dK and dV of query heads, which are contiguous in the workspace
   const bool grouped = problem.heads_per_kv_head() > 1;
-  return rows_reached(arguments.Q) && rows_reached(arguments.O) && rows_reached(arguments.dO) &&
-         rows_reached(arguments.dQ) && columns_reached(arguments.K) &&
-         columns_reached(arguments.V) &&
+  return forward_reached && rows_reached(arguments.dO) && rows_reached(arguments.dQ) &&
          (grouped || (columns_reached(arguments.dK) && columns_reached(arguments.dV)));
+}
+
+ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
+                         const Tiling& tiling) {
+  constexpr Index kWarpRows = 16;
+  const auto columns = [&](const TensorView& view) {
+    return tensor_map(columns_of(view, problem, problem.kv_heads), tiling.Bc);
+  };
+  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), tiling.Br),
+          .K_columns = columns(parameters.K),
+          .V_columns = columns(parameters.V),
+          .O_rows = tensor_map(rows_of(parameters.O, problem), kWarpRows)};
 }
 
 GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem) {

@@ -19,11 +19,13 @@ inline constexpr std::string_view kHopperComputeCapability = "9.0";
 inline constexpr int kHopperHeadDim = 128;
 inline constexpr Tiling kHopperTiling{64, 128};
 
-/// Whether bulk copies can address every tensor of a backward pass: the strides between heads and
-/// batch entries are greater than 0 and less than 2^40 bytes.
+/// Whether bulk copies can address every tensor of the pass: the strides between heads and batch
+/// entries are greater than 0 and less than 2^40 bytes.
 bool bulk_copies_reach(const PassArguments& arguments);
 
-/// The maps of such a pass. Both throw CudaError when the driver fails.
+/// The maps of such a pass. All throw CudaError when the driver fails.
+ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
+                         const Tiling& tiling);
 GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
 TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem);

@@ -54,9 +54,9 @@ TEST(Knobs, AreThoseOfTheKernelAndThePass) {
     for (const Knob* const knob : find_kernel(kernel)->knobs(pass)) names.push_back(knob->name);
     return names;
   };
-  EXPECT_THAT(
-      knobs_of_pass("flash2", PassKind::forward),
-      ElementsAre("stages", "warps", "partition", "copies", "swizzle", "rescale", "mask", "order"));
+  EXPECT_THAT(knobs_of_pass("flash2", PassKind::forward),
+              ElementsAre("stages", "warps", "partition", "copies", "swizzle", "rescale", "mask",
+                          "order", "instructions", "overlap", "ping-pong"));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::backward),
               ElementsAre("copies", "swizzle", "mask", "instructions"));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::both),
@@ -133,6 +133,22 @@ TEST(Knobs, OfHoppersProgramAskForTheOther) {
   EXPECT_TRUE(resolve(spec).ok());
   spec.switches = {{"swizzle", "off"}};
   spec.deterministic = true;  // in no Hopper program
+  EXPECT_TRUE(resolve(spec).ok());
+}
+
+TEST(Knobs, OfHoppersForwardProgramAreNotTheOthers) {
+  RunSpec spec = spec_with({{"overlap", "off"}, {"stages", "3"}});
+  spec.problem.d = 128;
+  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program in Hopper's "
+                                       "instructions, which does not run this forward pass"));
+  spec.Br = spec.Bc = 128;
+  EXPECT_TRUE(resolve(spec).ok());
+  spec.switches["instructions"] = "mma";
+  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program in Hopper's"));
+  spec.switches = {{"warps", "8"}};
+  EXPECT_THAT(refusal(spec),
+              HasSubstr("this forward pass runs a program that has no switch warps"));
+  spec.switches["instructions"] = "mma";
   EXPECT_TRUE(resolve(spec).ok());
 }
 

@@ -95,6 +95,10 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   }
   const auto programs = programs_of(run, target);
   const bool hopper = instructions_of(programs) == kHopper;
+  if (hopper && run.pass() == PassKind::forward) {
+    return unavailable(
+        "no calibration times the steps of the forward pass in Hopper's instructions");
+  }
   const bool carries_fp32 = kernel.honours_carry && run.pass() == PassKind::forward &&
                             run.asked.variant.carry == Carry::fp32;
   return fmt::format("{}_{}{}_{}{}_d{}_{}x{}", family, to_string(run.pass()),

@@ -65,6 +65,21 @@ TEST_F(KernelTime, SaysWhyStepsAreOnlyEstimated) {
               HasSubstr("flash2_forward_bf16_d64_48x48"));
 }
 
+TEST_F(KernelTime, OfTheForwardPassInHoppersInstructionsRestsOnNoStepsOfTheOtherProgram) {
+  RunSpec hopper = spec_of("flash2");
+  hopper.problem.d = 128;
+  hopper.set_tiling({128, 128});
+  RunSpec mma = hopper;
+  mma.switches["instructions"] = "mma";
+  const auto of_hopper = predicted(hopper, gpu_).time.value();
+  const auto of_mma = predicted(mma, gpu_).time.value();
+  EXPECT_THAT(of_hopper.uncalibrated, HasSubstr("the forward pass in Hopper's instructions"));
+  EXPECT_EQ(of_mma.uncalibrated, "");
+  EXPECT_LT(of_hopper.seconds, 0.8 * of_mma.seconds);
+  mma.switches["stages"] = "1";
+  EXPECT_THAT(predicted(mma, gpu_).time->uncalibrated, HasSubstr("steps with switches"));
+}
+
 TEST_F(KernelTime, IsMissingWithoutACalibration) {
   EXPECT_FALSE(predicted(spec_of("flash2"), load_gpu("a100-40gb").value()).time);
 }

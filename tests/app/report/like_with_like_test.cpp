@@ -139,6 +139,7 @@ void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
 
 TEST(LikeWithLike, ARunInOtherInstructionsIsComparedWithTheProgramThatItRan) {
   expect_compared_by_program(PassKind::backward, {64, 128});
+  expect_compared_by_program(PassKind::forward, {128, 128});
 }
 
 TEST(LikeWithLike, RunsThatDifferHaveOtherTitles) {

@@ -107,11 +107,14 @@ struct Traced {
   DType dtype = DType::bf16;
   const char* mask = "causal";
   Index d = 64;
+  std::optional<Tiling> tiling = std::nullopt;  ///< else the default one
 };
 
 std::string name_of(const Traced& of) {
-  return fmt::format("{}_{}_{}_{}_{}", of.kernel, to_string(of.pass), to_string(of.dtype),
-                     std::string_view(of.mask).substr(0, 6), of.d);
+  const std::string tiling =
+      of.tiling ? fmt::format("_{}x{}", of.tiling->Br, of.tiling->Bc) : std::string();
+  return fmt::format("{}_{}_{}_{}_{}{}", of.kernel, to_string(of.pass), to_string(of.dtype),
+                     std::string_view(of.mask).substr(0, 6), of.d, tiling);
 }
 
 void PrintTo(const Traced& traced, std::ostream* out) {
@@ -127,7 +130,8 @@ TEST_P(TraceHooks, CostNothingWhereNothingIsRecorded) {
   run.asked.pass = traced.pass;
   run.problem = problem_of(traced.d, *parse_mask(traced.mask));
   run.problem.dtype = traced.dtype;
-  run.tiling = default_tilings(*find_kernel(traced.kernel), traced.pass, run.problem).front();
+  run.tiling = traced.tiling.value_or(
+      default_tilings(*find_kernel(traced.kernel), traced.pass, run.problem).front());
   int compared = 0;
   for (const LaunchProgram& launch : programs_of(run, {"9.0", kMostSharedBytes})) {
     if (launch.block.program.expression.find("NoTrace") == std::string::npos) continue;
@@ -145,7 +149,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Traced{"flash1", kBackward, DType::bf16, "causal", 128},
                     Traced{"flash1", PassKind::forward, DType::fp32}, Traced{"flash2"},
                     Traced{"flash2", PassKind::forward, DType::bf16, "window:256"},
-                    Traced{"flash2", PassKind::forward, DType::fp32}, Traced{"flash2", kBackward},
+                    Traced{"flash2", PassKind::forward, DType::fp32},
+                    Traced{"flash2", PassKind::forward, DType::bf16, "causal", 128,
+                           Tiling{128, 128}},  // in Hopper's instructions
+                    Traced{"flash2", kBackward},
                     Traced{"flash2", kBackward, DType::bf16, "causal", 128},
                     Traced{"flash2", kBackward, DType::fp32}, Traced{"block_sparse2"},
                     Traced{"split_kv"},

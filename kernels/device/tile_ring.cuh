@@ -1,0 +1,83 @@
+/// How threads that load tiles by bulk copies hand them to threads that multiply, and get their
+/// slots back (compute capability 9.0).
+#pragma once
+
+#include "kernels/device/bulk_copies.cuh"
+#include "kernels/device/clocks.cuh"
+#include "kernels/device/place.cuh"
+
+namespace attnscope::kernels::device {
+
+/// `kStages` slots in shared memory that the tiles of a tensor take in turn: visit n, from 0 on,
+/// has slot n % kStages. Each slot has two barriers:
+///   arrived: readers wait for the bytes of the copy, which the loading thread announces;
+///   free:    the loading thread waits for every reading warp before it overwrites the slot.
+template <typename Tile, int kStages>
+struct TileRing {
+  static constexpr int kBytes = kStages * Tile::kBytes;
+  static constexpr int kBarriers = 2 * kStages;
+
+  uint32_t tiles, barriers;  ///< addresses in shared memory
+
+  __device__ Tile tile(int visit) const { return {tiles + visit % kStages * Tile::kBytes}; }
+  __device__ ArrivalBarrier arrived(int visit) const { return {barriers + visit % kStages * 8}; }
+  __device__ ArrivalBarrier free(int visit) const {
+    return {barriers + (kStages + visit % kStages) * 8};
+  }
+
+  /// By one thread of the block.
+  __device__ void initialise(int reading_warps) const {
+    for (int visit = 0; visit < kStages; ++visit) {
+      arrived(visit).initialise(1);
+      free(visit).initialise(reading_warps);
+    }
+  }
+
+  /// By the thread that loads: waits until the visit that had the slot before has left it, then
+  /// starts the copy.
+  __device__ void load(int visit, const TensorMap& map, const TilePlace& place) const {
+    if (visit >= kStages) free(visit).wait(visit / kStages - 1);
+    arrived(visit).expect(Tile::kBytes);
+    load_panels(tile(visit), map, place, arrived(visit));
+  }
+
+  /// By every thread that reads: the visit's tile is there.
+  __device__ void await(int visit) const { arrived(visit).wait(visit / kStages); }
+  /// By all lanes of a warp that reads: its products with the tile are over.
+  __device__ void release(int visit) const {
+    __syncwarp();
+    if (thread_index() % 32 == 0) free(visit).arrive();
+  }
+};
+
+/// Two warpgroups that start their products in turn, so that one multiplies while the other
+/// computes its softmax ("ping-pong"). A barrier of the hardware for each: a group waits at its own
+/// until the other arrives there. Group 0 has the first turn.
+struct ProductTurns {
+  static constexpr int kFirstBarrier = 4;  ///< after those of warpgroup_barrier()
+
+  __device__ static void await(int warpgroup) {
+    asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstBarrier + warpgroup), "n"(2 * kWarpgroupThreads)
+                 : "memory");
+  }
+  __device__ static void pass_on(int warpgroup) {
+    asm volatile("bar.arrive %0, %1;\n" ::"r"(kFirstBarrier + 1 - warpgroup),
+                 "n"(2 * kWarpgroupThreads)
+                 : "memory");
+  }
+};
+
+/// Whether a thread watches over the waits of each block.
+inline constexpr bool kTrapsWhenStuck = true;
+
+/// Ends the launch with an error when a barrier's first phase has not ended after two seconds: a
+/// thread block of which threads wait for each other forever would hold the GPU.
+__device__ inline void trap_if_stuck(ArrivalBarrier finished) {
+  constexpr uint64_t kLimitNs = 2'000'000'000;
+  const uint64_t begin_ns = global_timer_ns();
+  while (!finished.has_ended(0)) {
+    if (global_timer_ns() - begin_ns > kLimitNs) __trap();
+  }
+}
+
+}  // namespace attnscope::kernels::device

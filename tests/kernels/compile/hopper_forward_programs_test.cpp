@@ -1,0 +1,172 @@
+/// flash2's forward pass in Hopper's own instructions: which runs take it, and its machine code.
+#include <gmock/gmock.h>
+
+#include "kernels/flash2/flash2_forward_shared.cuh"
+#include "kernels/resolve.h"
+#include "tests/kernels/compile/compiled_block.h"
+#include "tests/kernels/compile/machine_code.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+ResolvedRun forward_run(const AttentionProblem& problem, const Tiling& tiling) {
+  return test::kernel_run("flash2", problem, PassKind::forward, tiling);
+}
+
+BlockProgram on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                       const LaunchKind& kind = {}) {
+  return launch_program("forward", forward_run(problem, tiling), kind, kMostSharedBytes, "9.0");
+}
+
+std::string_view instructions(const AttentionProblem& problem, const Tiling& tiling,
+                              const Knobs& knobs = {}) {
+  return on_hopper(problem, tiling, {.knobs = knobs}).instructions;
+}
+
+TEST(HopperForwardProgram, IsForPlainScoresInRowsOf16BytesAndTilesThatFitTheRegisters) {
+  AttentionProblem problem = problem_of(128, Mask::causal());
+  EXPECT_EQ(instructions(problem, {128, 128}), kHopper);
+  EXPECT_EQ(instructions(problem, {128, 176}), kHopper);
+  EXPECT_EQ(instructions(problem, {192, 80}), kHopper);
+  EXPECT_EQ(instructions(problem, {192, 96}), kTensorCores);  // O, S and P of three consumers
+  EXPECT_EQ(instructions(problem, {128, 208}), kTensorCores);
+  EXPECT_EQ(instructions(problem, {96, 128}), kTensorCores);  // 64 rows a consumer
+  EXPECT_EQ(instructions(problem, {128, 64}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 128}), kHopper);
+  EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 144}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(72, Mask::none()), {128, 128}), kHopper);
+  EXPECT_EQ(instructions(problem_of(70, Mask::none()), {128, 128}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(128, *parse_mask("window:9")), {128, 128}), kTensorCores);
+  problem.score.soft_cap = 30.0;
+  EXPECT_EQ(instructions(problem, {128, 128}), kTensorCores);
+  problem = problem_of(128, Mask::none());
+  problem.dtype = DType::fp32;
+  EXPECT_EQ(instructions(problem, {64, 80}), kCudaCores);
+}
+
+TEST(HopperForwardProgram, IsForGpusThatHaveItsInstructionsAndTensorsThatBulkCopiesReach) {
+  const ResolvedRun run = forward_run(problem_of(128, Mask::none()), {128, 128});
+  for (const char* other : {"8.0", "10.0", "12.0"}) {
+    const ProgramTarget target{.compute_capability = other,
+                               .shared_bytes_per_block = kMostSharedBytes};
+    EXPECT_EQ(instructions_of(programs_of(run, target)), kTensorCores) << other;
+  }
+  const ProgramTarget strided{.compute_capability = "9.0",
+                              .shared_bytes_per_block = kMostSharedBytes,
+                              .bulk_copies = false};
+  EXPECT_EQ(instructions_of(programs_of(run, strided)), kTensorCores);
+}
+
+TEST(HopperForwardProgram, HasTheSwitchesThatItsCodeHas) {
+  const AttentionProblem problem = problem_of(128, Mask::causal());
+  for (const Knobs& knobs :
+       {Knobs{.stages = 1}, Knobs{.rescale_always = 1}, Knobs{.mask_all = 1}, Knobs{.ascending = 1},
+        Knobs{.overlap = 0}, Knobs{.ping_pong = 0}, Knobs{.visit_hidden = 1}}) {
+    EXPECT_EQ(instructions(problem, {128, 128}, knobs), kHopper);
+  }
+  for (const Knobs& knobs : {Knobs{.warps = 8}, Knobs{.async_copies = 0}, Knobs{.swizzle = 0},
+                             Knobs{.sliced_k = 1}, Knobs{.hopper = 0}}) {
+    EXPECT_EQ(instructions(problem, {128, 128}, knobs), kTensorCores);
+  }
+}
+
+TEST(HopperForwardProgram, IsOtherCodeForEachValueOfItsSwitches) {
+  const AttentionProblem problem = problem_of(128, Mask::causal());
+  const auto code = [&](const Knobs& knobs) {
+    const CompiledKernel kernel = compiled(on_hopper(problem, {128, 128}, {.knobs = knobs}));
+    return std::string(code_of(kernel.cubin, kernel.entry));
+  };
+  const std::string plain = code({});
+  for (const std::string_view name : find_kernel("flash2")->forward.hopper_knobs) {
+    const Knob& knob = *find_knob(name);
+    for (const KnobValue& value : knob.values.subspan(1)) {
+      Knobs knobs;
+      knobs.*knob.member = value.value;
+      EXPECT_TRUE(code(knobs) != plain) << name << '=' << value.name;
+    }
+  }
+}
+
+TEST(HopperForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
+  AttentionProblem problem = problem_of(128, Mask::causal());
+  problem.dtype = DType::fp16;
+  const BlockProgram plain = on_hopper(problem, {128, 176});
+  EXPECT_EQ(plain.program.expression,
+            "attnscope::kernels::flash2_forward_hopper<attnscope::kernels::device::Fp16, 128, 128, "
+            "176, attnscope::kernels::device::Visits::all, attnscope::kernels::device::NoTrace>");
+  EXPECT_EQ(plain.threads, 3 * 128);
+  EXPECT_EQ(plain.shared_bytes, (128 + 4 * 176) * 128 * 2 + 10 * 8);
+  EXPECT_EQ(on_hopper(problem_of(64, Mask::none()), {192, 128}).threads, 4 * 128);
+  EXPECT_EQ(on_hopper(problem_of(96, Mask::none()), {128, 128}).shared_bytes,
+            (128 + 4 * 128) * 128 * 2 + 10 * 8);  // in panels of 64 columns
+  EXPECT_THAT(on_hopper(problem, {128, 128}, {.listed = true, .traced = true}).program.expression,
+              HasSubstr("Visits::listed, attnscope::kernels::device::BlockTrace"));
+}
+
+struct Instance {
+  Index d;
+  Tiling tiling;
+  DType dtype = DType::bf16;
+  LaunchKind kind = {};
+};
+
+/// Opcodes of the code, in order.
+std::vector<unsigned> opcodes_of(const CompiledKernel& kernel) {
+  std::vector<unsigned> opcodes;
+  const std::string_view code = code_of(kernel.cubin, kernel.entry);
+  for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
+    std::uint16_t low = 0;
+    std::memcpy(&low, code.data() + at, sizeof(low));
+    opcodes.push_back(low & 0xfffU);
+  }
+  return opcodes;
+}
+
+/// A consumer's registers hold its state, and products run while other work does. The compiler
+/// serializes products where it cannot keep their registers apart: each one has a wait of its own
+/// then.
+TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
+  constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
+  const Instance instances[] = {
+      {64, {192, 128}},  {96, {128, 128}},
+      {128, {128, 128}}, {128, {128, 128}, DType::fp16, {.listed = true, .traced = true}},
+      {128, {128, 176}}, {192, {128, 128}},
+      {256, {128, 80}},  {256, {128, 96}, DType::fp16}};
+  for (const Instance& instance : instances) {
+    AttentionProblem problem = problem_of(instance.d, Mask::causal());
+    problem.dtype = instance.dtype;
+    const BlockProgram block = on_hopper(problem, instance.tiling, instance.kind);
+    SCOPED_TRACE(block.program.expression);
+    ASSERT_EQ(block.instructions, kHopper);
+    const CompiledKernel kernel = compiled(block);
+    EXPECT_EQ(kernel.resources.spill_stores, 0);
+    EXPECT_EQ(kernel.resources.stack_bytes, 0);
+    EXPECT_LE(kernel.resources.registers * block.threads, 65536);
+    const std::vector<unsigned> opcodes = opcodes_of(kernel);
+    const auto times = [&](unsigned opcode) { return std::ranges::count(opcodes, opcode); };
+    // The first tile's, those of each of two loops, and the last tile's
+    EXPECT_EQ(times(opcode::kHgmma), 3 * instance.d / 16);
+    EXPECT_EQ(times(opcode::kHgmmaRegisters), 3 * instance.tiling.Bc / 16);
+    EXPECT_LE(times(kWarpgroupWait), 12);
+  }
+}
+
+/// Both products of an iteration are started before its exponentials.
+TEST(HopperForwardProgram, StartsProductsBeforeTheSoftmax) {
+  const CompiledKernel kernel = compiled(on_hopper(problem_of(128, Mask::none()), {128, 128}));
+  std::string order;  // of products with S, with O, and exponentials; repetitions left out
+  for (const unsigned opcode : opcodes_of(kernel)) {
+    const char kind = opcode == opcode::kHgmma            ? 'S'
+                      : opcode == opcode::kHgmmaRegisters ? 'O'
+                      : opcode == opcode::kMufu           ? 'e'
+                                                          : ' ';
+    if (kind != ' ' && !order.ends_with(kind)) order += kind;
+  }
+  // The first tile; tiles without a mask; tiles with one; the last output, and its row sums
+  EXPECT_THAT(order, HasSubstr("SeSOeSOeO"));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
