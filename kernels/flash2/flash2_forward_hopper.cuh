@@ -24,6 +24,7 @@ namespace attnscope::kernels {
 /// wide as their panels.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2ForwardBlock {
+  static constexpr int kHeadDim = d, kRows = Br, kKeys = Bc;
   static constexpr int kConsumers = flash2_hopper_consumers({Br, Bc});
   static constexpr int kServer = kConsumers;  ///< number of the warpgroup behind the consumers
   static constexpr int kThreads = (kConsumers + 1) * device::kWarpgroupThreads;
@@ -31,6 +32,7 @@ struct Flash2ForwardBlock {
   using TileQ = device::PanelTile<Br, kWidth>;
   using Ring = device::TileRing<device::PanelTile<Bc, kWidth>, knob::kStages>;
   using Scores = device::ScoreRows<ScoreFeatures{}, Br, Bc>;
+  using Tiles = device::VisitedTiles<kVisits>;
 
   const Flash2HopperForwardParameters& parameters;
   uint32_t base;  ///< address of shared memory
@@ -65,7 +67,7 @@ struct Flash2ForwardBlock {
   }
 
   __device__ Scores scores() const { return {parameters, i, rows, head, batch, nullptr}; }
-  __device__ device::VisitedTiles<kVisits> column_tiles() const {
+  __device__ Tiles column_tiles() const {
     return device::visited_tiles<kVisits>(parameters.column_tiles, i, scores().first_tile(),
                                           scores().past_last_tile());
   }
@@ -104,157 +106,175 @@ __device__ inline void serve_tiles(const Block& block) {
   }
 }
 
-/// O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi: a consumer's rows. O passes through its rows
-/// of Qi's slot; each warp starts the store of its own.
-template <typename T, int d, typename Block, typename Trace>
-__device__ inline void finish_rows(const Block& block, int warpgroup, device::Accumulator<1, d>& O,
-                                   const device::RowStatistic<1>& m, device::RowStatistic<1>& l,
-                                   Trace& trace) {
-  using namespace device;
-  const ForwardShape& shape = block.parameters.shape;
-  const int lane = thread_index() % 32;
-  const int warp_row = thread_index() / 32 * kFragmentRows;  // the consumers' warps come first
-  const int first_row = block.i * Block::TileQ::kRows + warp_row;
-  RowStatistic<1> inverse_l;
-#pragma unroll
-  for (int row = 0; row < 2; ++row) {
-    l[row] = quad_sum(l[row]);
-    inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];  // a row without keys has O = 0
-    const int query = first_row + row * 8 + lane / 4;
-    if (lane % 4 == 0 && query < shape.N) {
-      const Index head_row = (Index{block.batch} * shape.heads + block.head) * shape.N;
-      __stcg(block.parameters.LSE + head_row + query,
-             log_sum_exp(m[row], l[row], shape.softmax_scale));
-    }
-  }
-  trace.did(TraceStep::store_LSEi, block.i, 0);
-  rescale<1, d>(O, inverse_l);
-  trace.did(TraceStep::normalize, block.i, 0);
+/// A consumer: 64 rows of S, P, O, m and l in the registers of four warps, and what they do. `n` is
+/// a position among the column tiles, j = column_tiles[n].
+template <typename T, typename Block, typename Trace>
+struct Flash2Consumer {
+  static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
+  static constexpr bool kTakesTurns = knob::kPingPong && knob::kOverlap && Block::kConsumers == 2;
 
-  warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies with Qi any more.
-  write_part<T, 1, d>(block.Q(), warp_row, 0, O, lane);
-  show_to_async_units();
-  __syncwarp();  // Barrier B: the fragments of all lanes are written before the store reads them.
-  if (lane == 0) {
+  const Block& block;
+  const int warpgroup;
+  Trace& trace;
+  const typename Block::Scores scores;
+  const typename Block::Tiles column_tiles;
+  const int unmasked_keys;  ///< that each of the consumer's rows sees
+
+  // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
+  device::Accumulator<1, d> O{};
+  device::RowStatistic<1> m{device::kMinusInfinity, device::kMinusInfinity}, l{}, alpha;
+  device::Accumulator<1, Bc> S;
+  device::ScoreOperand<Bc> P;
+
+  __device__ Flash2Consumer(const Block& block_, int warpgroup_, Trace& trace_)
+      : block(block_),
+        warpgroup(warpgroup_),
+        trace(trace_),
+        scores(block.scores()),
+        column_tiles(block.column_tiles()),
+        unmasked_keys(block.parameters.shape.keys_end(block.i * Br + warpgroup * 64)) {}
+
+  __device__ int visit(int n) const { return n - column_tiles.first; }
+  __device__ bool is_masked(int n) const {
+    return knob::kMaskAll || (column_tiles[n] + 1) * Bc > unmasked_keys;
+  }
+  /// The warp's first row in the row tile: the consumers' warps come first.
+  __device__ static int warp_row() { return device::thread_index() / 32 * device::kFragmentRows; }
+
+  __device__ void attend() {
+    block.Q_arrived().wait(0);
+    trace.did(TraceStep::load_Qi, block.i, 0);
+    int n = column_tiles.first;
+    if constexpr (!knob::kOverlap) {
+      for (; column_tiles.has(n); ++n) {
+        compute_scores(n);
+        accumulate_output(n);
+      }
+    } else if (column_tiles.has(n)) {
+      compute_scores(n);
+      for (++n; column_tiles.has(n) && !is_masked(n); ++n) overlap(n, false);
+      for (; column_tiles.has(n); ++n) overlap(n, true);
+      accumulate_output(n - 1);
+    }
+    finish();
+  }
+
+  /// S = Qi Kj^T; P of it.
+  __device__ void compute_scores(int n) {
+    start_scores(n);
+    device::wait_products<0>(S);
+    block.K().release(visit(n));
+    const bool moved = soften(n, is_masked(n));
+    hand_over(n, moved);
+  }
+  /// O = O + P Vj.
+  __device__ void accumulate_output(int n) {
+    start_output(n);
+    device::wait_products<0>(O);
+    block.V().release(visit(n));
+    trace.did_nth(TraceStep::accumulate, block.i, column_tiles, n);
+  }
+  /// S = Qi Kj^T; O = O + P Vj-1, meanwhile the softmax of tile j; P of it.
+  __device__ void overlap(int n, bool masked) {
+    if (kTakesTurns && (warpgroup == 1 || visit(n) > 1)) device::ProductTurns::await(warpgroup);
+    start_scores(n);
+    start_output(n - 1);
+    if (kTakesTurns && (warpgroup == 0 || column_tiles.has(n + 1))) {
+      device::ProductTurns::pass_on(warpgroup);
+    }
+    device::wait_products<1>(S);
+    block.K().release(visit(n));
+    const bool moved = soften(n, masked);
+    device::wait_products<0>(O, S);
+    block.V().release(visit(n - 1));
+    trace.did_nth(TraceStep::accumulate, block.i, column_tiles, n - 1);
+    hand_over(n, moved);
+  }
+
+  __device__ void start_scores(int n) {
+    block.K().await(visit(n));
+    device::open_products();
+    device::start_row_scores<T, d>(S, block.Q(), block.K().tile(visit(n)), warpgroup * 64);
+  }
+  __device__ void start_output(int n) {
+    block.V().await(visit(n));
+    trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
+    trace.did_nth(TraceStep::load_Vj, 0, column_tiles, n);
+    device::open_products();
+    device::start_output<T, Bc, d>(O, P, block.V().tile(visit(n)));
+  }
+
+  /// m, alpha; exp(S - m) in place of S; l = alpha l + rowsum(P). Whether some maximum moved.
+  __device__ bool soften(int n, bool masked) {
+    using namespace device;
+    const float softmax_scale_log2 = block.parameters.shape.softmax_scale_log2;
+    const int first_row = block.i * Br + warp_row();
+    const int j = column_tiles[n];
+    trace.did(TraceStep::scores, block.i, j);
+    if (masked) {
+      scores.shape_part(S, first_row, j * Bc, true, warp_row(), thread_index() % 32);
+      trace.did(TraceStep::mask, block.i, j);
+    }
+    const bool moved = update_max<1, Bc>(m, alpha, S, softmax_scale_log2);
+    trace.did(TraceStep::update_max, block.i, j);
+    l[0] *= alpha[0];
+    l[1] *= alpha[1];
+    exponentiate<1, Bc>(S, l, m, softmax_scale_log2);
+    trace.did(TraceStep::exponentiate, block.i, j);
+    trace.rows(first_row, j, m, alpha, [this](int row) { return quad_sum(l[row]); });
+    return moved;
+  }
+  /// O = diag(alpha) O where alpha is not 1; P rounded for its product.
+  __device__ void hand_over(int n, bool moved) {
+    const bool rescales = moved || knob::kRescaleAlways;
+    if (rescales) device::rescale<1, d>(O, alpha);
+    trace.did_nth(TraceStep::rescale, block.i, column_tiles, n, rescales);
+    device::round_scores<T, Bc>(P, S);
+  }
+
+  /// O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
+  __device__ void finish() {
+    using namespace device;
+    const ForwardShape& shape = block.parameters.shape;
+    const int lane = thread_index() % 32;
+    RowStatistic<1> inverse_l;
 #pragma unroll
-    for (int n = 0; n < Block::TileQ::kPanels; ++n) {
+    for (int row = 0; row < 2; ++row) {
+      l[row] = quad_sum(l[row]);
+      inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];  // a row without keys has O = 0
+      const int query = block.i * Br + warp_row() + row * 8 + lane / 4;
+      if (lane % 4 == 0 && query < shape.N) {
+        const Index head_row = (Index{block.batch} * shape.heads + block.head) * shape.N;
+        __stcg(block.parameters.LSE + head_row + query,
+               log_sum_exp(m[row], l[row], shape.softmax_scale));
+      }
+    }
+    trace.did(TraceStep::store_LSEi, block.i, 0);
+    rescale<1, d>(O, inverse_l);
+    trace.did(TraceStep::normalize, block.i, 0);
+    store_rows(lane);
+    trace.did(TraceStep::store_Oi, block.i, 0);
+  }
+  /// Oi passes through the consumer's rows of Qi's slot; each warp starts the store of its own.
+  __device__ void store_rows(int lane) {
+    using namespace device;
+    const int first_row = block.i * Br + warp_row();
+    warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies with Qi any more.
+    write_part<T, 1, d>(block.Q(), warp_row(), 0, O, lane);
+    show_to_async_units();
+    __syncwarp();  // Barrier B: the fragments of all lanes are written before the store reads them.
+    if (lane != 0) return;
+#pragma unroll
+    for (int panel = 0; panel < Block::TileQ::kPanels; ++panel) {
       start_bulk_store(block.parameters.maps.O_rows,
-                       {n * kPanelColumns, first_row, block.head, block.batch},
-                       block.Q().panel(n).address + warp_row * 128);
+                       {panel * kPanelColumns, first_row, block.head, block.batch},
+                       block.Q().panel(panel).address + warp_row() * 128);
     }
     close_bulk_stores();
     wait_bulk_stores_read();
     block.finished().arrive();
   }
-  trace.did(TraceStep::store_Oi, block.i, 0);
-}
-
-/// A consumer's program.
-template <typename T, int d, int Br, int Bc, device::Visits kVisits, typename Trace>
-__device__ inline void attend(const Flash2ForwardBlock<d, Br, Bc, kVisits>& block, int warpgroup,
-                              Trace& trace) {
-  using namespace device;
-  using Block = Flash2ForwardBlock<d, Br, Bc, kVisits>;
-  constexpr bool kTurns = knob::kPingPong && knob::kOverlap && Block::kConsumers == 2;
-  const ForwardShape& shape = block.parameters.shape;
-  const auto scores = block.scores();
-  const auto column_tiles = block.column_tiles();
-  const int first_row = block.i * Br + warpgroup * kWarpgroupRows;  // of this consumer
-  const int warp_row = thread_index() / 32 * kFragmentRows;
-  const int unmasked_keys = shape.keys_end(first_row);
-
-  // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
-  Accumulator<1, d> O{};
-  RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{}, alpha;
-  Accumulator<1, Bc> S;
-  ScoreOperand<Bc> P;
-
-  const auto start_S = [&](int n) __attribute__((always_inline)) {
-    block.K().await(n - column_tiles.first);
-    open_products();
-    start_row_scores<T, d>(S, block.Q(), block.K().tile(n - column_tiles.first),
-                           warpgroup * kWarpgroupRows);
-  };
-  const auto start_O = [&](int n) __attribute__((always_inline)) {
-    block.V().await(n - column_tiles.first);
-    trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
-    trace.did_nth(TraceStep::load_Vj, 0, column_tiles, n);
-    open_products();
-    start_output<T, Bc, d>(O, P, block.V().tile(n - column_tiles.first));
-  };
-  const auto is_masked = [&](int n) {
-    return knob::kMaskAll || (column_tiles[n] + 1) * Bc > unmasked_keys;
-  };
-  // m, alpha; P = exp(S - m), in place of S; l = alpha l + rowsum(P)
-  const auto soften = [&](int n, bool masked) __attribute__((always_inline)) {
-    const int lane = thread_index() % 32;
-    const int j = column_tiles[n];
-    trace.did(TraceStep::scores, block.i, j);
-    if (masked) {
-      scores.shape_part(S, block.i * Br + warp_row, j * Bc, true, warp_row, lane);
-      trace.did(TraceStep::mask, block.i, j);
-    }
-    const bool moved = update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
-    trace.did(TraceStep::update_max, block.i, j);
-    l[0] *= alpha[0];
-    l[1] *= alpha[1];
-    exponentiate<1, Bc>(S, l, m, shape.softmax_scale_log2);
-    trace.did(TraceStep::exponentiate, block.i, j);
-    trace.rows(block.i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
-    return moved || knob::kRescaleAlways;
-  };
-  // O = diag(alpha) O, and P rounded for its product
-  const auto hand_over = [&](int n, bool rescales) __attribute__((always_inline)) {
-    if (rescales) rescale<1, d>(O, alpha);
-    trace.did_nth(TraceStep::rescale, block.i, column_tiles, n, rescales);
-    round_scores<T, Bc>(P, S);
-  };
-
-  // S = Qi Kj^T and its softmax, with nothing under way; O = O + P Vj
-  const auto scores_alone = [&](int n) __attribute__((always_inline)) {
-    start_S(n);
-    wait_products<0>(S);
-    block.K().release(n - column_tiles.first);
-    hand_over(n, soften(n, is_masked(n)));
-  };
-  const auto output_alone = [&](int n) __attribute__((always_inline)) {
-    start_O(n);
-    wait_products<0>(O);
-    block.V().release(n - column_tiles.first);
-    trace.did_nth(TraceStep::accumulate, block.i, column_tiles, n);
-  };
-  // S = Qi Kj^T; O = O + P Vj-1, meanwhile the softmax of tile j
-  const auto step = [&](int n, bool masked) __attribute__((always_inline)) {
-    const int visit = n - column_tiles.first;
-    if (kTurns && (warpgroup == 1 || visit > 1)) ProductTurns::await(warpgroup);
-    start_S(n);
-    start_O(n - 1);
-    if (kTurns && (warpgroup == 0 || column_tiles.has(n + 1))) ProductTurns::pass_on(warpgroup);
-    wait_products<1>(S);
-    block.K().release(visit);
-    const bool rescales = soften(n, masked);
-    wait_products<0>(O, S);
-    block.V().release(visit - 1);
-    trace.did_nth(TraceStep::accumulate, block.i, column_tiles, n - 1);
-    hand_over(n, rescales);
-  };
-
-  block.Q_arrived().wait(0);
-  trace.did(TraceStep::load_Qi, block.i, 0);
-  int n = column_tiles.first;
-  if constexpr (!knob::kOverlap) {
-    for (; column_tiles.has(n); ++n) {
-      scores_alone(n);
-      output_alone(n);
-    }
-  } else if (column_tiles.has(n)) {
-    scores_alone(n);
-    for (++n; column_tiles.has(n) && !is_masked(n); ++n) step(n, false);
-    for (; column_tiles.has(n); ++n) step(n, true);
-    output_alone(n - 1);
-  }
-  finish_rows<T, d>(block, warpgroup, O, m, l, trace);
-}
+};
 
 template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
           typename Trace = device::NoTrace>
@@ -279,7 +299,7 @@ __global__ void __launch_bounds__(Flash2ForwardBlock<d, Br, Bc, kVisits>::kThrea
   } else {
     if constexpr (kRegisters.moved) take_registers<kRegisters.consuming>();
     Trace trace(parameters, block.i);
-    attend<T>(block, warpgroup, trace);
+    Flash2Consumer<T, Block, Trace>(block, warpgroup, trace).attend();
     trace.end();
   }
 }
