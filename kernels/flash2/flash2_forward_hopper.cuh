@@ -107,7 +107,9 @@ __device__ inline void serve_tiles(const Block& block) {
 }
 
 /// A consumer: 64 rows of S, P, O, m and l in the registers of four warps, and what they do. `n` is
-/// a position among the column tiles, j = column_tiles[n].
+/// a position among the column tiles, j = column_tiles[n]. A trace has each operation once a tile,
+/// whatever the number of consumers, since only the first one's first warp records (BlockTrace):
+/// that of tile j's P V stands after the scores of tile j + 1.
 template <typename T, typename Block, typename Trace>
 struct Flash2Consumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;

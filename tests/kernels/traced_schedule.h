@@ -4,7 +4,9 @@
 /// the order of all copies to the chip, and the order in which tiles are computed. Beyond its
 /// schedule a kernel masks the keys that pad the last column tile, and starts loads of column tiles
 /// that are padding alone: those are left out. With score functions each warp masks its own part of
-/// a tile, where that has a hidden key: the first one's are compared.
+/// a tile, where that has a hidden key: the first one's are compared. flash2's forward pass in
+/// Hopper's instructions computes the scores of the next tile before it adds P V of a tile to O:
+/// its tiles must come in that order.
 #pragma once
 
 #include <string>

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/kernels/described_trace.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -61,6 +63,56 @@ TEST(TracedTwin, ADifferentOrderShows) {
   KernelTrace backwards = faithful();
   for (TracedStep& step : backwards.blocks[0].steps) step.j = 1 - step.j;
   EXPECT_FALSE(differences_from_schedule(backwards).empty());
+}
+
+/// What flash2 does in Hopper's instructions on three column tiles of 128 keys.
+KernelTrace skewed() {
+  KernelTrace trace = described();
+  trace.run.problem.N = 128;
+  trace.run.problem.N_kv = 3 * 128;
+  trace.run.problem.d = 128;
+  trace.run.tiling = {128, 128};
+  TracedBlock block;
+  const auto add = [&](TraceStep step, int i, int j) { block.steps.push_back({step, i, j}); };
+  const auto accumulate = [&](int j) {
+    add(TraceStep::load_Kj, 0, j);
+    add(TraceStep::load_Vj, 0, j);
+    add(TraceStep::accumulate, 0, j);
+  };
+  add(TraceStep::load_Qi, 0, 0);
+  for (int j = 0; j < 3; ++j) {
+    add(TraceStep::scores, 0, j);
+    add(TraceStep::update_max, 0, j);
+    add(TraceStep::exponentiate, 0, j);
+    if (j > 0) accumulate(j - 1);
+    add(TraceStep::rescale, 0, j);
+  }
+  accumulate(2);
+  add(TraceStep::store_LSEi, 0, 0);
+  add(TraceStep::normalize, 0, 0);
+  add(TraceStep::store_Oi, 0, 0);
+  trace.blocks = {block};
+  return trace;
+}
+
+TEST(TracedTwin, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct) {
+  EXPECT_THAT(differences_from_schedule(skewed()), ::testing::IsEmpty());
+  const auto tiles_differ = ::testing::ElementsAre(HasSubstr("tiles in order"));
+  // Not without the overlap, and not on a GPU that runs the other program
+  KernelTrace alone = skewed();
+  alone.run.asked.switches = {{"overlap", "off"}};
+  EXPECT_THAT(differences_from_schedule(alone), tiles_differ);
+  KernelTrace older = skewed();
+  older.header.device.compute_capability = "8.0";
+  EXPECT_THAT(differences_from_schedule(older), tiles_differ);
+  // Each product must be there once, as a second warp group's would not
+  KernelTrace twice = skewed();
+  const auto steps = twice.blocks[0].steps;
+  std::ranges::copy_if(steps, std::back_inserter(twice.blocks[0].steps),
+                       [](const TracedStep& step) { return step.step == TraceStep::scores; });
+  EXPECT_THAT(differences_from_schedule(twice),
+              ::testing::ElementsAre(HasSubstr("6 recorded, 3 in the schedule"),
+                                     HasSubstr("tiles in order")));
 }
 
 TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
