@@ -85,6 +85,15 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
                 scratch.file("a.json"));
     ASSERT_EQ(measured.status, 0) << measured.err;
   }
+  for (const std::string axis :
+       {"stages=1,2", "rescale=always", "mask=all", "overlap=off", "ping-pong=off"}) {
+    const CliOutcome on_hopper =
+        run_cli("sweep --over knob." + axis +
+                " -- measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
+                "--head-dim 128 --block-rows 128 --block-cols 128 --repeats 3 --out " +
+                scratch.file("a.json"));
+    ASSERT_EQ(on_hopper.status, 0) << on_hopper.err;
+  }
   const CliOutcome sliced = run_cli(
       "measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal --repeats 3 "
       "--block-rows 64 --block-cols 64 --knob partition=sliced-k --out " +
@@ -98,7 +107,7 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
-  EXPECT_EQ(runs.size(), 12u);
+  EXPECT_EQ(runs.size(), 18u);
   int spilling = 0;
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;

@@ -54,7 +54,9 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
   int computed = 0;
   for (const AttentionProblem& problem : problems) {
     // Each of up to eight warps needs 16 rows; warps that slice the keys have O of all rows
-    const Tiling sides = name == "partition" ? Tiling{64, 64} : Tiling{128, 64};
+    const Tiling sides = name == "partition"            ? Tiling{64, 64}
+                         : find_knob(name)->hopper_only ? Tiling{128, 176}
+                                                        : Tiling{128, 64};
     const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(sides);
     const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
     ResolvedRun run = test::kernel_run(kernel->name, problem, pass, asked);

@@ -10,7 +10,8 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, and a small one and an odd one that the kernel computes.
+/// The default ones, a small one and an odd one that the kernel computes, and one that a Hopper GPU
+/// computes with its own instructions.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
@@ -21,6 +22,13 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
     const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
     if (is_new && !supports(test::kernel_run(kernel.name, problem, pass, tiling, carry)))
       tilings.push_back(tiling);
+  }
+  if (pass == PassKind::backward) return tilings;
+  for (const Tiling& tiling : {Tiling{192, 128}, {128, 128}, {128, 80}}) {
+    if (has_hopper_program(test::kernel_run(kernel.name, problem, pass, tiling), {})) {
+      tilings.push_back(tiling);
+      break;
+    }
   }
   return tilings;
 }

@@ -39,9 +39,10 @@ class TracedKernels : public ::testing::Test {
 
   /// The kernel's first traced tiling, every row_step-th row; fails the test on an error.
   static KernelTrace trace(std::string_view kernel_name, PassKind pass,
-                           const AttentionProblem& problem, Index row_step) {
+                           const AttentionProblem& problem, Index row_step,
+                           const std::optional<Tiling>& tiling = std::nullopt) {
     KernelTrace trace;
-    trace.run = test::kernel_run(kernel_name, problem, pass);
+    trace.run = test::kernel_run(kernel_name, problem, pass, tiling);
     trace.header.device = session_->device();
     const auto error = session_->run([&]() -> std::optional<Error> {
       const auto plan = plan_trace(trace.run, row_step, session_->target().shared_bytes_per_block);
@@ -68,10 +69,11 @@ class TracedKernels : public ::testing::Test {
   }
 
   static void expect_schedule(std::string_view kernel, PassKind pass,
-                              const AttentionProblem& problem, Index splits = 1) {
+                              const AttentionProblem& problem, Index splits = 1,
+                              const std::optional<Tiling>& tiling = std::nullopt) {
     SCOPED_TRACE(std::string(kernel) + " " + std::string(to_string(pass)) + ", " +
                  described(problem));
-    const KernelTrace traced = trace(kernel, pass, problem, 0);
+    const KernelTrace traced = trace(kernel, pass, problem, 0, tiling);
     if (HasFailure()) return;
     const auto differences = differences_from_schedule(traced, splits);
     EXPECT_TRUE(differences.empty())
@@ -201,6 +203,19 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
       expect_schedule(kernel, PassKind::forward, problem_of(d, 409, 300, Mask::causal()));
       expect_schedule(kernel, PassKind::forward,
                       problem_of(d, 300, 409, Mask::causal(Mask::Alignment::top_left)));
+    }
+  }
+}
+
+/// In tilings that a Hopper GPU computes with its own instructions.
+TEST_F(TracedKernels, DoTheirSchedulesOperationsForwardInWideTiles) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const auto& [d, tiling] :
+       {std::pair{64, Tiling{192, 128}}, {128, Tiling{128, 128}}, {128, Tiling{128, 176}}}) {
+    for (const AttentionProblem& problem :
+         {problem_of(d, 512, 512), problem_of(d, 300, 409), problem_of(d, 512, 512, Mask::causal()),
+          problem_of(d, 409, 300, Mask::causal())}) {
+      expect_schedule("flash2", PassKind::forward, problem, 1, tiling);
     }
   }
 }
