@@ -151,6 +151,7 @@ class App {
   void ask_worker();
   void run_lesson(double elapsed_s);
   void run_quiz();
+  void leave_lesson_of_another_run();
   void enter_lesson_step();
   void glide(double elapsed_s);
   bool lesson_takes(const Command& command);
@@ -194,8 +195,9 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
-  RunSpec quiz_run_;                 ///< the quiz's broken run; at its end, the correct one
-  std::optional<Race> lesson_race_;  ///< the race of a step that shows two runs
+  RunSpec quiz_run_;                   ///< that the quiz shows: the asked one, then a broken one
+  std::optional<RunSpec> lesson_run_;  ///< of the lesson's step
+  std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

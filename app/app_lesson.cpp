@@ -58,6 +58,7 @@ void show_tabs(const lessons::Step& step, ViewState& view) {
 }  // namespace
 
 void App::run_lesson(double elapsed_s) {
+  leave_lesson_of_another_run();
   lesson_player.update();
   if (std::string error = lesson_player.take_error(); !error.empty()) show_notice(std::move(error));
   if (!lesson_player.is_open()) {
@@ -72,6 +73,15 @@ void App::run_lesson(double elapsed_s) {
   glide(elapsed_s);
 }
 
+/// Its questions are about the run of its step, so another choice of the user ends it.
+void App::leave_lesson_of_another_run() {
+  if (!lesson_player.is_open()) lesson_run_.reset();
+  if (!lesson_run_ || opening_ || shown_choice() == *lesson_run_) return;
+  lesson_run_.reset();
+  lesson_player.act(LessonPlayer::Action::leave);
+  show_notice("left the lesson: another run was chosen");
+}
+
 /// Shows the run and the panels of the step, with the playhead where its question is asked.
 void App::enter_lesson_step() {
   const PreparedStep& step = *lesson_player.prepared();
@@ -79,6 +89,7 @@ void App::enter_lesson_step() {
   end_search();
   glide_.reset();
   choose(step.run);
+  lesson_run_ = step.run;
   lesson_race_.reset();
   if (step.beside) lesson_race_ = Race{*step.beside, RaceClock::tiles};
   view.race = lesson_race_;

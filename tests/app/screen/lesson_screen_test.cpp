@@ -176,6 +176,44 @@ TEST(LessonScreen, AnotherSceneLeavesTheLesson) {
   EXPECT_EQ(session.app().scene.name, "flash1-64");
 }
 
+TEST(LessonScreen, AnotherRunLeavesTheLesson) {
+  ScreenSession session;
+  App& app = session.app();
+  open(session, 4);
+  RunSpec choice = app.view.choice;
+  choice.problem.N = choice.problem.N_kv = 32;
+  app.commands.push(Choose{choice});
+  session.settle();
+  EXPECT_FALSE(app.lesson_player.is_open());
+  EXPECT_EQ(app.view.choice, choice);
+  ASSERT_TRUE(app.notice);
+  EXPECT_NE(app.notice->text.find("lesson"), std::string::npos) << app.notice->text;
+}
+
+TEST(LessonScreen, UndoToAnotherRunLeavesTheLesson) {
+  ScreenSession session;
+  App& app = session.app();
+  const RunSpec before = app.view.choice;
+  open(session, 2);
+  ASSERT_NE(app.view.choice, before);
+  session.key(Key::z, false, true);
+  EXPECT_EQ(app.view.choice, before);
+  EXPECT_FALSE(app.lesson_player.is_open());
+}
+
+TEST(LessonScreen, ItsOwnStepsAndFieldsChangeTheRun) {
+  ScreenSession session;
+  App& app = session.app();
+  open(session, 1);
+  const RunSpec first = app.view.choice;
+  app.lesson_player.change(*app.lesson_player.lesson().vary.front().field, "128");
+  session.settle();
+  EXPECT_NE(app.view.choice, first);
+  for (int step = 1; step < 5; ++step) session.key(Key::page_down);
+  EXPECT_TRUE(app.lesson_player.is_open());
+  EXPECT_EQ(app.lesson_player.step(), 4U);
+}
+
 TEST(LessonScreen, TheListOfScenesLeadsToTheLessons) {
   ScreenSession session;
   session.click("field.scene");
