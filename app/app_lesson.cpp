@@ -155,11 +155,14 @@ void App::start_quiz(std::uint64_t seed) {
   view.explain_tab = ExplainTab::pseudo_code;
   view.memory_tab = MemoryTab::memory;
   view.softmax_tab = SoftmaxTab::row;
-  quiz.start(view.choice, view.head, seed);
+  const Request asked = wanted();
+  quiz_run_ = asked.choice;
+  quiz.start(asked.choice, asked.head, seed);
 }
 
 /// Shows the quiz's run; any other choice by the user ends the quiz.
 void App::run_quiz() {
+  if (quiz.is_open() && !(wanted_choice() == quiz_run_)) quiz.close();
   quiz.update(gpus);
   if (std::string error = quiz.take_error(); !error.empty()) show_notice(std::move(error));
   if (auto run = quiz.take_run()) {
@@ -167,8 +170,6 @@ void App::run_quiz() {
     view.step = 0;
     player_.restart();
     quiz_run_ = std::move(*run);
-  } else if (quiz.question() != nullptr && !(wanted_choice() == quiz_run_)) {
-    quiz.close();
   }
   if (lesson_player.is_open() || view.race) quiz.close();
   view.hides_break = quiz.hides_break();

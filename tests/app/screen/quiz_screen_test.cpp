@@ -80,6 +80,17 @@ TEST_F(QuizScreen, AnotherChoiceEndsIt) {
   EXPECT_EQ(app().view.choice.problem.N, 32);
 }
 
+TEST(Quiz, AnotherChoiceWhileItIsComputedEndsIt) {
+  ScreenSession session;
+  RunSpec choice = session.app().view.choice;
+  choice.problem.N = choice.problem.N_kv = 32;
+  session.app().start_quiz(7);
+  session.app().commands.push(Choose{choice});
+  session.settle();
+  EXPECT_FALSE(session.app().quiz.is_open());
+  EXPECT_EQ(session.app().view.choice, choice);
+}
+
 TEST(Quiz, StartsFromTheListOfScenes) {
   ScreenSession session;
   session.click("field.scene");
