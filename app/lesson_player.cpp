@@ -25,8 +25,8 @@ struct LessonPlayer::Desk {
   lessons::LessonProgress done;
 
   Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
-  Result<Reply> change(lessons::Changes changes, std::size_t step);
-  Result<Reply> prepare(std::size_t step);
+  /// With these changes of the lesson's fields, whatever the work before has set.
+  Result<Reply> prepare(std::size_t step, const lessons::Changes& changes);
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 
  private:
@@ -90,15 +90,12 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::open(const std::string& name_or_
   lesson = std::make_shared<const Lesson>(std::move(read));
   runs.emplace(std::move(created));
   done = progress->find(*lesson);
-  return prepare(step.value_or(done.step));
+  return prepare(step.value_or(done.step), {});
 }
 
-Result<LessonPlayer::Reply> LessonPlayer::Desk::change(lessons::Changes changes, std::size_t step) {
-  if (auto error = runs->change(std::move(changes))) return *error;
-  return prepare(step);
-}
-
-Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number) {
+Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
+                                                        const lessons::Changes& changes) {
+  if (auto error = runs->change(changes)) return *error;
   const Step& step = lesson->steps[number];
   Reply reply{.lesson = lesson, .step = number, .prepared = PreparedStep{}};
   PreparedStep& prepared = *reply.prepared;
@@ -241,8 +238,9 @@ void LessonPlayer::go_to(std::size_t step) {
   problem_.clear();
   StepState& state = states_[step_];
   if (!state.prepared) {
-    return start(Phase::preparing,
-                 [desk = desk_, step](WorkControl&) { return desk->prepare(step); });
+    return start(Phase::preparing, [desk = desk_, step, changes = changes_](WorkControl&) {
+      return desk->prepare(step, changes);
+    });
   }
   task_ = nullptr;
   phase_ = state.outcome ? Phase::revealed : Phase::asking;
@@ -318,10 +316,7 @@ void LessonPlayer::update() {
   if (is_open() && phase_ != Phase::judging && wanted_changes_) {
     changes_ = *std::exchange(wanted_changes_, std::nullopt);
     for (StepState& state : states_) state = {.attempts = state.attempts};
-    draft = {};
-    start(Phase::preparing, [desk = desk_, changes = changes_, step = step_](WorkControl&) {
-      return desk->change(changes, step);
-    });
+    go_to(step_);
   }
 
   if (!task_) return;

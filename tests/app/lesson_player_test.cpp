@@ -200,6 +200,20 @@ TEST(LessonPlayer, AnotherValueOfAFieldAsksAgain) {
   EXPECT_EQ(player.prepared()->run.problem.N, 64);
 }
 
+TEST(LessonPlayer, AValueChosenWhileAnotherIsComputedIsThatOfTheNextStep) {
+  LessonPlayer player;
+  open(player, 1);
+  const RunField& seq_len = *player.lesson().vary.front().field;
+  player.change(seq_len, "128");
+  player.update();  // its work begins
+  player.change(seq_len, "64");
+  player.update();  // this one waits
+  act(player, Action::next);
+  ASSERT_EQ(player.changes().size(), 1U);
+  EXPECT_EQ(player.changes().front().text, "64");
+  EXPECT_EQ(player.prepared()->run.problem.N, 64);
+}
+
 TEST(LessonPlayer, AnUnknownLessonOrStepIsReportedInOneLine) {
   LessonPlayer player;
   player.open("no-such-lesson");
