@@ -90,6 +90,11 @@ std::string deviation_text(const Deviation& deviation) {
   return deviation.is_wrong() ? fmt::format("{:.3g}", deviation.max_abs) : "right";
 }
 
+std::string operation_text(const BreakEffect& effect, const OpPlace& place) {
+  return fmt::format("{}{}", dropped_prefix(place.op),
+                     describe_op(place.op, effect.grids[place.launch]));
+}
+
 ordered_json place_json(const BreakEffect& effect, const OpPlace& place) {
   const Launch& launch = effect.pass.launches[place.launch];
   return {{"step", place.step},
@@ -97,7 +102,7 @@ ordered_json place_json(const BreakEffect& effect, const OpPlace& place) {
           {"block", place.block},
           {"line", place.op.line + 1},
           {"text", launch.pseudo_code[place.op.line].text},
-          {"operation", describe_op(place.op, effect.grids[place.launch])}};
+          {"operation", operation_text(effect, place)}};
 }
 
 std::string place_text(const BreakEffect& effect, std::string_view what,
@@ -106,8 +111,7 @@ std::string place_text(const BreakEffect& effect, std::string_view what,
   const Launch& launch = effect.pass.launches[place->launch];
   return fmt::format("{:<19}step {}, launch {}, thread block {}, line {}: {}\n{:<19}{}\n", what,
                      place->step, launch.name, place->block, place->op.line + 1,
-                     launch.pseudo_code[place->op.line].text, "",
-                     describe_op(place->op, effect.grids[place->launch]));
+                     launch.pseudo_code[place->op.line].text, "", operation_text(effect, *place));
 }
 
 Index wrong_rows(const ResultDeviation& result) {

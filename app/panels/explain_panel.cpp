@@ -11,6 +11,7 @@
 #include "app/panels/snapshot_view.h"
 #include "app/panels/source_view.h"
 #include "app/report/report_text.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -228,10 +229,9 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const bool started = snapshot.step >= 0;
   const TileOp& op = started ? snapshot.op : snapshot.next_op;
   const ImU32 color = op_color(theme, op);
-  std::string_view what = started ? std::string_view(snapshot.what)
-                                  : "Nothing has run yet; the inputs are in global memory.";
-  constexpr std::string_view kDropped = "Dropped: ";  // begins describe_op() of a dropped operation
-  if (view.hides_break && what.starts_with(kDropped)) what.remove_prefix(kDropped.size());
+  std::string what =
+      started ? snapshot.what : "Nothing has run yet; the inputs are in global memory.";
+  if (started && !view.hides_break) what.insert(0, dropped_prefix(op));
   const float width = rest.width() - sentence_indent(context);
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();

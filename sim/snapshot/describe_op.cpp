@@ -103,9 +103,9 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i) {
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
   if (op.skipped) {
-    TileOp whole = op;
+    TileOp whole = op;  // a skipped one moves nothing
     whole.skipped = false;
-    return "Dropped: " + describe_op(whole, grid);
+    return describe_op(whole, grid);
   }
   const auto& [a, b, c] = op.source_tiles;
   const Shape size = grid.shape(op.dest_tiles[0]);
@@ -122,6 +122,10 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
       arg("products",
           fmt::format("{} multiply-adds, no bytes move", flops_of(op, grid).matmul / 2)),
       arg("cap", score.soft_cap.value_or(0.0)), arg("kept", score.dropout.scale()));
+}
+
+std::string_view dropped_prefix(const TileOp& op) {
+  return op.skipped ? "Dropped: " : "";
 }
 
 std::string op_listing(const TileOp& op) {

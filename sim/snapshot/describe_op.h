@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sim/ops/tile_grid.h"
 
@@ -22,8 +23,12 @@ bool is_of_split(Tensor tensor);
 /// 8-15". `grid` is the launch's.
 std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 
-/// One sentence: what the operation did, with sizes, and bytes where bytes moved.
+/// One sentence: what the operation does, with sizes, and bytes where bytes move; also of one that
+/// a break drops.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
+
+/// What stands before this sentence where it may say that a break drops the operation; else empty.
+std::string_view dropped_prefix(const TileOp& op);
 
 /// One line of a listing, without sizes: "rescale O2 <- alpha2 (last use)".
 std::string op_listing(const TileOp& op);

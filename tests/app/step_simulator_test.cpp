@@ -8,6 +8,7 @@
 #include "app/scene.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/breaks.h"
+#include "sim/snapshot/describe_op.h"
 #include "sim/studies/break_effect.h"
 
 namespace attnscope::app {
@@ -153,6 +154,7 @@ TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessThatIsGivenUp) {
 TEST(StepSimulator, ABrokenRunShowsWhatItsBreakChanges) {
   RunSpec choice = load_scene("default").value().view.choice;
   EXPECT_EQ(step_of(choice, 0)->effect, nullptr);
+  const RunSpec right = choice;
   choice.variant.broken = parse_run_break("drop:forward:rescale:O").value();
   const auto last = step_of(choice, 0);
   ASSERT_TRUE(last && last->effect);
@@ -161,7 +163,8 @@ TEST(StepSimulator, ABrokenRunShowsWhatItsBreakChanges) {
   const Index dropped = last->effect->first_skipped->step;
   const auto skipped = step_of(choice, 0, dropped);
   EXPECT_TRUE(skipped->op.skipped);
-  EXPECT_TRUE(skipped->what.starts_with("Dropped: ")) << skipped->what;
+  EXPECT_EQ(skipped->what, step_of(right, 0, dropped)->what) << "the operation, dropped or not";
+  EXPECT_EQ(dropped_prefix(skipped->op), "Dropped: ");
   choice.problem.N = choice.problem.N_kv = 4096;
   EXPECT_EQ(step_of(choice, 0)->effect, nullptr) << "too large to show values";
 }
