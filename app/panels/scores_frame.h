@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "app/draw/heat_map.h"
@@ -64,6 +66,23 @@ Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen);
 /// The tabs of the heading: "latest" and each tensor that the pass has.
 std::vector<ScoresTab> scores_tabs(const RunInfo& run);
 
+/// How visible the errors of a broken run's tiles are at a step (wrong_tiles.cpp).
+class WrongTiles {
+ public:
+  /// Computes them unless they are those of this effect and step.
+  void update(const Snapshot& snapshot);
+  /// From 0, right, to 1, of each tile of the plain grid, C order [Tr, Tc]; of each row tile of O,
+  /// dQ and dQ_accum; of each column tile of dK and dV. Empty for a run without a break.
+  const std::vector<float>& of(Tensor tensor) const {
+    return strengths_[static_cast<std::size_t>(tensor)];
+  }
+
+ private:
+  std::shared_ptr<const BreakEffect> effect_;
+  Index step_ = -1;
+  std::array<std::vector<float>, kTensorCount> strengths_;
+};
+
 /// The place of the grid, and the marks in it.
 struct ScoresFrame {
   const Snapshot& snapshot;
@@ -79,6 +98,7 @@ struct ScoresFrame {
   ShownHead head{};             ///< which rows these are
   Tensor shown = Tensor::S;     ///< that the cells show
   bool draws_all_slots = true;  ///< also tiles of other tensors on chip
+  const WrongTiles* wrong = nullptr;
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     const double share = static_cast<double>(col) / static_cast<double>(run().problem().N_kv);

@@ -177,6 +177,7 @@ class ScoresPanel {
   std::weak_ptr<const RunInfo> cells_of_;  // not kept alive by a panel that may be hidden
   Area cells_part_;
   ScoreCells cells_;
+  WrongTiles wrong_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
   Index N_ = 0, N_kv_ = 0;        ///< of the scores that it is a part of
   Index step_ = -1;               ///< of the last frame
@@ -252,6 +253,8 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   choose_row_and_tile(frame, view);
   zoom(frame);
   update_cells(frame);
+  wrong_.update(snapshot);
+  frame.wrong = &wrong_;
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_score_grid(frame, cells_);

@@ -9,6 +9,10 @@ namespace attnscope::app {
 
 namespace {
 
+// At the left edge, and at the upper one
+constexpr Tensor kRowTensors[] = {Tensor::O, Tensor::dQ, Tensor::dQ_accum};
+constexpr Tensor kColumnTensors[] = {Tensor::dK, Tensor::dV};
+
 /// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors from 1 on or a
 /// NaN.
 float strength_of(const Deviation& deviation) {
@@ -34,15 +38,29 @@ std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows
 
 }  // namespace
 
+void WrongTiles::update(const Snapshot& snapshot) {
+  if (effect_ == snapshot.effect && step_ == snapshot.step) return;
+  effect_ = snapshot.effect;
+  step_ = snapshot.step;
+  strengths_ = {};
+  if (effect_ == nullptr) return;
+  const RunInfo& run = *snapshot.run;
+  const auto compute = [&](Tensor tensor, Index rows, Index cols) {
+    strengths_[static_cast<std::size_t>(tensor)] = strengths(snapshot, tensor, rows, cols);
+  };
+  for (const Tensor tensor : kScoreTensors) compute(tensor, run.Tr, run.Tc);
+  for (const Tensor tensor : kRowTensors) compute(tensor, run.Tr, 1);
+  for (const Tensor tensor : kColumnTensors) compute(tensor, run.Tc, 1);
+}
+
 void draw_wrong_tiles(const ScoresFrame& frame) {
-  const Snapshot& snapshot = frame.snapshot;
-  if (snapshot.effect == nullptr) return;
+  if (frame.snapshot.effect == nullptr) return;
   const RunInfo& run = frame.run();
   const PanelContext& context = frame.context;
   const Area tiles = frame.visible_tiles();
   const float line = context.px(2.0f);
   for (const Tensor tensor : kScoreTensors) {
-    const auto wrong = strengths(snapshot, tensor, run.Tr, run.Tc);
+    const auto& wrong = frame.wrong->of(tensor);
     for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
       for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
         const float strength = wrong[static_cast<std::size_t>(i * run.Tc + j)];
@@ -57,8 +75,8 @@ void draw_wrong_tiles(const ScoresFrame& frame) {
 
   // Row tiles of O and dQ at the left edge, column tiles of dK and dV at the top
   const float width = context.px(6.0f);
-  for (const Tensor tensor : {Tensor::O, Tensor::dQ, Tensor::dQ_accum}) {
-    const auto wrong = strengths(snapshot, tensor, run.Tr, 1);
+  for (const Tensor tensor : kRowTensors) {
+    const auto& wrong = frame.wrong->of(tensor);
     for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
       const float strength = wrong[static_cast<std::size_t>(i)];
       if (strength == 0.0f) continue;
@@ -72,8 +90,8 @@ void draw_wrong_tiles(const ScoresFrame& frame) {
       }
     }
   }
-  for (const Tensor tensor : {Tensor::dK, Tensor::dV}) {
-    const auto wrong = strengths(snapshot, tensor, run.Tc, 1);
+  for (const Tensor tensor : kColumnTensors) {
+    const auto& wrong = frame.wrong->of(tensor);
     for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
       const float strength = wrong[static_cast<std::size_t>(j)];
       if (strength == 0.0f) continue;

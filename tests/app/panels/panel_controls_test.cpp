@@ -1,4 +1,5 @@
 /// What a click on a panel does: the view changes, or a command is asked for.
+#include "app/panels/scores_frame.h"
 #include "app/panels/what_if_sliders.h"
 #include "sim/resolve.h"
 #include "sim/studies/break_effect.h"
@@ -304,6 +305,24 @@ TEST(ScoresPanel, MarksTheRowTilesThatAreWrong) {
   EXPECT_TRUE(marked(snapshot));
   snapshot.step = snapshot.effect->first_difference->step - 12;
   EXPECT_FALSE(marked(snapshot)) << "not wrong yet";
+}
+
+TEST(WrongTiles, AreComputedOnceForAStep) {
+  Snapshot snapshot = broken_snapshot();
+  WrongTiles wrong;
+  wrong.update(snapshot);
+  ASSERT_FALSE(wrong.of(Tensor::O).empty());
+  EXPECT_GT(wrong.of(Tensor::O)[0], 0.0f);
+  const float* const before = wrong.of(Tensor::O).data();
+  wrong.update(snapshot);
+  EXPECT_EQ(wrong.of(Tensor::O).data(), before);
+
+  snapshot.step = snapshot.effect->first_difference->step - 12;
+  wrong.update(snapshot);
+  EXPECT_EQ(wrong.of(Tensor::O)[0], 0.0f);
+  snapshot.effect = nullptr;
+  wrong.update(snapshot);
+  EXPECT_TRUE(wrong.of(Tensor::O).empty());
 }
 
 }  // namespace
