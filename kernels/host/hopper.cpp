@@ -23,20 +23,20 @@ auto encode_function() {
 
 constexpr Index kElementBytes = 2;
 
-/// A [batch, heads, rows, d] tensor.
 struct MappedTensor {
   TensorView view;
-  Index batch, heads, rows, d;
+  std::array<Index, 4> shape;  ///< [batch, heads, rows, d]
 };
 
 /// Strides between rows, heads and batch entries. The stride of an axis with one element is never
 /// used and may have any value.
 std::array<Index, 3> strides_bytes(const MappedTensor& tensor) {
-  const auto bytes = [&tensor](Index stride, Index count) {
-    return (count == 1 ? tensor.d : stride) * kElementBytes;
+  const auto& [batch, heads, rows, d] = tensor.shape;
+  const auto bytes = [d = d](Index stride, Index count) {
+    return (count == 1 ? d : stride) * kElementBytes;
   };
-  return {bytes(tensor.view.stride_row, tensor.rows), bytes(tensor.view.stride_head, tensor.heads),
-          bytes(tensor.view.stride_batch, tensor.batch)};
+  return {bytes(tensor.view.stride_row, rows), bytes(tensor.view.stride_head, heads),
+          bytes(tensor.view.stride_batch, batch)};
 }
 
 bool can_be_walked(const MappedTensor& tensor) {
@@ -49,9 +49,8 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
-  const cuuint64_t sizes[kRank] = {
-      static_cast<cuuint64_t>(tensor.d), static_cast<cuuint64_t>(tensor.rows),
-      static_cast<cuuint64_t>(tensor.heads), static_cast<cuuint64_t>(tensor.batch)};
+  cuuint64_t sizes[kRank];  // from the innermost axis outwards
+  std::ranges::reverse_copy(tensor.shape, sizes);
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) &&
@@ -68,10 +67,10 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
 }
 
 MappedTensor rows_of(const TensorView& view, const AttentionProblem& problem) {
-  return {view, problem.batch, problem.heads, problem.N, problem.d};
+  return {view, {problem.batch, problem.heads, problem.N, problem.d}};
 }
 MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem, Index heads) {
-  return {view, problem.batch, heads, problem.N_kv, problem.d};
+  return {view, {problem.batch, heads, problem.N_kv, problem.d}};
 }
 
 }  // namespace

@@ -224,12 +224,11 @@ Mutation mutate(const json& document, std::size_t step, const Lesson& lesson, Le
 /// and what no second path leads to.
 const std::set<std::string>& exceptions() {
   static const std::set<std::string> steps = {
-      "a-quarter-of-d:2",                          // no other path has the unit of exponentials
-      "forgetting-alpha:5",                        // nor that of errors
-      "backward-pass:5",    "softmax-overflow:5",  // each path leads to the same option
-      "flash1-loops:2",     "swap-the-loops:1",    // places of tiles
-      "flash1-loops:5",     "forgetting-alpha:3", "merging-tiles:2",  // equal values
-      "merging-tiles:4",    "merging-tiles:6"};
+      "a-quarter-of-d:2",                        // no other path has the unit of exponentials
+      "backward-pass:5",  "softmax-overflow:5",  // each path leads to the same option
+      "flash1-loops:2",   "swap-the-loops:1",    // places of tiles
+      "flash1-loops:5",   "forgetting-alpha:3", "merging-tiles:2",  // equal values
+      "merging-tiles:4",  "merging-tiles:6"};
   return steps;
 }
 
