@@ -16,21 +16,11 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this is reported.
-constexpr double kPatienceSeconds = 0.1;
-
 /// A number with as many digits as fit in `room`: a unit prefix replaces digits, none is cut off.
 std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
   std::string exact = number_text(row, value, false);
   if (row.unit == "s" || font.measure(exact).x <= room) return exact;
   return draw::format_si(value, "B");
-}
-
-/// The text in place of a gap: in full, then in fewer and fewer words.
-std::vector<std::string> brief_wordings(const LedgerRow& row) {
-  const std::string& words = row.in_place_of_gap;
-  return {row.gap_reason, words, words.substr(words.find(' ') + 1),
-          words.substr(words.find_last_of(' ') + 1)};
 }
 
 /// Right edges of the columns of numbers; the labels are at the left.

@@ -187,6 +187,12 @@ std::string csv_field(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> brief_wordings(const LedgerRow& row) {
+  const std::string& words = row.in_place_of_gap;
+  return {row.gap_reason, words, words.substr(words.find(' ') + 1),
+          words.substr(words.find_last_of(' ') + 1)};
+}
+
 std::string short_gpu_name(std::string_view name) {
   if (name.starts_with("NVIDIA ")) name.remove_prefix(7);
   return std::string(name.substr(0, name.find(' ')));

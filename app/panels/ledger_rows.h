@@ -126,6 +126,9 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
 /// The ledger as comma-separated values with a heading line.
 std::string ledger_csv(const Ledger& ledger);
 
+/// The text in place of a gap: in full, then in fewer and fewer words.
+std::vector<std::string> brief_wordings(const LedgerRow& row);
+
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);
 

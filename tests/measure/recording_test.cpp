@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/block_pattern.h"
+#include "tests/measure/sample_recording.h"
 
 namespace attnscope {
 namespace {
@@ -17,53 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-RecordingRow measured_row(Index N) {
-  RecordingRow row;
-  AttentionProblem& problem = row.run.problem;
-  problem.batch = 2;
-  problem.heads = 8;
-  problem.kv_heads = 4;
-  problem.N = N;
-  problem.N_kv = N + 3;
-  problem.mask = Mask::causal(Mask::Alignment::top_left);
-  problem.dtype = DType::fp16;
-  row.run.tiling = Tiling{128, 64};
-  RunSpec& asked = row.run.asked;
-  asked.algorithm = "flash2";
-  asked.kernel = "flash2";
-  asked.variant.carry = Carry::fp32;
-  asked.deterministic = N == 1024;
-  asked.inputs = {InputKind::needle, 7};
-  Measurement measurement;
-  measurement.time = {1.25e-4, 1.5e-4, 3.0e-4, 20, 1.71e9};
-  measurement.counters[std::string(counter::kRequestedReadBytes)] = 1073741824.0;
-  measurement.counters[std::string(counter::kTensorActivePercent)] = 41.5;
-  measurement.launches = {{"initialise", false, {}}, {"forward", true, measurement.counters}};
-  measurement.unavailable_counters["lts__t_sectors.sum"] = "the chip does not have this counter";
-  measurement.gradients =
-      GradientAccuracy{{1e-3, 2e-3, 3e-3}, {4e-3, 5e-3, 6e-3}, {7e-3, 8e-3, 9e-3}, 64, 32, true};
-  measurement.accuracy = Accuracy{1e-3, 2e-3, 3e-6, 4e-3, 64, true};
-  measurement.spilled_bytes = 24;
-  measurement.instructions = "mma.sync";
-  row.measurement = measurement;
-  return row;
-}
-
-Recording sample() {
-  Recording recording;
-  recording.device = {"NVIDIA H200", "9.0",  132,    62914560, 150000000000,
-                      "580.1",       "13.0", 1980.0, 3201.0,   700.0};
-  recording.build = {"0.1.0", "0123abc", false};
-  recording.date = "2026-01-31T12:34:56Z";
-  recording.protocol = {3, 20, CacheState::warm, true, 64, 1.5};
-  recording.rows.push_back(measured_row(1024));
-  RecordingRow lost = measured_row(16384);
-  lost.measurement.reset();
-  lost.error = failed("out of memory: needs 137.4 GB");
-  recording.rows.push_back(lost);
-  return recording;
-}
 
 /// The message of a text that must be refused.
 std::string refusal_of(const std::string& text) {
@@ -81,12 +35,6 @@ std::string edited(Edit edit) {
   nlohmann::json document = nlohmann::json::parse(recording_text(sample()));
   edit(document);
   return document.dump();
-}
-
-std::filesystem::path fresh_path(const std::string& name) {
-  auto path = std::filesystem::path(::testing::TempDir()) / name;
-  std::filesystem::remove(path);
-  return path;
 }
 
 TEST(Recording, RoundTripKeepsEveryField) {
@@ -307,100 +255,6 @@ TEST(Recording, AFileThatCannotBeReadSaysWhy) {
   const auto folder = read_recording(::testing::TempDir());
   ASSERT_FALSE(folder.ok());
   EXPECT_THAT(folder.error().message, HasSubstr("is a directory"));
-}
-
-TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
-  const auto path = fresh_path("adds.json");
-  {
-    auto writer = RecordingWriter::open(path, sample());
-    ASSERT_TRUE(writer.ok()) << writer.error().message;
-    EXPECT_TRUE(read_recording(path).value().rows.empty());
-    EXPECT_FALSE(writer.value().find_measured(measured_row(256)));
-    ASSERT_FALSE(writer.value().add(measured_row(256), writer.value().lock().value()));
-    EXPECT_EQ(read_recording(path).value().rows.size(), 1u);
-  }
-  auto writer = RecordingWriter::open(path, sample());
-  ASSERT_TRUE(writer.ok()) << writer.error().message;
-  EXPECT_TRUE(writer.value().find_measured(measured_row(256)));
-  ASSERT_FALSE(writer.value().add(measured_row(512), writer.value().lock().value()));
-
-  // The same run again takes its row's place
-  RecordingRow again = measured_row(256);
-  again.measurement->time.median_s = again.measurement->time.max_s = 9.0;
-  ASSERT_FALSE(writer.value().add(again, writer.value().lock().value()));
-  const auto rows = read_recording(path).value().rows;
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].measurement->time.median_s, 9.0);
-  EXPECT_EQ(rows[1].run.problem.N, 512);
-}
-
-TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
-  auto writer = RecordingWriter::open(fresh_path("failed.json"), sample());
-  ASSERT_TRUE(writer.ok());
-  RecordingRow row = measured_row(256);
-  row.measurement.reset();
-  row.error = failed("out of memory");
-  ASSERT_FALSE(writer.value().add(row, writer.value().lock().value()));
-  EXPECT_FALSE(writer.value().find_measured(row));
-}
-
-TEST(RecordingWriter, ARowThatCouldNotBeReadAgainIsRefused) {
-  const auto path = fresh_path("unreadable.json");
-  auto writer = RecordingWriter::open(path, sample());
-  ASSERT_TRUE(writer.ok());
-  RecordingRow row = measured_row(256);
-  row.measurement->time.min_s = -1.0;
-  const auto error = writer.value().add(row, writer.value().lock().value());
-  ASSERT_TRUE(error);
-  EXPECT_THAT(error->message, HasSubstr("min_s: -1 is out of range"));
-  EXPECT_TRUE(read_recording(path).value().rows.empty());
-
-  const RecordingRow failed_row = readable(row);
-  ASSERT_FALSE(failed_row.measurement);
-  EXPECT_EQ(failed_row.error->message, error->message);
-  EXPECT_EQ(readable(measured_row(256)).measurement, measured_row(256).measurement);
-}
-
-TEST(RecordingWriter, AFailedRepeatErasesNoMeasurement) {
-  const auto path = fresh_path("repeated.json");
-  auto writer = RecordingWriter::open(path, sample());
-  ASSERT_TRUE(writer.ok());
-  const RecordingRow row = measured_row(256);
-  ASSERT_FALSE(writer.value().add(row, writer.value().lock().value()));
-  RecordingRow repeat = row;
-  repeat.measurement.reset();
-  repeat.error = failed("out of memory");
-  ASSERT_FALSE(writer.value().add(repeat, writer.value().lock().value()));
-  EXPECT_TRUE(writer.value().find_measured(row));
-}
-
-TEST(RecordingWriter, RefusesAFileOfAnotherDeviceBuildOrProtocol) {
-  const auto path = fresh_path("refuses.json");
-  ASSERT_TRUE(RecordingWriter::open(path, sample()).ok());
-  const auto refusal = [&](auto edit) {
-    Recording other = sample();
-    edit(other);
-    const auto writer = RecordingWriter::open(path, other);
-    EXPECT_FALSE(writer.ok());
-    return writer.ok() ? "" : writer.error().message;
-  };
-  EXPECT_THAT(refusal([](auto& r) { r.device.name = "NVIDIA A100"; }), HasSubstr("NVIDIA A100"));
-  EXPECT_THAT(refusal([](auto& r) { r.build.commit = "fedcba"; }), HasSubstr("0123abc"));
-  EXPECT_THAT(refusal([](auto& r) { r.protocol.repeats = 3; }), HasSubstr("another protocol"));
-}
-
-TEST(RecordingWriter, NeverOverwritesAFileThatIsNoRecording) {
-  const auto path = fresh_path("notes.json");
-  std::ofstream(path) << "my notes";
-  EXPECT_FALSE(RecordingWriter::open(path, sample()).ok());
-  std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "my notes");
-}
-
-TEST(RecordingWriter, AnUnwritablePathIsRefusedAtOnce) {
-  const auto writer = RecordingWriter::open("/no/such/folder/r.json", sample());
-  ASSERT_FALSE(writer.ok());
-  EXPECT_THAT(writer.error().message, HasSubstr("cannot write /no/such/folder/r.json"));
 }
 
 TEST(BuildInfo, CarriesAVersionAndACommit) {
