@@ -95,8 +95,6 @@ class App {
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
-  /// Work that takes longer than this shows its progress and can be cancelled.
-  static constexpr double kPatienceSeconds = 0.1;
   /// The progress, 0 to 1, of work that the user has waited for that long: a simulation or a
   /// search.
   std::optional<double> waiting() const;

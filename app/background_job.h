@@ -23,6 +23,9 @@ namespace attnscope::app {
 
 // How work on another thread reports its progress, and is informed of its cancellation.
 
+/// Work that takes longer is reported, and can be cancelled.
+inline constexpr double kPatienceSeconds = 0.1;
+
 /// Made when the work begins.
 class WorkControl {
  public:

@@ -47,7 +47,7 @@ Result<Image> PictureMaker::draw_moved(App& app) {
 Result<std::string> PictureMaker::draw_svg(App& app, Slot panel) {
   TextRecorder recorder;
   if (const auto error = draw_frames(app, kSettlingFrames, panel, &recorder)) return *error;
-  return svg_of(*ImGui::GetDrawData(), screen_.surfaces(), recorder.texts());
+  return svg_of(*ImGui::GetDrawData(), surfaces_, recorder.texts());
 }
 
 std::optional<Error> PictureMaker::draw_frames(App& app, int least, std::optional<Slot> panel,
@@ -63,12 +63,13 @@ std::optional<Error> PictureMaker::draw_frames(App& app, int least, std::optiona
     if (recorder != nullptr) plain.emplace();
     ImGui::NewFrame();
     if (panel) {
-      screen_.draw_alone(app, session_.fonts(), scales, 0.0, *panel);
+      surfaces_ = screen_.draw_alone(app, session_.fonts(), scales, 0.0, *panel);
     } else {
       screen_.draw(app, session_.fonts(), scales, 0.0);
+      surfaces_ = screen_.surfaces();
     }
     ImGui::Render();
-    session_.render(width_, height_, screen_.surfaces());
+    session_.render(width_, height_, surfaces_);
     if (const auto error = settle(app)) return error;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/app.h"
 #include "app/platform/imgui_session.h"
@@ -40,6 +41,7 @@ class PictureMaker {
   std::unique_ptr<OffscreenContext> surface_;
   ImGuiSession session_;  // on the surface's context
   Screen screen_{make_panels(), make_panels()};
+  std::vector<Surface> surfaces_;  ///< of the last frame
   int width_, height_;
 };
 

@@ -86,6 +86,7 @@ void WindowedApp::save_pictures() {
     const bool is_svg = is_svg_file(picture.path);
     std::optional<PlainEdges> plain;
     TextRecorder recorder;
+    std::vector<Surface> surfaces;
     // Twice: widgets that size themselves by their contents need a frame to measure them
     for (int frame = 0; frame < 2; ++frame) {
       recorder.clear();
@@ -94,18 +95,18 @@ void WindowedApp::save_pictures() {
       };
       compose(prepare, [&](const Scales& scales) {
         const ImVec2 mouse = std::exchange(ImGui::GetIO().MousePos, {-FLT_MAX, -FLT_MAX});
-        screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot,
-                           picture.of_rival);
+        surfaces = screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot,
+                                      picture.of_rival);
         ImGui::GetIO().MousePos = mouse;
       });
     }
     const std::string& path = picture.path;
     if (is_svg) {
-      const std::string svg = svg_of(*ImGui::GetDrawData(), screen_.surfaces(), recorder.texts());
+      const std::string svg = svg_of(*ImGui::GetDrawData(), surfaces, recorder.texts());
       app_.save_file(path, [path, svg] { return write_file(path, svg); });
       continue;
     }
-    session_.render(window_.width(), window_.height(), screen_.surfaces());
+    session_.render(window_.width(), window_.height(), surfaces);
     app_.save_file(path, [path, image = window_.read_pixels()] { return write_png(path, image); });
   }
 }

@@ -13,9 +13,6 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this is reported, and can be cancelled.
-constexpr double kPatienceSeconds = 0.1;
-
 /// Draws the tabs so that they end at `right`; returns the index of the one pressed, and their left
 /// edge. Named rectangles: "charts.tab.WORD".
 template <typename T>
@@ -254,10 +251,14 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
                  });
   }
   if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
-    return chart(sizes, sweep_key(run, view, runs), run_size_sweep,
-                 [&](const SweepKey&, const SizeSweep& sweep) {
-                   return size_chart(sweep, view.chart, gpu, runs, theme);
-                 });
+    SweepKey asked = sweep_key(run, view, runs);
+    SweepKey predicted = asked;
+    predicted.predicts = true;
+    // A sweep that predicts has everything that another one has
+    if (sizes.latest_key() != nullptr && *sizes.latest_key() == predicted) asked = predicted;
+    return chart(sizes, asked, run_size_sweep, [&](const SweepKey&, const SizeSweep& sweep) {
+      return size_chart(sweep, view.chart, gpu, runs, theme);
+    });
   }
   if (topic == ChartTopic::theorems) {
     TheoremKey asked = theorem_key(*io_axis_of(view.chart), run.pass_kind(), run.problem(), gpu);

@@ -14,17 +14,6 @@ constexpr float kDesignWidth = 1600.0f;
 constexpr float kDesignHeight = 900.0f;
 constexpr float kPresenterFont = 1.6f;
 
-/// Splits a rectangle into two columns (or rows), `share` of it for the first, with a gap between.
-std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap) {
-  const float x = std::round(rect.min.x + (rect.width() - gap) * share);
-  return {{rect.min, {x, rect.max.y}}, {{x + gap, rect.min.y}, rect.max}};
-}
-
-std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
-  const float y = std::round(rect.min.y + (rect.height() - gap) * share);
-  return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
-}
-
 /// Fills a layout slot by slot, closing the gaps that absent panels leave.
 class Placer {
  public:
@@ -78,6 +67,16 @@ Layout layout_bars(float width, float height, const Scales& scales) {
 }
 
 }  // namespace
+
+std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap) {
+  const float x = std::round(rect.min.x + (rect.width() - gap) * share);
+  return {{rect.min, {x, rect.max.y}}, {{x + gap, rect.min.y}, rect.max}};
+}
+
+std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
+  const float y = std::round(rect.min.y + (rect.height() - gap) * share);
+  return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
+}
 
 Scales scales_for(float width, float height, float content_scale, bool presenter) {
   const float fit = std::min(width / kDesignWidth, height / kDesignHeight);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "app/panel.h"
 
@@ -16,6 +17,10 @@ struct Scales {
 };
 
 Scales scales_for(float width, float height, float content_scale, bool presenter);
+
+/// Splits a rectangle into two columns (or rows), `share` of it for the first, with a gap between.
+std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap);
+std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap);
 
 struct Layout {
   Rect top_bar;

@@ -240,30 +240,20 @@ void LessonCard::draw_body(const Frame& frame, float width) {
 void LessonCard::draw(const Frame& frame, const Rect& rect) {
   const LessonPlayer& player = frame.app.lesson_player;
   begin_frame(frame);
-  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const FontRef& title = frame.fonts.title;
-  const std::string place =
-      fmt::format("step {} of {}", player.step() + 1, player.lesson().steps.size());
-  const FontRef& small = frame.fonts.small;
-  title.draw(list, inner.min, frame.theme.text_dim,
-             draw::fitted(title, "LESSON  " + player.lesson().title, inner.width()));
-  float y = inner.min.y + title.size + frame.px(9.0f);
-  draw_steps(frame, {inner.min.x + frame.px(3.0f), y + (small.size - frame.px(9.0f)) * 0.5f});
-  small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
-  y += small.size + frame.px(10.0f);
-
-  // The text scrolls if it does not fit in the card
-  const float row = frame.text_px(15.0f) + frame.px(14.0f);
-  const Rect body{{inner.min.x, y}, {inner.max.x, inner.max.y - row - frame.px(10.0f)}};
-  ImGui::SetCursorScreenPos(body.min);
-  ImGui::BeginChild("lesson", {body.width(), body.height()}, false, ImGuiWindowFlags_NoNav);
+  const CardParts card = draw_card_heading(
+      frame, rect, "LESSON  " + player.lesson().title,
+      fmt::format("step {} of {}", player.step() + 1, player.lesson().steps.size()));
+  draw_steps(frame, {card.body.min.x + frame.px(3.0f),
+                     card.place_y + (frame.fonts.small.size - frame.px(9.0f)) * 0.5f});
+  ImGui::SetCursorScreenPos(card.body.min);
+  ImGui::BeginChild("lesson", {card.body.width(), card.body.height()}, false,
+                    ImGuiWindowFlags_NoNav);
   if (begins_) ImGui::SetScrollY(0.0f);
-  draw_body(frame, body.width() - ImGui::GetStyle().ScrollbarSize);
+  draw_body(frame, card.body.width() - ImGui::GetStyle().ScrollbarSize);
   ImGui::EndChild();
   frame.rects.add("lesson.card", rect);
-  frame.rects.add("lesson.body", body);
-  draw_buttons(frame, {{inner.min.x, inner.max.y - row}, inner.max});
+  frame.rects.add("lesson.body", card.body);
+  draw_buttons(frame, card.buttons);
 }
 
 }  // namespace attnscope::app

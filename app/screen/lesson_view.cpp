@@ -48,16 +48,6 @@ bool asks_for_memory(const Question& question) {
   });
 }
 
-std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap) {
-  const float x = std::round(rect.min.x + (rect.width() - gap) * share);
-  return {{rect.min, {x, rect.max.y}}, {{x + gap, rect.min.y}, rect.max}};
-}
-
-std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
-  const float y = std::round(rect.min.y + (rect.height() - gap) * share);
-  return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
-}
-
 /// Places cards of equal size, side by side or one below another.
 void place_equally(Layout& layout, const std::vector<Slot>& slots, Rect rest, float gap,
                    bool beside) {
@@ -253,6 +243,22 @@ void handle_lesson_keys(const Frame& frame) {
     player.act(asks ? Action::check : Action::next);
   }
   if (player.draft.typing && key_pressed(Key::escape)) player.act(Action::leave);
+}
+
+CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
+                            const std::string& place) {
+  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const FontRef& title = frame.fonts.title;
+  const FontRef& small = frame.fonts.small;
+  title.draw(list, inner.min, frame.theme.text_dim, draw::fitted(title, heading, inner.width()));
+  const float y = inner.min.y + title.size + frame.px(9.0f);
+  small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
+  const float row = frame.text_px(15.0f) + frame.px(14.0f);
+  return {.place_y = y,
+          .body = {{inner.min.x, y + small.size + frame.px(10.0f)},
+                   {inner.max.x, inner.max.y - row - frame.px(10.0f)}},
+          .buttons = {{inner.min.x, inner.max.y - row}, inner.max}};
 }
 
 }  // namespace attnscope::app

@@ -108,4 +108,14 @@ class LessonList {
   void draw_contents(const Frame& frame) const;
 };
 
+/// The parts of the card of a lesson or a quiz, below its heading.
+struct CardParts {
+  float place_y = 0.0f;  ///< top of the line with the place, which has room at its left
+  Rect body;             ///< its text scrolls if it does not fit
+  Rect buttons;
+};
+/// Draws the heading, and below it at the right the place: "step 2 of 6".
+CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
+                            const std::string& place);
+
 }  // namespace attnscope::app

@@ -91,24 +91,15 @@ void draw_buttons(const Frame& frame, const Rect& rect) {
 
 void draw_quiz_card(const Frame& frame, const Rect& rect) {
   const Quiz& quiz = frame.app.quiz;
-  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const FontRef& title = frame.fonts.title;
-  const FontRef& small = frame.fonts.small;
-  title.draw(list, inner.min, frame.theme.text_dim,
-             draw::fitted(title, "QUIZ  One operation is missing", inner.width()));
-  float y = inner.min.y + title.size + frame.px(9.0f);
-  const std::string score = fmt::format("{} of {} right", quiz.right(), quiz.asked());
-  small.draw(list, {inner.max.x - small.measure(score).x, y}, frame.theme.text_faint, score);
-  y += small.size + frame.px(10.0f);
-  const float row = frame.text_px(15.0f) + frame.px(14.0f);
-  const Rect body{{inner.min.x, y}, {inner.max.x, inner.max.y - row - frame.px(10.0f)}};
-  ImGui::SetCursorScreenPos(body.min);
-  ImGui::BeginChild("quiz", {body.width(), body.height()}, false, ImGuiWindowFlags_NoNav);
-  draw_body(frame, body.width() - ImGui::GetStyle().ScrollbarSize);
+  const CardParts card =
+      draw_card_heading(frame, rect, "QUIZ  One operation is missing",
+                        fmt::format("{} of {} right", quiz.right(), quiz.asked()));
+  ImGui::SetCursorScreenPos(card.body.min);
+  ImGui::BeginChild("quiz", {card.body.width(), card.body.height()}, false, ImGuiWindowFlags_NoNav);
+  draw_body(frame, card.body.width() - ImGui::GetStyle().ScrollbarSize);
   ImGui::EndChild();
   frame.rects.add("quiz.card", rect);
-  draw_buttons(frame, {{inner.min.x, inner.max.y - row}, inner.max});
+  draw_buttons(frame, card.buttons);
 }
 
 }  // namespace attnscope::app

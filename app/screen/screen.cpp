@@ -200,13 +200,12 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
   }
 }
 
-void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
-                        Slot slot, bool of_rival) {
-  rects_.clear();
+std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales,
+                                        double time_s, Slot slot, bool of_rival) {
+  NamedRects rects;  // those of the screen stay
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, focus_, time_s};
+  const Frame frame{app, theme(app.view.theme), fonts, scales, rects, focus_, time_s};
   const Rect all{{0.0f, 0.0f}, display};
-  surfaces_ = {{all, frame.theme.card}};
   ImGui::SetNextWindowPos(all.min);
   ImGui::SetNextWindowSize(display);
   const FontScope font(fonts.ui);
@@ -214,11 +213,12 @@ void Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales, doub
   const auto snapshot = of_rival ? app.rival_snapshot() : app.snapshot();
   for (const Panel& panel : of_rival ? rival_panels_ : panels_) {
     if (panel.slot != slot || !panel.shown(app.view) || !snapshot) continue;
-    draw_panel(frame, panel, all, *snapshot, rects_, PanelLook::alone);
-    shown_ = {panel.name};
+    draw_panel(frame, panel, all, *snapshot, rects, PanelLook::alone);
+    shown_.insert(panel.name);
   }
   if (!snapshot) draw_no_result(frame);
   ImGui::End();
+  return {{all, frame.theme.card}};
 }
 
 /// Draws the panels of a lesson's run; a cover replaces a panel that would give away the answer.

@@ -170,9 +170,9 @@ class Screen {
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
   /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for
-  /// a picture.
-  void draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s, Slot slot,
-                  bool of_rival = false);
+  /// a picture. Returns the opaque surface behind it; what draw() left stays as it is.
+  std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
+                                  Slot slot, bool of_rival = false);
 
   /// Whether the next frame may differ: a panel has background work in progress, or the mouse
   /// points at another thing.

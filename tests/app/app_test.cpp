@@ -282,7 +282,7 @@ TEST_F(AppTest, NobodyWaitsForShortWork) {
   do {
     app_.update(0.0);
     const bool waits = app_.waiting().has_value();
-    EXPECT_FALSE(waits && seconds_since(begin) < App::kPatienceSeconds);
+    EXPECT_FALSE(waits && seconds_since(begin) < kPatienceSeconds);
   } while (!app_.settled());
 }
 
