@@ -10,12 +10,12 @@ namespace attnscope::lessons {
 /// The fields of the description, by the names of assets/gpus/NAME.json.
 nlohmann::ordered_json gpu_json(const GpuDescription& gpu);
 
-/// comparison_json() with the last shipped recording of exactly this run; unavailable when there is
-/// none, or when it has no measurement.
+/// The comparison with the last shipped recording of exactly this run, as `compare` writes it;
+/// unavailable when there is none, or when it has no measurement.
 Result<nlohmann::ordered_json> recorded_json(const SimulationReport& report,
                                              const GpuDescription& gpu);
 
-/// accuracy_json() at the run's size and type.
+/// The accuracy study at the run's size and type, as `accuracy` writes it.
 Result<nlohmann::ordered_json> accuracy_of(const ModelRun& model);
 
 /// The running softmax of every row of the first head. unavailable for a run with more queries or

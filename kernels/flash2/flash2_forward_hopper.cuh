@@ -257,7 +257,7 @@ struct Flash2Consumer {
     store_rows(lane);
     trace.did(TraceStep::store_Oi, block.i, 0);
   }
-  /// Oi passes through the consumer's rows of Qi's slot; each warp starts the store of its own.
+  /// Oi passes through the consumer's rows of Qi's slot; each warp stores its 16 rows.
   __device__ void store_rows(int lane) {
     using namespace device;
     const int first_row = block.i * Br + warp_row();

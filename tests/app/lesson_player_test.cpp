@@ -80,7 +80,7 @@ lessons::Answer wrong_answer(const lessons::Answer& right) {
   return curve;
 }
 
-/// A test with a folder of its own.
+/// Runs in an empty folder.
 class LessonFolder : public testing::Test {
  protected:
   LessonFolder()

@@ -125,8 +125,8 @@ std::vector<unsigned> opcodes_of(const CompiledKernel& kernel) {
 }
 
 /// A consumer's registers hold its state, and products run while other work does. The compiler
-/// serializes products where it cannot keep their registers apart: each one has a wait of its own
-/// then.
+/// serializes products where it cannot keep their registers apart: a wait then
+/// follows each of them.
 TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
   constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
   const Instance instances[] = {
