@@ -6,8 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "app/choice_rules.h"
 #include "app/files/user_state.h"
+#include "app/jobs/refuse.h"
+#include "app/scene/choice_rules.h"
 #include "reference/files/file_writer.h"
 #include "sim/device/assets.h"
 

@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "app/background_job.h"
-#include "app/choice_history.h"
 #include "app/files/opened_files.h"
-#include "app/gpu_runner.h"
 #include "app/guide/guide.h"
-#include "app/lesson_player.h"
-#include "app/measurements.h"
-#include "app/panel.h"
-#include "app/playhead.h"
-#include "app/quiz.h"
-#include "app/scene.h"
-#include "app/step_simulator.h"
-#include "app/worker.h"
+#include "app/jobs/background_job.h"
+#include "app/jobs/gpu_runner.h"
+#include "app/jobs/measurements.h"
+#include "app/jobs/step_simulator.h"
+#include "app/jobs/worker.h"
+#include "app/panels/parts/panel.h"
+#include "app/play/lesson_player.h"
+#include "app/play/playhead.h"
+#include "app/play/quiz.h"
+#include "app/scene/choice_history.h"
+#include "app/scene/scene.h"
 
 namespace attnscope::app {
 

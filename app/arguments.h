@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/files/user_state.h"
-#include "app/scene.h"
-#include "app/view_state.h"
+#include "app/scene/scene.h"
+#include "app/scene/view_state.h"
 #include "reference/attention_problem.h"
 #include "reference/result.h"
 

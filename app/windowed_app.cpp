@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/panels/panels.h"
 #include "app/platform/svg.h"
 #include "reference/files/file_writer.h"
 

@@ -1,5 +1,5 @@
 /// The run of a scene file, without its view: for programs without a screen. The whole scene:
-/// app/scene.h.
+/// app/scene/scene.h.
 #pragma once
 
 #include <filesystem>

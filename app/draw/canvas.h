@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "app/theme.h"
 #include "app/ui/named_rects.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::app::draw {
 

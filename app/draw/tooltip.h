@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "app/theme.h"
 #include "app/ui/named_rects.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::app::draw {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/measurements.h"
-#include "app/scene.h"
+#include "app/jobs/measurements.h"
+#include "app/scene/scene.h"
 
 namespace attnscope::app {
 

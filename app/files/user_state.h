@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/platform/window.h"
-#include "app/scene.h"
+#include "app/scene/scene.h"
 
 namespace attnscope::app {
 

@@ -128,7 +128,7 @@ struct Lesson {
 /// Most steps of a lesson.
 inline constexpr std::size_t kMostSteps = 10;
 
-/// Names of the panels that a step may show (Panel::name in app/panel.h).
+/// Names of the panels that a step may show (Panel::name in app/panels/parts/panel.h).
 inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",      "scores",
                                                    "online_softmax", "why_online", "explain",
                                                    "ledger",         "timeline",   "charts"};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/ui/widgets.h"
+#include "app/screen/widgets.h"
 
 namespace attnscope::app {
 

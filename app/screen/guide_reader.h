@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/guide/guide.h"
-#include "app/ui/widgets.h"
+#include "app/screen/widgets.h"
 
 namespace attnscope::app {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "app/panel.h"
+#include "app/panels/parts/panel.h"
 
 namespace attnscope::app {
 

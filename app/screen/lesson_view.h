@@ -1,5 +1,5 @@
 /// A lesson on the screen: the card with its step, beside the panels that the step shows. The state
-/// of the lesson is in app/lesson_player.h.
+/// of the lesson is in app/play/lesson_player.h.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/lesson_player.h"
-#include "app/ui/widgets.h"
+#include "app/play/lesson_player.h"
+#include "app/screen/widgets.h"
 
 namespace attnscope::app {
 

@@ -1,7 +1,7 @@
-/// The quiz on the screen. Its state is in app/quiz.h.
+/// The quiz on the screen. Its state is in app/play/quiz.h.
 #pragma once
 
-#include "app/ui/widgets.h"
+#include "app/screen/widgets.h"
 
 namespace attnscope::app {
 

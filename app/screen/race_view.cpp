@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "app/app.h"
-#include "app/choice_rules.h"
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/scene/choice_rules.h"
 #include "app/screen/field_box.h"
 #include "reference/algorithm.h"
 

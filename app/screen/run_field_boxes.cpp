@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "app/app.h"
-#include "app/choice_rules.h"
-#include "app/step_simulator.h"
+#include "app/jobs/step_simulator.h"
+#include "app/scene/choice_rules.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/background_job.h"
+#include "app/jobs/background_job.h"
+#include "app/scene/text_presets.h"
 #include "app/screen/field_box.h"
-#include "app/screen/text_presets.h"
 #include "kernels/knobs.h"
 
 namespace attnscope::app {

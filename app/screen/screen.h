@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "app/app.h"
-#include "app/background_job.h"
+#include "app/jobs/background_job.h"
+#include "app/jobs/run_comparison.h"
 #include "app/platform/imgui_session.h"
-#include "app/run_comparison.h"
 #include "app/screen/guide_reader.h"
 #include "app/screen/lesson_view.h"
 #include "app/screen/run_field_boxes.h"
 #include "app/screen/walk.h"
-#include "app/ui/widgets.h"
+#include "app/screen/widgets.h"
 #include "kernels/knobs.h"
 
 namespace attnscope::app {

@@ -12,7 +12,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/report/report_text.h"
-#include "app/shown_head.h"
+#include "app/scene/shown_head.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {

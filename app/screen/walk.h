@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "app/ui/widgets.h"
-#include "app/view_state.h"
+#include "app/scene/view_state.h"
+#include "app/screen/widgets.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {

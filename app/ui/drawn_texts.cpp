@@ -1,6 +1,6 @@
 #include "app/ui/drawn_texts.h"
 
-#include "app/theme.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::app {
 

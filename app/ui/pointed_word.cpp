@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "app/theme.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::app {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/measure/gradient_check.h"
+#include "kernels/measure/check/gradient_check.h"
 #include "kernels/measure/measure_pass.h"
 
 namespace attnscope::kernels {

@@ -1,8 +1,8 @@
 /// Runs and measures forward passes of the catalog's kernels. Called inside Session::run().
 #pragma once
 
-#include "kernels/measure/forward_tensors.h"
-#include "kernels/measure/measured_inputs.h"
+#include "kernels/measure/inputs/forward_tensors.h"
+#include "kernels/measure/inputs/measured_inputs.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/measurement.h"
 

@@ -1,8 +1,8 @@
 #include "kernels/measure/measure_pass.h"
 
-#include "kernels/measure/counter_totals.h"
-#include "kernels/measure/launch_shapes.h"
-#include "kernels/measure/timing.h"
+#include "kernels/measure/counters/counter_totals.h"
+#include "kernels/measure/counters/launch_shapes.h"
+#include "kernels/measure/timing/timing.h"
 
 namespace attnscope::kernels {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "kernels/launch_resources.h"
-#include "kernels/measure/conditioning.h"
-#include "kernels/measure/counter_profiler.h"
+#include "kernels/measure/counters/counter_profiler.h"
 #include "kernels/measure/gpu_thread.h"
-#include "kernels/measure/sm_clock.h"
+#include "kernels/measure/inputs/conditioning.h"
+#include "kernels/measure/timing/sm_clock.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/run_programs.h"
 #include "reference/result.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/measure/backward_tensors.h"
-#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/inputs/backward_tensors.h"
+#include "kernels/measure/inputs/forward_tensors.h"
 #include "kernels/measure/measure_pass.h"
 
 namespace attnscope::kernels {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/choice_rules.h"
+#include "app/scene/choice_rules.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope::app {

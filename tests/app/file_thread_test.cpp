@@ -1,5 +1,5 @@
 /// The thread of the app's files: jobs run in order, and the thread that draws never waits for one.
-#include "app/background_job.h"
+#include "app/jobs/background_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

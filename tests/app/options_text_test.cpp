@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "app/scene.h"
+#include "app/scene/scene.h"
 
 namespace attnscope::app {
 namespace {

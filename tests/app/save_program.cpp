@@ -4,7 +4,7 @@
 
 #include "app/platform/png.h"
 #include "app/report/interruption.h"
-#include "app/scene.h"
+#include "app/scene/scene.h"
 
 namespace attnscope::app {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "app/scene.h"
+#include "app/scene/scene.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace attnscope::fuzz {

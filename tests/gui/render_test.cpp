@@ -9,11 +9,11 @@
 #include <iterator>
 #include <memory>
 
-#include "app/choice_rules.h"
-#include "app/panels/warp_parts.h"
-#include "app/playhead.h"
-#include "app/scene.h"
-#include "app/step_simulator.h"
+#include "app/jobs/step_simulator.h"
+#include "app/panels/warps/warp_parts.h"
+#include "app/play/playhead.h"
+#include "app/scene/choice_rules.h"
+#include "app/scene/scene.h"
 #include "reference/npy.h"
 #include "sim/device/assets.h"
 #include "tests/gui/picture.h"

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "app/scene.h"
-#include "app/theme.h"
+#include "app/scene/scene.h"
+#include "app/ui/theme.h"
 #include "tests/gui/window_session.h"
 
 namespace attnscope::app {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/measure/stored_values.h"
+#include "kernels/measure/check/stored_values.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/support/kernel_run.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "kernels/default_tilings.h"
-#include "kernels/measure/backward_tensors.h"
+#include "kernels/measure/inputs/backward_tensors.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/split_kv/split_kv_shared.cuh"

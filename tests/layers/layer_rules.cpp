@@ -160,6 +160,39 @@ Violations heavy_header_violations(const SourceTree& tree) {
   return violations;
 }
 
+Violations folder_cycles(const SourceTree& tree, std::string_view folder) {
+  const auto node_of = [&](std::string_view path) {
+    path.remove_prefix(folder.size() + 1);
+    return std::string(path.substr(0, path.find_first_of("/.")));
+  };
+  std::map<std::string, std::set<std::string>> included_by;
+  for (const auto& [path, file] : tree) {
+    if (!is_code(path) || !lies_in(path, folder)) continue;
+    for (const std::string& included : file.quoted_includes) {
+      if (lies_in(included, folder)) included_by[node_of(path)].insert(node_of(included));
+    }
+  }
+  Violations violations;
+  for (const auto& [node, direct] : included_by) {
+    std::set<std::string> reached;
+    std::vector<std::string> open(direct.begin(), direct.end());
+    std::erase(open, node);  // files of one folder include each other
+    while (!open.empty()) {
+      const std::string next = open.back();
+      open.pop_back();
+      if (!reached.insert(next).second) continue;
+      const auto more = included_by.find(next);
+      if (more != included_by.end())
+        open.insert(open.end(), more->second.begin(), more->second.end());
+    }
+    if (reached.contains(node)) {
+      violations.push_back(
+          fmt::format("{}/{}: includes itself through other folders", folder, node));
+    }
+  }
+  return violations;
+}
+
 Violations unguarded_headers(const SourceTree& tree) {
   Violations violations;
   for (const auto& [path, file] : tree) {

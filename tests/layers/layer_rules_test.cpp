@@ -44,7 +44,7 @@ TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
       {"sim/a.cpp", "app/a.h"},
       {"kernels/catalog.cpp", "sim/schedule/algorithm.h"},
       {"kernels/flash2/a.cuh", "app/a.h"},
-      {"kernels/flash2/a.cuh", "kernels/measure/timing.h"},
+      {"kernels/flash2/a.cuh", "kernels/measure/timing/timing.h"},
       {"sim/a.cpp", "tests/support/a.h"},
       {"app/a.cpp", "tests/support/a.h"},
       {"sim/a.cpp", "simulation.h"},
@@ -99,6 +99,22 @@ TEST(LayerRules, HeavyLibrariesInHeadersAreSeen) {
                   {"app/cli/a.cpp", "#include <CLI/CLI.hpp>\n"},
               })),
               IsEmpty());
+}
+
+TEST(LayerRules, FoldersThatIncludeEachOtherAreSeen) {
+  const SourceTree acyclic = tree_of({{"app/a/one.h", "#include \"app/b/two.h\"\n"},
+                                      {"app/a/other.h", "#include \"app/a/one.h\"\n"},
+                                      {"app/b/two.h", "#include \"app/app.h\"\n"},
+                                      {"app/app.h", ""},
+                                      {"app/app.cpp", "#include \"app/app.h\"\n"},
+                                      {"app/main.cpp", "#include \"app/a/one.h\"\n"}});
+  EXPECT_THAT(folder_cycles(acyclic, "app"), IsEmpty());
+  SourceTree cyclic = acyclic;
+  cyclic["app/app.h"] = parse_source("#include \"app/a/one.h\"\n");
+  EXPECT_THAT(folder_cycles(cyclic, "app"),
+              testing::ElementsAre("app/a: includes itself through other folders",
+                                   "app/app: includes itself through other folders",
+                                   "app/b: includes itself through other folders"));
 }
 
 TEST(LayerRules, HeadersWithoutAGuardAreSeen) {

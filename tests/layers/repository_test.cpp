@@ -41,6 +41,12 @@ TEST(Repository, HeadersStayLight) {
   EXPECT_THAT(heavy_header_violations(repository()), IsEmpty());
 }
 
+TEST(Repository, FoldersDoNotIncludeEachOther) {
+  for (const char* folder : {"app", "app/panels"}) {
+    EXPECT_THAT(folder_cycles(repository(), folder), IsEmpty());
+  }
+}
+
 TEST(Repository, HeadersAreGuarded) {
   EXPECT_THAT(unguarded_headers(repository()), IsEmpty());
 }

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "kernels/host/device_buffer.h"
-#include "kernels/measure/counter_profiler.h"
-#include "kernels/measure/counter_totals.h"
-#include "kernels/measure/launch_shapes.h"
+#include "kernels/measure/counters/counter_profiler.h"
+#include "kernels/measure/counters/counter_totals.h"
+#include "kernels/measure/counters/launch_shapes.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
-#include "kernels/measure/timing.h"
+#include "kernels/measure/timing/timing.h"
 #include "kernels/resolve.h"
 #include "sim/resolve.h"
 #include "sim/simulation.h"

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "kernels/measure/forward_tensors.h"
 #include "kernels/measure/gpu.h"
+#include "kernels/measure/inputs/forward_tensors.h"
 #include "kernels/measure/measure_forward.h"
 #include "reference/naive_attention.h"
 #include "reference/tolerance.h"

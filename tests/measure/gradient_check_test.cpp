@@ -1,4 +1,4 @@
-#include "kernels/measure/gradient_check.h"
+#include "kernels/measure/check/gradient_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "kernels/measure/counter_totals.h"
+#include "kernels/measure/check/stored_values.h"
+#include "kernels/measure/counters/counter_totals.h"
 #include "kernels/measure/gpu_thread.h"
-#include "kernels/measure/statistics.h"
-#include "kernels/measure/stored_values.h"
+#include "kernels/measure/timing/statistics.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/measure/row_check.h"
+#include "kernels/measure/check/row_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,16 +1,16 @@
 /// The SM clock of timed passes on a GPU: it is one that the chip can have, and reading it does
 /// not change the times.
-#include "kernels/measure/sm_clock.h"
+#include "kernels/measure/timing/sm_clock.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "kernels/measure/backward_tensors.h"
-#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/inputs/backward_tensors.h"
+#include "kernels/measure/inputs/forward_tensors.h"
 #include "kernels/measure/measure_forward.h"
-#include "kernels/measure/statistics.h"
-#include "kernels/measure/timing.h"
+#include "kernels/measure/timing/statistics.h"
+#include "kernels/measure/timing/timing.h"
 #include "sim/device/gpu_description.h"
 #include "tests/measure/gpu_session.h"
 #include "tests/support/kernel_run.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/measure/statistics.h"
+#include "kernels/measure/timing/statistics.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {

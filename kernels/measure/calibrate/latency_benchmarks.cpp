@@ -3,7 +3,7 @@
 
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/calibrate/calibration_run.h"
-#include "kernels/measure/statistics.h"
+#include "kernels/measure/timing/statistics.h"
 
 namespace attnscope::kernels {
 

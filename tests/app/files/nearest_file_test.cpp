@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "app/scene.h"
+#include "app/scene/scene.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/platform/imgui_session.h"
-#include "app/theme.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::test {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "app/theme.h"
 #include "app/ui/named_rects.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::test {
 

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/panels.h"
-#include "app/panels/snapshot_view.h"
+#include "app/panels/parts/headings.h"
+#include "app/panels/parts/snapshot_view.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {

@@ -1,6 +1,6 @@
 /// What a click on a panel does: the view changes, or a command is asked for.
-#include "app/panels/scores_frame.h"
-#include "app/panels/what_if_sliders.h"
+#include "app/panels/gpu/what_if_sliders.h"
+#include "app/panels/scores/scores_frame.h"
 #include "sim/resolve.h"
 #include "sim/studies/break_effect.h"
 #include "tests/app/panels/panel_helpers.h"

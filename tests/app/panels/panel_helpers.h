@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "app/panel.h"
+#include "app/panels/panels.h"
+#include "app/panels/parts/panel.h"
 #include "app/screen/layout.h"
 #include "tests/app/panels/headless_imgui.h"
 #include "tests/app/panels/sample_snapshot.h"

@@ -7,7 +7,9 @@
 #include <future>
 #include <thread>
 
+#include "app/panels/ledger/ledger_panel.h"
 #include "app/panels/panels.h"
+#include "app/panels/parts/headings.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {

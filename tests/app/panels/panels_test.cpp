@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/panels.h"
+#include "app/panels/parts/headings.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {

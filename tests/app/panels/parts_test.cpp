@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "app/panels/charts.h"
-#include "app/panels/memory_layout.h"
-#include "app/panels/scores_frame.h"
-#include "app/panels/snapshot_view.h"
-#include "app/panels/softmax_terms.h"
-#include "app/panels/timeline.h"
+#include "app/panels/charts/charts.h"
+#include "app/panels/memory/memory_layout.h"
+#include "app/panels/parts/snapshot_view.h"
+#include "app/panels/parts/softmax_terms.h"
+#include "app/panels/scores/scores_frame.h"
+#include "app/panels/timeline/timeline.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 

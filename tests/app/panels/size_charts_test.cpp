@@ -1,4 +1,4 @@
-#include "app/panels/charts.h"
+#include "app/panels/charts/charts.h"
 
 #include <gtest/gtest.h>
 

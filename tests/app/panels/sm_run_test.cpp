@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/timeline.h"
+#include "app/panels/timeline/timeline.h"
 #include "sim/device/assets.h"
 #include "tests/app/panels/sample_snapshot.h"
 

@@ -1,4 +1,4 @@
-#include "app/panels/source_view.h"
+#include "app/panels/explain/source_view.h"
 
 #include <gtest/gtest.h>
 

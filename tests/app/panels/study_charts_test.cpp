@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "app/panels/charts.h"
+#include "app/panels/charts/charts.h"
 #include "app/report/report_text.h"
-#include "app/view_state.h"
+#include "app/scene/view_state.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/report/recorded_run.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/snapshot_view.h"
-#include "app/panels/softmax_terms.h"
+#include "app/panels/parts/snapshot_view.h"
+#include "app/panels/parts/softmax_terms.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {

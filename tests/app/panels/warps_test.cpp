@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/warp_parts.h"
+#include "app/panels/warps/warp_parts.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 

@@ -1,7 +1,7 @@
 /// Tab and Enter among the widgets of the bars and of their popups.
 #include <gtest/gtest.h>
 
-#include "app/choice_rules.h"
+#include "app/scene/choice_rules.h"
 #include "tests/app/screen/screen_session.h"
 
 namespace attnscope::app {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/app.h"
+#include "app/panels/panels.h"
 #include "app/platform/keys.h"
 #include "app/screen/screen.h"
 #include "tests/app/panels/headless_imgui.h"

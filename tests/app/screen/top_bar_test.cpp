@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/choice_rules.h"
+#include "app/scene/choice_rules.h"
 #include "tests/app/screen/screen_session.h"
 
 namespace attnscope::app {

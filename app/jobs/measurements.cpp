@@ -1,0 +1,156 @@
+#include "app/jobs/measurements.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "app/report/measured_trace.h"
+#include "sim/device/assets.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// A cheap comparison that excludes most runs.
+bool may_suit(const MeasuredRun& run, const SimulationReport& model) {
+  return run.row.run.problem == model.run.problem &&
+         run.row.run.algorithm() == model.run.algorithm();
+}
+
+/// How well a run suits the model; 0: not at all.
+int suitability(const MeasuredRun& run, const SimulationReport& model, const GpuDescription& gpu) {
+  if (!may_suit(run, model)) return 0;
+  const MeasuredOn& on = run.provenance.on;
+  const DifferenceIn in = difference(model, gpu, run.row, on).in;
+  if (in != DifferenceIn::nothing && in < DifferenceIn::gpu) return 0;
+  const bool same_gpu = in != DifferenceIn::gpu;
+  return 1 + (run.provenance.kind == NumberKind::measured && run.row.measurement ? 8 : 0) +
+         (same_gpu && on.cache == CacheState::cold ? 4 : 0) + (run.row.measurement ? 2 : 0) +
+         (run.row.run.tiling == model.run.tiling ? 1 : 0);
+}
+
+MeasuredRun run_of(const KernelTrace& trace) {
+  const Recording& header = trace.header;
+  return {
+      row_of(trace),
+      {NumberKind::recorded, {header.device, CacheState::warm}, header.date, header.build.commit}};
+}
+
+/// The runs of every file in assets/FOLDER.
+template <typename Read>
+std::vector<MeasuredRun> load_runs(std::string_view folder, const Read& read,
+                                   std::vector<std::string>& problems) {
+  std::vector<MeasuredRun> all;
+  for (const std::string& name : list_assets(folder)) {
+    const Result<std::filesystem::path> path = find_asset(folder, name);
+    if (!path) continue;
+    const Result<std::vector<MeasuredRun>> runs = read(path.value());
+    if (runs) std::ranges::copy(runs.value(), std::back_inserter(all));
+    if (!runs) problems.push_back(words(runs.error(), Reader::screen));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string RunProvenance::describe() const {
+  std::string text = fmt::format("{} on {}", to_string(kind), gpu());
+  if (!date.empty()) text += ", " + date;
+  if (!on.device.driver.empty()) text += ", driver " + on.device.driver;
+  if (!commit.empty()) text += ", commit " + commit.substr(0, 8);
+  return text + fmt::format(", {} L2", attnscope::to_string(on.cache));
+}
+
+std::optional<double> MeasuredRun::time_s() const {
+  if (!row.measurement) return std::nullopt;
+  return row.measurement->time.median_s;
+}
+
+std::optional<double> MeasuredRun::counter(std::string_view name) const {
+  if (!row.measurement) return std::nullopt;
+  return row.measurement->counter(name);
+}
+
+std::string MeasuredRun::why_unavailable(std::string_view counter_name) const {
+  if (row.error) return words(*row.error, Reader::screen);
+  if (!row.measurement) return "not measured";
+  const auto& reasons = row.measurement->unavailable_counters;
+  for (const std::string_view name : {counter_name, std::string_view("*")}) {
+    const auto found = reasons.find(name);
+    if (found != reasons.end()) return found->second;
+  }
+  return {};
+}
+
+std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind) {
+  const RunProvenance provenance{
+      kind, {recording.device, recording.protocol.cache}, recording.date, recording.build.commit};
+  std::vector<MeasuredRun> runs;
+  for (const RecordingRow& row : recording.rows) runs.push_back({row, provenance});
+  return runs;
+}
+
+template <typename Suitability>
+const MeasuredRun* Measurements::best(const Suitability& suitability) const {
+  const MeasuredRun* best = nullptr;
+  int most = 1;
+  for (const auto* runs : {&recorded, &measured}) {
+    for (const MeasuredRun& run : *runs) {
+      const int suits = suitability(run);
+      if (suits < most) continue;
+      most = suits;
+      best = &run;
+    }
+  }
+  return best;
+}
+
+const MeasuredRun* Measurements::find(const SimulationReport& model,
+                                      const GpuDescription& gpu) const {
+  return best([&](const MeasuredRun& run) { return suitability(run, model, gpu); });
+}
+
+const MeasuredRun* Measurements::find_comparable(const SimulationReport& model,
+                                                 const GpuDescription& gpu) const {
+  return best([&](const MeasuredRun& run) {
+    if (!may_suit(run, model)) return 0;
+    const bool comparable = difference(model, gpu, run.row, run.provenance.on).none();
+    return comparable ? (run.row.measurement ? 2 : 1) : 0;
+  });
+}
+
+const MeasuredRun* Measurements::find_traced(const SimulationReport& model,
+                                             const GpuDescription& gpu) const {
+  const auto found = std::ranges::find_if(traced, [&](const MeasuredRun& run) {
+    if (!may_suit(run, model)) return false;
+    const DifferenceIn in = difference(model, gpu, run.row, run.provenance.on).in;
+    return in == DifferenceIn::nothing || in == DifferenceIn::cache;
+  });
+  return found == traced.end() ? nullptr : &*found;
+}
+
+SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
+  return {.run = measurements.find(run.totals, run.gpu),
+          .traced = measurements.find_traced(run.totals, run.gpu),
+          .no_kernel = why_no_kernel(run.totals, run.gpu)};
+}
+
+std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
+  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
+    ATTNSCOPE_TRY(const auto recording, read_recording(path));
+    return runs_of(recording, NumberKind::recorded);
+  };
+  return load_runs("recordings", read, problems);
+}
+
+std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems) {
+  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
+    ATTNSCOPE_TRY(const auto trace, read_kernel_trace(path));
+    return std::vector{run_of(trace)};
+  };
+  return load_runs("recordings/traces", read, problems);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,206 @@
+/// The charts of the charts panel. Each has a key, on which it depends; a function that counts in
+/// the background and ends soon when cancelled; and one that draws the chart of the counts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/draw/chart.h"
+#include "app/jobs/background_job.h"
+#include "app/jobs/measurements.h"
+#include "app/scene/view_state.h"
+#include "sim/accuracy.h"
+#include "sim/studies/fusion.h"
+#include "sim/studies/io_theorems.h"
+#include "sim/studies/model_memory.h"
+
+namespace attnscope::app {
+
+/// A chart as the charts panel shows it, with the text around it.
+struct ShownChart {
+  std::string title;     ///< "BYTES AGAINST N"
+  std::string subtitle;  ///< the problem: sizes, type, device
+  std::string about;     ///< hover on the heading: what the chart assumes
+  std::variant<draw::Chart, draw::BarChart> picture;
+};
+
+/// A colour by the algorithm's place in the catalog, so that each has a different one; faint for a
+/// name that is not in the catalog.
+ImU32 algorithm_color(const Theme& theme, std::string_view algorithm);
+
+/// Adds the series, and to the legend a sample of what it draws.
+void add_series(draw::Chart& chart, draw::Series series, std::string label);
+
+/// "151 GB (140 GiB) of HBM": products are named in GiB, charts count in GB.
+std::string capacity_words(const GpuDescription& gpu);
+/// The memory of the device as a line across the lengths.
+void add_capacity(draw::Chart& chart, const std::vector<Index>& lengths, const GpuDescription& gpu,
+                  const Theme& theme);
+
+/// "1 kB", "10 GB".
+std::string bytes_tick(double value);
+
+/// Names the y axis and fits it to the series: decades, at most `most_ticks` of them with a label.
+void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel label);
+
+// Bytes, time and memory against N: every algorithm on the problem of the screen, or on the
+// recorded problems of 16k tokens in all.
+
+struct SweepKey {
+  /// Its problem has no block mask, key lengths or packed sequences, and N is one of the lengths;
+  /// `block_mask` is that of the block-sparse algorithms.
+  RunSpec run;
+  bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
+  bool predicts = false;      ///< also predicts DRAM bytes and times, which takes longer
+
+  /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
+  /// only the keys are swept.
+  bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
+  bool operator==(const SweepKey&) const = default;
+};
+
+/// Tokens of a batch, and the width of all heads together: the protocol of the recordings.
+inline constexpr Index kSweepTokens = 16384;
+inline constexpr Index kSweepHidden = 2048;
+
+/// The problem of the screen: all fields except the length are taken from it.
+SweepKey charted_key(const ResolvedRun& run, std::string_view gpu);
+/// 16k tokens in all: with the problem's d and precision if a GPU ran them, else with the nearest
+/// that one ran (bf16, d = 64 or 128), else with the problem's.
+SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
+                      const Measurements& measurements);
+
+/// The key's problem at this length.
+AttentionProblem sweep_problem(const SweepKey& key, Index length);
+/// Lengths of the sweep, ascending, including the key's own.
+std::vector<Index> sweep_lengths(const SweepKey& key);
+
+struct SweepPoint {
+  Index length = 0;  ///< N, or N_kv if only the keys are swept
+  SimulationReport report;
+  const std::string& algorithm() const { return report.run.algorithm(); }
+};
+
+/// An algorithm that cannot be charted here.
+struct LeftOut {
+  std::string algorithm;
+  std::string reason;
+};
+
+struct SizeSweep {
+  SweepKey key;
+  std::vector<SweepPoint> points;  ///< in order of algorithm, then of length
+  std::vector<LeftOut> left_out;
+};
+
+/// Uses each kernel's default tiling if there is one; the others use flash2's. When cancelled, ends
+/// early with the points so far.
+SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
+
+/// The quantity on the y axis of a chart against N.
+enum class SweptQuantity { bytes, time, rate, memory };
+SweptQuantity swept_quantity(ChartChoice chart);
+/// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
+std::string value_text(SweptQuantity quantity, double value);
+/// The matrix products that flash2 computes for the problem, per second: one count for every
+/// algorithm and library. Of the run itself where the sweep has no flash2 (with a block mask).
+double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s);
+/// "N = 4096, N_kv = 4096, 16 heads in 4 sequences".
+std::string setting(const AttentionProblem& problem);
+
+/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep.
+void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantity,
+               const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
+
+/// One of the charts of sizes: modelled lines, recorded or measured points. Every series names its
+/// kind.
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+                      const Measurements& measurements, const Theme& theme);
+
+// The accuracy of each algorithm: the error against the reference as N grows.
+
+/// d, type, mask (causal or none), pass (forward: errors of O; backward: of dQ) and the precision
+/// of flash1's O (dQ) in HBM. The study sets the other fields.
+using ErrorKey = RunSpec;
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
+
+/// accuracy_errors() of one head, N = 64 to 512, gaussian inputs, 32 x 32 tiles.
+Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
+                                               WorkControl& control);
+
+/// A line for each algorithm, and the unfused computation beside them.
+ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
+                       const Theme& theme);
+
+// The IO theorems beside the counts: bytes against N, d, M, block size or density.
+
+struct TheoremKey {
+  IoAxis axis = IoAxis::seq_len;
+  RunSpec run;  ///< pass, GPU, SRAM of a thread block, and of the problem what is not on the axis
+  bool operator==(const TheoremKey&) const = default;
+};
+
+/// The key of the screen's problem under the theorems' assumptions: dense, every head with its own
+/// keys.
+TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
+                       const GpuDescription& gpu);
+
+/// The axis of a chart of theorems; nothing for the other charts.
+std::optional<IoAxis> io_axis_of(ChartChoice chart);
+
+using TheoremPoints = std::vector<IoPoint>;
+/// The study's points at its usual values.
+Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
+                                     WorkControl& control);
+
+/// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
+/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: the measurements of flash1's
+/// kernel on this GPU, scaled to the shown number of heads; its bytes depend only on Bc, so a
+/// different Br changes nothing.
+ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
+                         const GpuDescription& gpu, const Measurements& measurements,
+                         const Theme& theme);
+
+// Fusion, step by step, as bars: bytes of every launch of every step.
+
+/// Problem, tiling and GPU.
+using FusionKey = RunSpec;
+/// Figure 2 (left) of arXiv 2205.14135, or the problem without its block mask, which the dense
+/// algorithms do not take.
+FusionKey figure2_key(std::string gpu);
+FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std::string gpu);
+
+/// fusion_steps(), with progress.
+Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
+                                             WorkControl& control);
+
+/// One bar per step, with its launches split into read and written bytes; marked with the printed
+/// number if the problem is the figure's. Tensors with one number per row (m, l, LSE, D) are at the
+/// end, since the figure leaves them out.
+ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,
+                        const Theme& theme);
+
+// Memory of a whole model, usual_model(), against N: where each algorithm runs out.
+
+struct ModelKey {
+  ModelMode mode = ModelMode::training;
+  std::string gpu;
+  bool operator==(const ModelKey&) const = default;
+};
+
+/// Peak memory of one algorithm at ascending lengths.
+struct ModelCurve {
+  AttentionChoice choice;
+  std::vector<std::pair<Index, double>> peak_bytes;  ///< N, bytes
+  Index largest_length = 0;                          ///< that fits; 0: none
+};
+
+Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescription& gpu,
+                                             WorkControl& control);
+
+ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curves,
+                       const GpuDescription& gpu, const Theme& theme);
+
+}  // namespace attnscope::app

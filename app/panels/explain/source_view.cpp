@@ -1,0 +1,133 @@
+#include "app/panels/explain/source_view.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/draw/canvas.h"
+#include "kernels/compile/kernel_sources.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr auto kKeywords = split_names<40>(
+    "auto, bool, break, char, const, constexpr, continue, do, double, else, enum, extern, "
+    "false, float, for, if, inline, int, namespace, return, sizeof, static, static_assert, "
+    "static_cast, struct, switch, template, true, typename, unsigned, using, void, while, "
+    "__device__, __global__, __shared__, __launch_bounds__, __syncthreads, __syncwarp, "
+    "__align__");
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+}  // namespace
+
+std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_comment) {
+  using Kind = SourceSpan::Kind;
+  std::vector<SourceSpan> spans;
+  const auto add = [&](Kind kind, std::string_view text) {
+    if (!text.empty()) spans.push_back({kind, text});
+  };
+  std::size_t at = 0;
+  std::size_t plain = 0;
+  while (at < line.size()) {
+    if (in_block_comment || line.substr(at, 2) == "/*") {
+      add(Kind::plain, line.substr(plain, at - plain));
+      const std::size_t end = line.find("*/", at);
+      in_block_comment = end == std::string_view::npos;
+      const std::size_t past = in_block_comment ? line.size() : end + 2;
+      add(Kind::comment, line.substr(at, past - at));
+      at = plain = past;
+    } else if (line.substr(at, 2) == "//") {
+      add(Kind::plain, line.substr(plain, at - plain));
+      add(Kind::comment, line.substr(at));
+      return spans;
+    } else if (is_word(line[at])) {
+      std::size_t end = at;
+      while (end < line.size() && is_word(line[end])) ++end;
+      const std::string_view word = line.substr(at, end - at);
+      if (std::ranges::find(kKeywords, word) != std::end(kKeywords)) {
+        add(Kind::plain, line.substr(plain, at - plain));
+        add(Kind::keyword, word);
+        plain = end;
+      }
+      at = end;
+    } else {
+      ++at;
+    }
+  }
+  add(Kind::plain, line.substr(plain));
+  return spans;
+}
+
+void SourceView::load(std::string_view path) {
+  if (path == path_) return;
+  path_ = path;
+  marker_ = -1;
+  lines_.clear();
+  spans_.clear();
+  std::string_view text = kernels::kernel_source(path).value_or(std::string_view{});
+  bool in_block_comment = false;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines_.push_back(text.substr(0, end));
+    spans_.push_back(highlighted(lines_.back(), in_block_comment));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+void SourceView::draw(const PanelContext& context, const Rect& rect, std::string_view path,
+                      std::span<const PseudoLine> code, std::size_t line) {
+  load(path);
+  const Theme& theme = context.theme;
+  const FontRef& font = context.fonts.mono_small;
+  if (lines_.empty()) {
+    draw::text(context, context.fonts.small, rect.min, theme.text_faint,
+               path.empty() ? "unavailable: no CUDA kernel corresponds to this launch"
+                            : "unavailable: this kernel's source was not embedded when AttnScope "
+                              "was built");
+    return;
+  }
+  const int marker = marker_line(path, lines_, code, line);
+  const bool moved = marker >= 0 && marker != marker_;
+  if (moved) marker_ = marker;
+
+  ImGui::SetCursorScreenPos(rect.min);
+  ImGui::BeginChild("source", {rect.width(), rect.height()}, false,
+                    ImGuiWindowFlags_HorizontalScrollbar);
+  const float pitch = font.size * 1.28f;
+  const float number_width = font.measure("0000").x;
+  if (moved) {
+    const int above = static_cast<int>(rect.height() / pitch * 0.35f);
+    ImGui::SetScrollY(pitch * static_cast<float>(std::max(marker_ - above, 0)));
+  }
+  draw::Canvas canvas = context;
+  canvas.list = ImGui::GetWindowDrawList();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / pitch, 0.0f));
+  const auto shown = static_cast<std::size_t>(rect.height() / pitch) + 2;
+  float widest = 0.0f;
+  for (std::size_t k = first; k < std::min(first + shown, lines_.size()); ++k) {
+    const float y = origin.y + pitch * static_cast<float>(k);
+    if (static_cast<int>(k) == marker_) {
+      draw::fill(canvas, {{rect.min.x, y}, {rect.max.x, y + pitch}},
+                 mix(theme.card, theme.accent, 0.25f));
+    }
+    draw::text(canvas, font, {origin.x + number_width - font.measure(" ").x, y}, theme.text_faint,
+               std::to_string(k + 1), draw::Align::right);
+    float x = origin.x + number_width;
+    for (const SourceSpan& span : spans_[k]) {
+      const ImU32 color = span.kind == SourceSpan::Kind::comment   ? theme.good
+                          : span.kind == SourceSpan::Kind::keyword ? theme.accent
+                                                                   : theme.text;
+      font.draw(canvas.list, {x, y}, color, span.text);
+      x += font.measure(span.text).x;
+    }
+    widest = std::max(widest, x - origin.x);
+  }
+  ImGui::Dummy({widest, pitch * static_cast<float>(lines_.size())});
+  ImGui::EndChild();
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,35 @@
+#include "app/panels/ledger/ledger_rows.h"
+
+#include <algorithm>
+
+namespace attnscope::app {
+
+LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
+  const float loosest = size * 1.6f;
+  const float comfortable = size * 1.02f;
+  const float tightest = size * 0.9f;
+  const std::size_t n = lines.tensors;
+  const std::size_t others = lines.totals + (lines.has_kernel_title ? 3 : 2);
+  const auto pitch_of = [&](std::size_t all) { return room / static_cast<float>(all); };
+
+  if (const float pitch = pitch_of(others + lines.time_bar + n); pitch >= comfortable) {
+    return {std::min(pitch, loosest), false, n, n, 0, lines.time_bar};
+  }
+
+  // A line above the totals has the headings for which the halves have no room
+  const std::size_t titled = others + (lines.has_kernel_title ? 0 : 1);
+  const std::size_t half = (n + 1) / 2;
+  for (const std::size_t bar : {lines.time_bar, std::min<std::size_t>(lines.time_bar, 1)}) {
+    if (const float pitch = pitch_of(titled + bar + half); pitch >= tightest) {
+      return {std::min(pitch, loosest), true, half, n, 0, bar};
+    }
+  }
+
+  const auto all = static_cast<std::size_t>(std::max(room / tightest, 0.0f));
+  const std::size_t bar = lines.time_bar > 0 && all > titled + 1 ? 1 : 0;
+  const std::size_t left = std::clamp<std::size_t>(all - std::min(all, titled + bar), 1, half);
+  const std::size_t shown = std::min(2 * left - 1, n);
+  return {std::min(pitch_of(titled + bar + left), loosest), true, left, shown, n - shown, bar};
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,160 @@
+/// The lines of the ledger: modelled numbers, closed forms and a GPU's numbers.
+/// Draws nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/jobs/measurements.h"
+#include "app/report/compare.h"
+#include "app/report/time_words.h"
+#include "app/scene/view_state.h"
+#include "reference/run_spec.h"
+#include "sim/schedule/algorithm.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// The bytes of one tensor in one direction, of one head.
+struct TrafficFormula {
+  Tensor tensor = Tensor::Q;
+  bool write = false;
+  Index bytes = 0;
+  std::string text;          ///< "Tr · N_kv · d · e"
+  bool per_kv_head = false;  ///< of one KV head
+};
+
+/// The inputs of the closed forms.
+struct FormulaRequest {
+  ResolvedRun run;
+  ScheduleOptions options;
+  Index b = 0;  ///< batch entry
+};
+
+/// Every tensor and direction with traffic, in the order in which the ledger lists them. They
+/// follow from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that is not in
+/// the catalog, and for a variant. Both passes: their sums.
+std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
+
+/// A number from a GPU, or the reason why there is none.
+struct SeenNumber {
+  std::optional<double> value;  ///< in the row's unit
+  std::string about;            ///< provenance, or "unavailable: ..."
+};
+
+struct LedgerRow {
+  std::string label;               ///< "K read"
+  std::optional<Tensor> tensor;    ///< its colour marks the row; none for totals
+  std::string unit = "bytes";      ///< or "s"
+  std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
+  std::string in_place_of_modelled = {};  ///< "bounds only", where a time is not predicted
+  double whole = 0.0;                     ///< the same over the whole pass
+  std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
+  std::string formula_text;
+  bool is_compulsory = false;  ///< the formula gives compulsory bytes
+  SeenNumber seen;             ///< recorded or measured, whole pass of all heads
+  std::optional<double> gap_percent;
+  std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
+  std::string gap_reason;
+};
+
+/// The row's value with its unit, which bytes may go without.
+std::string number_text(const LedgerRow& row, double value, bool unit);
+/// The full description of a row, for its tooltip.
+std::string in_words(const LedgerRow& row, bool so_far);
+
+/// A predicted time, and what it rests on.
+struct PredictedTime {
+  std::optional<TimePrediction> prediction;
+  TimeBasis basis = TimeBasis::bounds_only;
+  std::string about;  ///< the basis, in a sentence
+};
+
+/// The data of a ledger besides the snapshot; the same for every step of a run.
+struct LedgerBasis {
+  std::vector<TrafficFormula> head_formulas;   ///< of the shown head
+  std::vector<TrafficFormula> whole_formulas;  ///< of all heads together
+  std::optional<MeasuredRun> seen;             ///< the run shown beside the model
+  /// Compares that run with the model at its tiles; nothing without a measurement.
+  std::optional<Comparison> comparison;
+  std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
+  /// Of the run on the screen; nothing where it takes too long.
+  std::optional<DramPrediction> dram;
+  PredictedTime time;
+  PredictedTime compared_time;  ///< of the comparison's model
+};
+/// The run to show beside the model, a traced one if there is no other; nothing if there is none.
+std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
+/// Predicts DRAM bytes and the time, at the kernel's tiles as well if there is a run: call it in
+/// the background. `cancel` ends it early, with a basis that is not complete.
+LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen,
+                              const std::atomic<bool>* cancel = nullptr);
+
+struct Ledger {
+  std::vector<LedgerRow> tensors;
+  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, times
+  /// If the run is not the one on the screen, its rows are separate, under a line with the reason:
+  /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
+  std::vector<LedgerRow> apart;
+  std::vector<std::string> apart_titles;  ///< longest wording first; each says what the rows are of
+  std::string apart_about;                ///< hover on the title
+  PredictedTime time;                     ///< of the rows with a predicted time
+  std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
+  bool stands_alone = false;              ///< the rows above have no gap, and neither have these
+  std::string seen_heading;               ///< "recorded H200", "measured H200", "recorded"
+  std::string seen_gpu;                   ///< "H200"; empty where nothing was recorded
+  NumberKind seen_kind = NumberKind::unavailable;
+  std::string seen_about;          ///< hover on the heading
+  bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
+  std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
+};
+
+/// Whether the run may not be compared with the model at all.
+bool stands_alone(const LedgerBasis& basis);
+/// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
+/// of the same scope, and not here when they have separate rows. `other_tiles`: these rows have a
+/// separate model.
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
+                                  bool other_tiles);
+/// The GPU's numbers for the whole pass of all heads: beside the model at the kernel's tiles, or
+/// alone.
+std::vector<LedgerRow> apart_rows(const LedgerBasis& basis);
+
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
+
+/// The ledger as comma-separated values with a heading line.
+std::string ledger_csv(const Ledger& ledger);
+
+/// The text in place of a gap: in full, then in fewer and fewer words.
+std::vector<std::string> brief_wordings(const LedgerRow& row);
+
+/// "H200" of "NVIDIA H200 SXM 141 GB".
+std::string short_gpu_name(std::string_view name);
+
+// How the lines share the height: totals are always shown, tensors only if there is room.
+
+/// The demand for height, in lines.
+struct LedgerLines {
+  std::size_t tensors = 0;        ///< rows of tensors
+  std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
+  bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
+  std::size_t time_bar = 0;       ///< what limits the time, below the totals: a bar and its legend
+};
+
+struct LedgerLayout {
+  float pitch = 0.0f;            ///< pixels from line to line
+  bool two_columns = false;      ///< two tensors per line
+  std::size_t tensor_lines = 0;  ///< lines that the tensors take
+  std::size_t shown = 0;         ///< tensor rows drawn
+  std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
+  std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
+};
+
+/// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
+/// gives up the line of its legend before tensors are hidden, and itself before totals touch.
+/// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
+/// font's.
+LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
+
+}  // namespace attnscope::app

@@ -1,0 +1,171 @@
+/// The ledger's totals: bytes and time of the whole pass, modelled and of a GPU.
+
+#include <fmt/format.h>
+
+#include "app/draw/format.h"
+#include "app/panels/ledger/ledger_rows.h"
+
+namespace attnscope::app {
+
+namespace {
+
+double bytes_of(const Bytes& bytes, bool write) {
+  return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
+}
+
+/// A total that the model and a GPU both have.
+struct Total {
+  const char* label;
+  std::string_view quantity;
+  Level level;
+  bool write;
+  std::string_view counter_name;  ///< empty for the time
+};
+
+constexpr const char* kTime = "time";
+
+constexpr const char* kAboutBound =
+    "lower bound of the whole pass: launch by launch, the longest of the times that tensor cores, "
+    "CUDA cores, special function units (exponentials) and DRAM need at the datasheet's peak "
+    "rates; the SMs tab gives each SM its share of these rates, so its bound is longer where SMs "
+    "stay idle";
+
+constexpr Total kTotals[] = {
+    {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes},
+    {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
+    {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
+    {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
+    {"time, predicted", kTime, Level::time, false, ""},
+    {"time, lower bound", kTime, Level::bound, false, ""}};
+
+std::string unit_of(const Total& total) {
+  return total.quantity == kTime ? "s" : "bytes";
+}
+
+/// Sets the modelled number of the whole pass; of DRAM and time, only where there is a prediction.
+void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
+                  const LedgerBasis& basis, const Bytes& requested) {
+  switch (total.level) {
+    case Level::time:
+      if (basis.time.prediction) row.modelled = basis.time.prediction->seconds;
+      break;
+    case Level::bound:
+      row.modelled = totals.bound_s;
+      break;
+    case Level::dram:
+      if (basis.dram) row.modelled = bytes_of(basis.dram->total, total.write);
+      break;
+    default:
+      row.modelled = bytes_of(requested, total.write);
+  }
+  row.whole = row.modelled.value_or(0.0);
+}
+
+/// What the DRAM rows say about their prediction, beside the compulsory bytes.
+void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
+                    const std::optional<DramPrediction>& dram) {
+  row.formula = bytes_of(model.compulsory, total.write);
+  row.is_compulsory = true;
+  row.formula_text = total.write
+                         ? "each result once, unless it stays in L2 for a later launch; the last "
+                           "lines may still be in L2 at the end"
+                         : "the operands of each launch once, except those that an earlier launch "
+                           "left in L2 whole";
+  if (!dram) {
+    row.formula_text += "\nnot predicted: too many tiles to follow through L2 while you wait";
+  } else if (dram->in_transition()) {
+    row.formula_text +=
+        fmt::format("\nin transition: what blocks read again is about as large as L2; {} to {}",
+                    draw::format_bytes(bytes_of(dram->least, total.write)),
+                    draw::format_bytes(bytes_of(dram->most, total.write)));
+  }
+}
+
+/// What a time's row says about itself; a predicted time that is missing, in the number's place,
+/// too.
+void add_about_time(LedgerRow& row, const Total& total, const PredictedTime& time) {
+  if (total.level == Level::bound) row.formula_text = kAboutBound;
+  if (total.level != Level::time) return;
+  row.formula_text = time.about;
+  if (!row.modelled) row.in_place_of_modelled = to_string(time.basis);
+}
+
+/// Adds the GPU's number to the row. Without a prediction, the recorded time has no gap.
+void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
+  const auto find = [&](Level level) {
+    return basis.comparison ? basis.comparison->find(level, total.quantity) : nullptr;
+  };
+  const ComparisonLine* line = find(total.level);
+  if (line == nullptr && total.level == Level::time) line = find(Level::bound);
+  if (line == nullptr || !line->recorded) {
+    row.seen.about =
+        "unavailable: " + (line != nullptr ? line->unavailable : basis.seen->why_unavailable());
+    return;
+  }
+  row.seen.value = line->recorded;
+  row.seen.about = basis.seen->provenance.describe();
+  if (!total.counter_name.empty())
+    row.seen.about += fmt::format("\ncounter {}", total.counter_name);
+  if (line->level != total.level) return;
+  row.gap_percent = line->gap_percent;
+  row.in_place_of_gap = line->in_place_of_gap;
+  row.gap_reason = line->reason;
+}
+
+}  // namespace
+
+bool stands_alone(const LedgerBasis& basis) {
+  return basis.comparison && !basis.comparison->stands_alone.empty();
+}
+
+std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
+  std::vector<LedgerRow> rows;
+  for (const Total& total : kTotals) {
+    const ComparisonLine* line = basis.comparison->find(total.level, total.quantity);
+    const bool is_missing_time = line == nullptr && total.level == Level::time;
+    if (line == nullptr && !is_missing_time) continue;
+    LedgerRow row;
+    row.label = stands_alone(basis) && total.quantity == kTime ? kTime : total.label;
+    row.unit = unit_of(total);
+    if (line != nullptr) row.modelled = line->modelled;
+    row.whole = row.modelled.value_or(0.0);
+    if (!stands_alone(basis)) add_about_time(row, total, basis.compared_time);
+    if (row.modelled && total.level == Level::dram) {
+      add_compulsory(row, total, basis.comparison->model, basis.comparison->model.dram);
+    }
+    add_seen(row, total, basis);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
+                                  bool other_tiles) {
+  const RunInfo& run = *snapshot.run;
+  const bool part_of_heads = so_far && run.problem().batch * run.problem().heads > 1;
+  const Bytes requested = part_of_heads ? sum(run.head_bytes) : run.totals.requested;
+  std::vector<LedgerRow> rows;
+  for (const Total& total : kTotals) {
+    const bool is_requested = total.level == Level::requested;
+    if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads only
+    LedgerRow row;
+    row.label = total.label;
+    if (total.level == Level::dram && so_far) row.label += ", whole";
+    row.unit = unit_of(total);
+    set_modelled(row, total, run.totals, basis, requested);
+    if (is_requested && so_far) row.modelled = bytes_of(sum(snapshot.bytes_so_far), total.write);
+    add_about_time(row, total, basis.time);
+    if (total.level == Level::dram) add_compulsory(row, total, run.totals, basis.dram);
+    if (!basis.seen) {
+      row.seen.about = basis.why_not_seen;
+    } else if (part_of_heads) {
+      row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
+    } else if (!other_tiles && !stands_alone(basis)) {
+      add_seen(row, total, basis);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace attnscope::app

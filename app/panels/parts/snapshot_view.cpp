@@ -1,0 +1,221 @@
+#include "app/panels/parts/snapshot_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "app/draw/tooltip.h"
+#include "reference/block_mask.h"
+#include "sim/snapshot/describe_op.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// A tensor that takes the colour of another one, flash1's m~ that of m, or has another name than
+/// in the schedules.
+struct Look {
+  Tensor tensor;
+  std::string_view color;
+  std::string_view name;
+};
+
+constexpr Look kLooks[] = {
+    {Tensor::m_tile, "m", "m~"},         {Tensor::l_tile, "l", "l~"},
+    {Tensor::beta, "alpha", "beta"},     {Tensor::T, "alpha", "T"},
+    {Tensor::P_drop, "P", "P~"},         {Tensor::O_carry, "O", "O fp32"},
+    {Tensor::O_split, "O", "O parts"},   {Tensor::LSE_split, "LSE", "LSE parts"},
+    {Tensor::dQ_accum, "dQ", "dQ fp32"}, {Tensor::dK_heads, "dK", "dK/head"},
+    {Tensor::dV_heads, "dV", "dV/head"},
+};
+
+const Look* look_of(Tensor tensor) {
+  const auto found = std::ranges::find(kLooks, tensor, &Look::tensor);
+  return found != std::end(kLooks) ? found : nullptr;
+}
+
+std::string_view color_name(Tensor tensor) {
+  const Look* look = look_of(tensor);
+  return look != nullptr ? look->color : to_string(tensor);
+}
+
+bool is_key_tile(Tensor tensor) {
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
+}
+
+/// A stored S or P of this element.
+bool is_stored(const Snapshot& snapshot, Index row, Index col) {
+  return std::ranges::any_of(snapshot.hbm, [&](const HbmTensorState& tensor) {
+    return is_score(tensor.tensor) && !tensor.never_stored &&
+           is_written(tensor, row / tensor.tile_rows, col / tensor.tile_cols);
+  });
+}
+
+}  // namespace
+
+const Launch& launch_of(const Snapshot& snapshot) {
+  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
+}
+
+ImU32 color_of(const Theme& theme, Tensor tensor) {
+  return tensor_color(theme, color_name(tensor));
+}
+
+ImU32 text_color_of(const Theme& theme, Tensor tensor) {
+  return tensor_text_color(theme, color_name(tensor));
+}
+
+bool is_gradient(Tensor tensor) {
+  return tensor >= Tensor::dO && tensor <= Tensor::dV_heads && tensor != Tensor::D;
+}
+
+void hatch_gradient(const draw::Canvas& canvas, const Rect& rect) {
+  draw::hatch(canvas, rect, with_alpha(canvas.theme.text_on_tensor, 0.45f), canvas.px(7.0f));
+}
+
+void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor) {
+  draw::fill(canvas, rect, color_of(canvas.theme, tensor), canvas.px(2.0f));
+  if (!is_gradient(tensor)) return;
+  draw::hatch(canvas, rect, with_alpha(canvas.theme.text_on_tensor, 0.7f), canvas.px(4.0f));
+}
+
+std::string_view display_name(Tensor tensor) {
+  const Look* look = look_of(tensor);
+  return look != nullptr ? look->name : to_string(tensor);
+}
+
+/// The letters of a slot's name; a superscript distinguishes it from others with the same letters.
+static draw::Symbol letters_of(Tensor tensor) {
+  const bool wide = tensor == Tensor::dQ_accum || tensor == Tensor::O_carry;
+  const bool by_letters = wide || is_of_split(tensor);
+  return {
+      std::string(by_letters ? color_name(tensor) : display_name(tensor)), {}, wide ? "fp32" : ""};
+}
+
+draw::Symbol symbol_of(const Tile& tile) {
+  draw::Symbol symbol = letters_of(tile.tensor);
+  const bool of_one_tile = is_score(tile.tensor) && tile.j != kAllColumns;
+  if (of_one_tile) {
+    const bool short_enough = tile.i < 10 && tile.j < 10;
+    symbol.subscript = fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j);
+  } else {
+    symbol.subscript = std::to_string(is_key_tile(tile.tensor) ? tile.j : tile.i);
+  }
+  if (is_of_split(tile.tensor)) symbol.superscript = fmt::format("s={}", tile.j);
+  return symbol;
+}
+
+draw::Symbol empty_symbol_of(Tensor tensor) {
+  draw::Symbol letters = letters_of(tensor);
+  const std::string_view indices = is_key_tile(tensor) ? "j" : is_score(tensor) ? "ij" : "i";
+  return {std::move(letters.base), std::string(indices),
+          is_of_split(tensor) ? std::string(1, 's') : std::move(letters.superscript)};
+}
+
+Area area_of(const Snapshot& snapshot, const Tile& tile) {
+  return area_of(*snapshot.run, static_cast<std::size_t>(snapshot.launch), tile);
+}
+
+Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
+  const auto at = [&](Index row, Index col) -> ImVec2 {
+    return {
+        whole.min.x + whole.width() * static_cast<float>(col) / static_cast<float>(shape.cols),
+        whole.min.y + whole.height() * static_cast<float>(row) / static_cast<float>(shape.rows)};
+  };
+  return {at(part.rows.begin, part.cols.begin), at(part.rows.end, part.cols.end)};
+}
+
+const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
+  const auto found = std::ranges::find(snapshot.slots, tensor, &SlotState::tensor);
+  return found != snapshot.slots.end() ? &*found : nullptr;
+}
+
+TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
+  const RunInfo& run = *snapshot.run;
+  const auto at = static_cast<std::size_t>(i * run.Tc + j);
+  if (at >= run.score_tiles.size()) return TileState::untouched;
+  const TileLife& life = run.score_tiles[at];
+  if (life.first < 0) {
+    const auto& mask = run.problem().block_mask;
+    return mask != nullptr && !mask->contains(i, j) ? TileState::left_out : TileState::skipped;
+  }
+  if (snapshot.step < life.first) return TileState::untouched;
+  const Index row = i * run.tiling().Br;
+  const Index col = j * run.tiling().Bc;
+  for (const SlotState& slot : snapshot.slots) {
+    if (!slot.valid || !is_score(slot.tensor)) continue;
+    if (area_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;
+  }
+  return is_stored(snapshot, row, col) ? TileState::stored : TileState::discarded;
+}
+
+bool stores_scores(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.hbm, [](const HbmTensorState& tensor) {
+    return is_score(tensor.tensor) && !tensor.never_stored;
+  });
+}
+
+void tooltip(const PanelContext& context, std::string_view text, const Rect& about) {
+  const FontRef& font = context.fonts.small;
+  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, font.size * 42.0f, text, about);
+}
+
+void tooltip(const PanelContext& context, std::string_view text) {
+  tooltip(context, text, draw::around_pointer(0.5f * context.fonts.small.size));
+}
+
+bool hovered(const Rect& rect) {
+  return ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) &&
+         rect.contains(ImGui::GetIO().MousePos);
+}
+
+void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                    const Thing& thing) {
+  view.now_pointed = thing;
+  view.pointed_run = snapshot.run;
+  if (view.show_keys || !ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+  const bool earlier = ImGui::GetIO().KeyShift;
+  context.commands.push(
+      SeekThing{snapshot.run, thing, earlier ? SeekDirection::earlier : SeekDirection::later});
+}
+
+std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view) {
+  if (!view.pointed) return std::nullopt;
+  const bool of_other_run = view.pointed_run.lock() != snapshot.run;
+  const bool by_number = std::holds_alternative<Operation>(*view.pointed) ||
+                         std::holds_alternative<CodeLine>(*view.pointed);
+  if (of_other_run && by_number) return std::nullopt;
+  return highlight_of(*view.pointed, snapshot);
+}
+
+void draw_pointed(const draw::Canvas& canvas, Rect rect) {
+  const float least = canvas.px(4.0f);
+  if (rect.height() < least) {
+    rect.min.y = rect.center().y - 0.5f * least;
+    rect.max.y = rect.min.y + least;
+  }
+  if (rect.width() < least) {
+    rect.min.x = rect.center().x - 0.5f * least;
+    rect.max.x = rect.min.x + least;
+  }
+  draw::fill(canvas, rect, with_alpha(canvas.theme.accent, 0.25f));
+  draw::outline(canvas, rect, canvas.theme.accent, canvas.px(1.5f));
+}
+
+bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col) {
+  const auto at = static_cast<std::size_t>(tile_row * tensor.tile_col_count() + tile_col);
+  return at < tensor.written.size() && tensor.written[at] != 0;
+}
+
+float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
+                    Index past_col) {
+  Index written = 0;
+  for (Index r = row; r < past_row; ++r) {
+    for (Index c = col; c < past_col; ++c) written += is_written(tensor, r, c) ? 1 : 0;
+  }
+  const Index count = (past_row - row) * (past_col - col);
+  return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;
+}
+
+}  // namespace attnscope::app

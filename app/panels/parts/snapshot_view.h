@@ -1,0 +1,87 @@
+/// Queries on a snapshot that several panels use: names of tiles, their position and their state.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/draw/canvas.h"
+#include "app/panels/parts/panel.h"
+#include "app/seek/thing.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// The launch of the snapshot's operation.
+const Launch& launch_of(const Snapshot& snapshot);
+
+/// The tensor's colour, or that of the one that it looks like: flash1's m~, l~ and beta look like
+/// m, l and alpha.
+ImU32 color_of(const Theme& theme, Tensor tensor);
+ImU32 text_color_of(const Theme& theme, Tensor tensor);
+
+/// A gradient is drawn in the colour of its tensor, hatched.
+bool is_gradient(Tensor tensor);
+void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
+/// A small box in the tensor's colour, for legends.
+void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
+
+/// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" where an index has two digits.
+draw::Symbol symbol_of(const Tile& tile);
+/// The same with letters, for an empty slot: {"K", "j"}.
+draw::Symbol empty_symbol_of(Tensor tensor);
+/// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
+std::string_view display_name(Tensor tensor);
+
+/// Where the tile of an operation or a slot of the current launch lies in its tensor.
+Area area_of(const Snapshot& snapshot, const Tile& tile);
+
+/// Where these elements of a matrix that fills the rectangle are.
+Rect part_of(const Rect& whole, const Shape& shape, const Area& part);
+
+const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
+
+/// The state of a tile of scores.
+enum class TileState : std::uint8_t { untouched, skipped, left_out, in_sram, discarded, stored };
+constexpr std::array<std::string_view, 6> enum_names(TileState) {
+  return {"not yet computed",
+          "skipped: the mask hides all of it",
+          "left out: 0 in the block mask",
+          "on chip now",
+          "done and discarded",
+          "stored in global memory"};
+}
+/// The state of tile (i, j) on the plain grid.
+TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
+
+/// Whether the algorithm keeps S and P in HBM.
+bool stores_scores(const Snapshot& snapshot);
+
+/// Shows a tooltip in the panel's fonts beside what it explains; lines are separated by '\n'. The
+/// second form is for what has no rectangle, such as a point of a chart: beside the pointer.
+void tooltip(const PanelContext& context, std::string_view text, const Rect& about);
+void tooltip(const PanelContext& context, std::string_view text);
+/// Whether the mouse is over this rectangle and over this panel.
+bool hovered(const Rect& rect);
+
+// The thing under the mouse.
+
+/// Notes that the mouse is over the thing: in the next frame, other panels highlight what belongs
+/// to it. A click moves the playhead to its next operation, Shift-click to the previous one.
+void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
+                    const Thing& thing);
+/// The last line of a tooltip of such a thing.
+inline constexpr std::string_view kClickHelp =
+    "\nclick: to its next operation; Shift-click: to the previous one";
+
+/// What belongs to the thing under the mouse; nothing when there is none.
+std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
+/// Draws the mark of what belongs to it; at least a few pixels large.
+void draw_pointed(const draw::Canvas& canvas, Rect rect);
+
+/// Whether this tile of the tensor has its values.
+bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col);
+/// Share of the tiles in [row, past_row) x [col, past_col) that have their values.
+float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
+                    Index past_col);
+
+}  // namespace attnscope::app

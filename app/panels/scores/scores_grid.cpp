@@ -1,0 +1,384 @@
+#include "app/panels/scores/scores_frame.h"
+
+#include <fmt/core.h>
+
+#include "app/draw/canvas.h"
+#include "app/draw/format.h"
+#include "app/panels/parts/softmax_terms.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Whether the cells' tensor has values here; without any, whether the tile has been touched.
+bool is_computed(const ScoresFrame& frame, TileState state, Index row, Index j) {
+  if (state == TileState::untouched) return false;
+  const ScoreMatrix& matrix = frame.run().scores(frame.shown);
+  return matrix.values.values.empty() ||
+         matrix.is_known(frame.snapshot.step, row, j, frame.run().Tc);
+}
+
+/// Values, or plain colours by state; hatching over what the mask skips.
+void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
+  const Theme& theme = frame.context.theme;
+  const StoredScores stored = stored_scores(frame.snapshot);
+  const draw::Canvas& canvas = frame.context;
+  draw::fill(canvas, frame.grid, theme.untouched);
+
+  // States of tiles are looked up once for each pair of cell stretches that differ
+  for (std::size_t r = 0; r < cells.rows.size(); ++r) {
+    const CellSpan& rows = cells.rows[r];
+    TileState state = TileState::untouched;
+    Index known_tile = -1;
+    for (std::size_t c = 0; c < cells.cols.size(); ++c) {
+      const CellSpan& cols = cells.cols[c];
+      if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
+      known_tile = cols.tile;
+      const Index last_row = std::min(rows.end, (rows.tile + 1) * frame.run().tiling().Br) - 1;
+      const bool skipped = state == TileState::skipped || state == TileState::left_out;
+      if (!skipped && !is_computed(frame, state, last_row, cols.tile)) continue;
+      const Rect cell = frame.rect_of({{rows.begin, rows.end}, {cols.begin, cols.end}});
+      if (skipped) {
+        draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
+        continue;
+      }
+      const double mean = cells.mean(r, c);
+      const bool there = cells.tensor != Tensor::S || stored == StoredScores::final_values ||
+                         (stored == StoredScores::unmasked && std::isfinite(mean));
+      const ImU32 known = there ? score_color(theme, cells.scale, mean) : 0;
+      const ImU32 plain = color_of(theme, cells.tensor);
+      const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
+      const float faded = state == TileState::discarded ? 0.5f : 0.0f;
+      draw::fill(canvas, cell, mix(color, theme.untouched, faded));
+    }
+  }
+}
+
+void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
+  const draw::Canvas& canvas = frame.context;
+  const Area tiles = frame.visible_tiles();
+  for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
+    for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
+      const TileState state = score_tile_state(frame.snapshot, i, j);
+      if (state != TileState::skipped && state != TileState::left_out) continue;
+      const ImU32 color = with_alpha(skipped_color(frame.context.theme, state), 0.55f);
+      const Rect tile = frame.tile_rect(i, j);
+      if (tile_px >= canvas.px(14.0f)) draw::hatch(canvas, tile, color, canvas.px(7.0f));
+      draw::outline(canvas, tile, color);
+    }
+  }
+}
+
+void draw_borders(const ScoresFrame& frame, float tile_px) {
+  // A gap between tiles, and where there is room an outline of each
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.context;
+  const RunInfo& run = frame.run();
+  if (tile_px < canvas.px(5.0f)) return draw::outline(canvas, frame.grid, theme.grid);
+  draw_skipped_tiles(frame, tile_px);
+  const float gap = tile_px >= canvas.px(24.0f) ? canvas.px(3.0f) : 1.0f;
+  const Area tiles = frame.visible_tiles();
+  for (Index i = tiles.rows.begin + 1; i < tiles.rows.end; ++i) {
+    const float y = frame.y_of(i * run.tiling().Br);
+    canvas.list->AddLine({frame.grid.min.x, y}, {frame.grid.max.x, y}, theme.card, gap);
+  }
+  for (Index j = tiles.cols.begin + 1; j < tiles.cols.end; ++j) {
+    const float x = frame.x_of(j * run.tiling().Bc);
+    canvas.list->AddLine({x, frame.grid.min.y}, {x, frame.grid.max.y}, theme.card, gap);
+  }
+  if (tile_px < canvas.px(24.0f)) return draw::outline(canvas, frame.grid, theme.card_border);
+  for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
+    for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
+      const Rect tile = frame.tile_rect(i, j);
+      draw::outline(canvas, {{tile.min.x + 1, tile.min.y + 1}, {tile.max.x - 1, tile.max.y - 1}},
+                    with_alpha(theme.card_border, 0.8f), 1.0f, canvas.px(2.0f));
+    }
+  }
+}
+
+/// The slots whose tiles are drawn, in the order in which they are computed.
+std::vector<const SlotState*> drawn_slots(const ScoresFrame& frame) {
+  std::vector<const SlotState*> slots;
+  for (const SlotState& slot : frame.snapshot.slots) {
+    const bool of_scores = std::ranges::find(kScoreTensors, slot.tensor) != kScoreTensors.end();
+    const bool drawn = of_scores && (frame.draws_all_slots || slot.tile.tensor == frame.shown);
+    if (slot.valid && drawn) slots.push_back(&slot);
+  }
+  std::ranges::stable_sort(slots, {}, [](const SlotState* slot) { return slot->tensor; });
+  return slots;
+}
+
+/// The visible elements of a tile on chip; none where it has no values.
+Area visible_part(const ScoresFrame& frame, const SlotState& slot) {
+  if (slot.values.values.empty()) return {};
+  const Area tile = area_of(frame.snapshot, slot.tile);
+  const Area seen = frame.visible();
+  const auto common = [](const Span& a, const Span& b) {
+    return a.meets(b) ? Span{std::max(a.begin, b.begin), std::min(a.end, b.end)} : Span{};
+  };
+  return {common(tile.rows, seen.rows), common(tile.cols, seen.cols)};
+}
+
+/// The values of these elements of the tile in the slot.
+ValueTile values_of(const ScoresFrame& frame, const SlotState& slot, const Area& part) {
+  const Area tile = area_of(frame.snapshot, slot.tile);
+  ValueTile values{part.rows.size(), part.cols.size(), {}};
+  for (Index row = part.rows.begin; row < part.rows.end; ++row) {
+    for (Index col = part.cols.begin; col < part.cols.end; ++col) {
+      values.values.push_back(slot.values.at(row - tile.rows.begin, col - tile.cols.begin));
+    }
+  }
+  return values;
+}
+
+void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
+  const Theme& theme = frame.context.theme;
+  for (const SlotState* slot : drawn_slots(frame)) {
+    const Rect rect = frame.rect_of(area_of(frame.snapshot, slot->tile));
+    const Area part = visible_part(frame, *slot);
+    const bool shown = part.rows.size() > 0 && part.cols.size() > 0;
+    if (shown && rect.width() >= frame.context.px(8.0f)) {
+      const draw::ValueRange range = range_of_slot(frame, cells, *slot);
+      draw::heat_map(frame.context, frame.rect_of(part),
+                     draw::aggregated(values_of(frame, *slot, part), kTileCells, 2 * kTileCells),
+                     [&](double value) { return score_color(theme, range, value); });
+    }
+    const float border = frame.context.px(2.0f);
+    const Rect around{{rect.min.x - border * 0.5f, rect.min.y - border * 0.5f},
+                      {rect.max.x + border * 0.5f, rect.max.y + border * 0.5f}};
+    draw::outline(frame.context, around, theme.highlight, border, frame.context.px(2.0f));
+  }
+}
+
+/// A number that is written in the cell of its element.
+struct CellNumber {
+  double value = 0.0;
+  ImU32 surface = 0;
+};
+
+/// The value under the colour of an element: that of the last tile on chip, else the score.
+std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& cells, Index row,
+                                    Index col) {
+  const Theme& theme = frame.context.theme;
+  std::optional<CellNumber> number;
+  for (const SlotState* slot : drawn_slots(frame)) {
+    if (slot->values.values.empty()) continue;
+    const Area tile = area_of(frame.snapshot, slot->tile);
+    if (!tile.contains(row, col)) continue;
+    const double value = slot->values.at(row - tile.rows.begin, col - tile.cols.begin);
+    number = {value, score_color(theme, range_of_slot(frame, cells, *slot), value)};
+  }
+  const ValueTile& values = frame.run().scores(frame.shown).values;
+  if (number || values.values.empty()) return number;
+  const Tiling& tiling = frame.run().tiling();
+  const TileState state = score_tile_state(frame.snapshot, row / tiling.Br, col / tiling.Bc);
+  const bool unfinished =
+      frame.shown == Tensor::S && stored_scores(frame.snapshot) == StoredScores::unfinished;
+  const bool hidden = std::isinf(frame.run().scores(Tensor::S).values.at(row, col));
+  if (hidden || unfinished || !is_computed(frame, state, row, col / tiling.Bc)) return number;
+  const double value = values.at(row, col);
+  const ImU32 color = score_color(theme, cells.scale, value);
+  const float faded = state == TileState::discarded ? 0.5f : 0.0f;
+  return CellNumber{value, mix(color, theme.untouched, faded)};
+}
+
+/// Where cells are single elements and have room for it, their values.
+void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
+  const FontRef& font = frame.context.fonts.mono_small;
+  const Area part = frame.visible();
+  const Rect first = frame.rect_of({{0, 1}, {0, 1}});
+  const bool fits = first.width() >= font.measure("-0.0000").x + frame.context.px(4.0f) &&
+                    first.height() >= font.size * 1.2f;
+  if (!fits) return;
+  for (Index row = part.rows.begin; row < part.rows.end; ++row) {
+    for (Index col = part.cols.begin; col < part.cols.end; ++col) {
+      const std::optional<CellNumber> number = number_at(frame, cells, row, col);
+      if (!number || !std::isfinite(number->value)) continue;
+      const ImVec2 middle = frame.rect_of({{row, row + 1}, {col, col + 1}}).center();
+      const ImU32 dark = frame.context.theme.text_on_tensor;
+      const bool on_dark = contrast_ratio(number->surface, dark) < 4.5;
+      draw::text(frame.context, font, {middle.x, middle.y - font.size * 0.5f},
+                 on_dark ? IM_COL32_WHITE : dark, draw::format_value(number->value),
+                 draw::Align::center);
+      frame.context.named_rects.add("scores.number", frame.grid);
+    }
+  }
+}
+
+/// The tile under the playhead, as large as a mark must be to be seen, with a mark on each axis.
+void draw_current_tile(const ScoresFrame& frame) {
+  if (frame.current_i < 0 || frame.current_j < 0) return;
+  const draw::Canvas& canvas = frame.context;
+  const Theme& theme = frame.context.theme;
+  Rect tile = frame.tile_rect(frame.current_i, frame.current_j);
+  const ImVec2 center = tile.center();
+  const float least = canvas.px(9.0f);
+  const ImVec2 half{std::max(tile.width(), least) * 0.5f, std::max(tile.height(), least) * 0.5f};
+  tile = {{center.x - half.x, center.y - half.y}, {center.x + half.x, center.y + half.y}};
+  const float border = canvas.px(2.0f);
+  draw::outline(
+      canvas,
+      {{tile.min.x - border, tile.min.y - border}, {tile.max.x + border, tile.max.y + border}},
+      theme.card, border, border);
+  draw::outline(canvas, tile, theme.highlight, border, border);
+  const float length = canvas.px(5.0f);
+  canvas.list->AddLine({center.x, frame.grid.min.y - length}, {center.x, frame.grid.min.y},
+                       theme.highlight, border);
+  canvas.list->AddLine({frame.grid.min.x - length, center.y}, {frame.grid.min.x, center.y},
+                       theme.highlight, border);
+  frame.context.named_rects.add("scores.current_tile", tile);
+}
+
+/// The tiles that belong to the thing under the mouse: one, or a whole row or column of them.
+void draw_pointed_tiles(const ScoresFrame& frame) {
+  if (!frame.pointed || !(frame.pointed->queries || frame.pointed->keys)) return;
+  const AttentionProblem& problem = frame.run().problem();
+  const Span rows = frame.pointed->queries.value_or(Span{0, problem.N});
+  const Span cols = frame.pointed->keys.value_or(Span{0, problem.N_kv});
+  const Rect rect = frame.rect_of({rows, cols});
+  draw_pointed(frame.context, rect);
+  frame.context.named_rects.add("scores.pointed", rect);
+}
+
+void draw_query_row(const ScoresFrame& frame) {
+  // A bracket around the row within the tile that is being worked on, a mark at the left
+  const float top = frame.y_of(frame.query_row);
+  const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.context.px(3.0f));
+  const ImU32 color = color_of(frame.context.theme, Tensor::m);
+  const float middle = (frame.y_of(frame.query_row) + frame.y_of(frame.query_row + 1)) * 0.5f;
+  draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, middle}, frame.context.px(7.0f),
+                     color);
+  Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
+  frame.context.named_rects.add("scores.query_row", row);
+  const SlotState* slot = score_slot(frame.snapshot);
+  const Area area = slot != nullptr ? area_of(frame.snapshot, slot->tile) : Area{};
+  if (area.rows.contains(frame.query_row)) {
+    row.min.x = frame.x_of(area.cols.begin);
+    row.max.x = frame.x_of(area.cols.end);
+    draw::outline(frame.context, row, color, frame.context.px(1.5f));
+  } else {
+    draw::outline(frame.context, row, with_alpha(color, 0.5f), 1.0f);
+  }
+}
+
+void draw_axis_names(const ScoresFrame& frame) {
+  const Fonts& fonts = frame.context.fonts;
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.context;
+  const RunInfo& run = frame.run();
+  const float name_y =
+      frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
+  const Index N_kv = run.problem().N_kv;
+  const std::string columns[] = {fmt::format("j: key columns, N_kv = {}  →", N_kv),
+                                 fmt::format("j, N_kv = {}  →", N_kv), "j  →"};
+  const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
+  draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
+             draw::widest_that_fits(fonts.small, columns, frame.name_end - frame.grid.min.x));
+  // With few rows the name continues below the grid
+  const Index N = run.problem().N;
+  const ShownHead& head = frame.head;
+  const std::string what = head.packed > 1 ? fmt::format("{}, {} rows", in_words(head).front(), N)
+                                           : fmt::format("query rows, N = {}", N);
+  const std::string of_group = fmt::format("{} heads × {}", head.packed, head.queries);
+  const std::string rows[] = {"←  i: " + what, "←  i: " + (head.packed > 1 ? of_group : what),
+                              head.packed > 1 ? "←  i: heads" : fmt::format("←  i, N = {}", N),
+                              "←  i"};
+  const float bottom = frame.context.rect.max.y - canvas.px(12.0f);
+  const std::string shown = draw::widest_that_fits(
+      fonts.small, rows, std::max(frame.grid.height(), bottom - frame.grid.min.y));
+  const float half = fonts.small.measure(shown).x * 0.5f;
+  draw::vertical_text(canvas, fonts.small,
+                      {left_edge + fonts.small.size * 0.5f,
+                       std::max(frame.grid.center().y, frame.grid.min.y + half)},
+                      theme.text_faint, shown);
+}
+
+/// Indices of tiles, thinned out where they would touch; the current one is always shown.
+void draw_axis_indices(const ScoresFrame& frame) {
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.context;
+  const FontRef& font = frame.context.fonts.mono_small;
+  const Area tiles = frame.visible_tiles();
+  const auto draw_indices = [&](const Span& shown, Index current, float room, float tile_px,
+                                const auto& put) {
+    const Index every =
+        std::max<Index>(1, static_cast<Index>(std::ceil(room / std::max(tile_px, 0.001f))));
+    const Index first = (shown.begin + every - 1) / every * every;
+    for (Index index = first; index < shown.end; index += every) {
+      const bool close = std::abs(static_cast<float>(index - current)) * tile_px < room;
+      if (index != current && !close) put(index, theme.text_faint);
+    }
+    if (current >= shown.begin && current < shown.end) put(current, theme.text);
+  };
+  const float row_px = frame.tile_height();
+  draw_indices(tiles.rows, frame.current_i, font.size * 1.1f, row_px, [&](Index i, ImU32 color) {
+    const Rect tile = frame.tile_rect(i, tiles.cols.begin);
+    const float middle =
+        0.5f * (std::max(tile.min.y, frame.grid.min.y) + std::min(tile.max.y, frame.grid.max.y));
+    draw::text(canvas, font, {frame.grid.min.x - canvas.px(10.0f), middle - font.size * 0.5f},
+               color, std::to_string(i), draw::Align::right);
+  });
+  const float col_px = frame.tile_width();
+  const float label = font.measure("0000").x;
+  draw_indices(tiles.cols, frame.current_j, label, col_px, [&](Index j, ImU32 color) {
+    const Rect tile = frame.tile_rect(tiles.rows.begin, j);
+    const float middle =
+        0.5f * (std::max(tile.min.x, frame.grid.min.x) + std::min(tile.max.x, frame.grid.max.x));
+    draw::text(canvas, font, {middle, frame.grid.min.y - draw::line_height(font)}, color,
+               std::to_string(j), draw::Align::center);
+  });
+}
+
+}  // namespace
+
+const SlotState* top_slot(const ScoresFrame& frame) {
+  const std::vector<const SlotState*> slots = drawn_slots(frame);
+  return slots.empty() ? nullptr : slots.back();
+}
+
+draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
+                               const SlotState& slot) {
+  // A forward pass has P on chip before it is divided by l
+  const Tensor tensor = slot.tile.tensor;
+  const bool final_values = tensor == Tensor::S
+                                ? stored_scores(frame.snapshot) != StoredScores::unfinished
+                            : tensor == Tensor::P ? frame.snapshot.in_backward()
+                                                  : true;
+  if (tensor == cells.tensor && cells.is_exact() && final_values) return cells.scale;
+  return draw::range_of(slot.values);
+}
+
+Area ScoresFrame::visible() const {
+  const auto elements_of = [](const draw::ZoomedAxis& axis, Index size) {
+    const auto first = static_cast<Index>(axis.begin * static_cast<double>(size));
+    const auto past = static_cast<Index>(std::ceil(axis.end * static_cast<double>(size)));
+    return Span{std::min(first, size - 1), std::min(past, size)};
+  };
+  return {elements_of(rows, run().problem().N), elements_of(cols, run().problem().N_kv)};
+}
+
+Area ScoresFrame::visible_tiles() const {
+  const auto [row, col] = visible();
+  const Tiling& tiling = run().tiling();
+  return {{row.begin / tiling.Br, ceil_div(row.end, tiling.Br)},
+          {col.begin / tiling.Bc, ceil_div(col.end, tiling.Bc)}};
+}
+
+void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
+  // A zoomed picture ends at the grid's edge; marks of whole ones may reach over it
+  const bool zoomed = !(frame.rows.is_whole() && frame.cols.is_whole());
+  if (zoomed) frame.context.list->PushClipRect(frame.grid.min, frame.grid.max, true);
+  draw_cells(frame, cells);
+  draw_borders(frame, frame.tile_width());
+  draw_tiles_on_chip(frame, cells);
+  draw_wrong_tiles(frame);
+  draw_numbers(frame, cells);
+  draw_current_tile(frame);
+  draw_query_row(frame);
+  draw_pointed_tiles(frame);
+  if (zoomed) frame.context.list->PopClipRect();
+  draw_axis_names(frame);
+  draw_axis_indices(frame);
+}
+
+}  // namespace attnscope::app

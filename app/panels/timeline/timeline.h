@@ -1,0 +1,157 @@
+/// The two timelines: by SM, and by operation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/draw/zoom.h"
+#include "app/jobs/background_job.h"
+#include "app/panels/parts/panel.h"
+#include "kernels/measure/trace/kernel_trace.h"
+#include "sim/device/gpu_description.h"
+#include "sim/ops/tile_op.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+// By SM: when each thread block ran on which SM, modelled above recorded inside the kernel on a
+// real GPU, on one axis of time. A trace of another run is shown only on request, with a full
+// description of the run.
+
+/// One step of a thread block.
+struct SmStep {
+  std::string what;  ///< "load K_j", "S = Q_i K_j^T"
+  Tensor tensor = Tensor::Q;
+  bool waiting = false;
+  std::int32_t i = 0;
+  std::int32_t j = 0;
+  Index begin_ps = 0;
+  Index end_ps = 0;
+};
+
+struct SmBlock {
+  Index sm = 0;
+  Index slot = 0;  ///< which of the SM's resident blocks
+  Index batch = 0;
+  Index head = 0;
+  Index block = 0;  ///< within the head
+  Index begin_ps = 0;
+  Index end_ps = 0;
+  std::vector<SmStep> steps;
+};
+
+struct SmRun {
+  std::vector<SmBlock> blocks;
+  Index end_ps = 0;
+  Index slots = 1;  ///< largest number of blocks resident on one SM
+};
+
+/// One launch of one problem, modelled and recorded.
+struct SmRunPair {
+  KernelTrace trace;  ///< without the steps, which are in `recorded`
+  std::string name;   ///< of its file
+  SmRun modelled;     ///< lower bound from the datasheet of `gpu`
+  SmRun recorded;
+  std::string gpu;         ///< the modelled GPU: the trace's own
+  std::vector<Index> sms;  ///< SMs with blocks in either, ascending
+  bool same_run = false;   ///< as the one on the screen, on the same GPU
+};
+
+/// The key of the search for a recorded run.
+struct SmRunKey {
+  std::shared_ptr<const RunInfo> run;  ///< the one on the screen
+  PassKind pass = PassKind::forward;   ///< of it
+  bool other = false;  ///< if there is no trace of this run, one of another run is requested
+  bool operator==(const SmRunKey&) const = default;
+};
+
+/// The result: the trace of the run on the screen, or of another one on request, or the reason why
+/// there is none and the other one that exists.
+struct FoundSmRun {
+  std::optional<SmRunPair> pair;
+  std::string why_none;             ///< "No trace of this problem was recorded."
+  std::vector<std::string> offers;  ///< "N = 1,024, d = 64, ...": the other one, longest first
+};
+
+SmRun recorded_run(const KernelTrace& trace);
+
+/// The traced launch of the trace's problem by the model. The algorithm and the GPU must exist.
+Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu);
+
+/// Looks in assets/recordings/traces for the run, else for another one of the same algorithm and
+/// pass. unavailable when there is neither, or no description of the trace's GPU.
+Result<FoundSmRun> find_sm_run(const SmRunKey& key);
+
+/// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
+const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
+
+class SmTimeline {
+ public:
+  /// Draws into the room below the panel's header.
+  void draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+  bool busy() const { return runs_.busy(); }
+
+ private:
+  /// Draws the reason why there is no trace of this run, and a button that shows another one.
+  void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                  const FoundSmRun& found);
+  /// Draws the full description of another run's trace, and a button that hides it; returns its
+  /// height.
+  float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
+
+  BackgroundJob<SmRunKey, FoundSmRun> runs_;
+  draw::ZoomedAxis time_;                     ///< the visible part
+  std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
+};
+
+/// "Not the run on the screen: flash2 forward, B 1, H 24, N 1024, ..., on NVIDIA H200".
+std::string other_label(const SmRunPair& pair);
+
+/// "row 5 after column tile 2: m 1.160 modelled, 1.160 recorded; ..." of the row that the snapshot
+/// follows; empty where either is not there.
+std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
+
+// By operation: some thread blocks of a launch, side by side, regenerated from the schedule.
+
+/// One row of the timeline: a thread block, or, for a launch of one block, an iteration of its
+/// outer loop.
+struct Lane {
+  Index begin = 0, end = 0;  ///< steps of the run
+  std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0"
+  std::vector<TileOp> ops;   ///< end - begin of them; empty where they are too many
+};
+
+class TimelineLanes {
+ public:
+  /// Brings the lanes around the playhead up to date, at most `count` of them. Cheap while the
+  /// playhead stays within them.
+  void update(const Snapshot& snapshot, std::size_t count);
+  /// Shows later lanes, or earlier ones, until the playhead comes to another lane.
+  void scroll(std::ptrdiff_t lanes);
+
+  const std::vector<Lane>& lanes() const { return lanes_; }
+  /// Of all the lanes of the launch.
+  std::size_t first() const { return first_; }
+  std::size_t total() const { return total_; }
+  /// Operations of the launch's longest lane.
+  Index longest() const { return longest_; }
+
+ private:
+  void show_from(std::size_t first);
+  void collect(const RunInfo& run, std::size_t launch);
+
+  std::shared_ptr<const RunInfo> run_;
+  std::size_t launch_ = 0;
+  std::size_t begin_ = 0;  ///< of the launch's spans of the outer loop
+  std::size_t first_ = 0;
+  std::size_t total_ = 0;
+  std::size_t count_ = 0;
+  Index longest_ = 1;
+  std::optional<std::size_t> scrolled_at_;  ///< the lane under the playhead at the last scroll
+  std::size_t current_ = 0;                 ///< the lane under the playhead
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace attnscope::app

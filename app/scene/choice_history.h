@@ -1,0 +1,50 @@
+/// The user's choices in order, for undo and redo. Moving the playhead is not a choice; each entry
+/// keeps the playhead's last place.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "app/scene/scene.h"
+
+namespace attnscope::app {
+
+/// What undo brings back: the scene, the run, the head and row that are followed, the race.
+struct Choices {
+  Scene scene;  ///< as opened
+  RunSpec run;
+  std::optional<Race> race;
+  Index head = 0;
+  Index query_row = 0;
+  Index O_column = 0;
+  Index step = 0;  ///< the playhead's last place
+  Index race_tick = 0;
+
+  /// Whether the scene and the view have the same ones; the playhead may be elsewhere.
+  bool are_those_of(const Scene& opened, const ViewState& view) const;
+};
+
+/// What differs in `now`, in a few words: "N = 128", "scene flash1-64".
+std::string difference(const Choices& before, const Choices& now);
+
+/// At most kMostKept choices; the oldest are forgotten.
+class ChoiceHistory {
+ public:
+  static constexpr std::size_t kMostKept = 200;
+
+  /// Notes the playhead and, where they differ from the present choices, those of the scene and the
+  /// view, which are then the last ones: what was undone is forgotten. Called every frame.
+  void note(const Scene& opened, const ViewState& view);
+  /// The choices `by` places after the present ones, before them when negative; nullptr when there
+  /// are none.
+  const Choices* at(std::ptrdiff_t by) const;
+  /// Makes them, which must exist, the present ones.
+  void move(std::ptrdiff_t by);
+  bool empty() const { return all_.empty(); }  ///< until note()
+
+ private:
+  std::deque<Choices> all_;
+  std::size_t present_ = 0;
+};
+
+}  // namespace attnscope::app

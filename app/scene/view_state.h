@@ -1,0 +1,183 @@
+/// The user's choices, and nothing that is computed from them. A scene file stores most of it
+/// (app/scene/scene.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/seek/thing.h"
+#include "app/ui/theme.h"
+#include "reference/enum_names.h"
+#include "reference/run_spec.h"
+
+namespace attnscope::app {
+
+/// One press of a step button moves by this much.
+enum class Granularity : std::uint8_t { op, tile, outer_loop };
+constexpr std::array<std::string_view, 3> enum_names(Granularity) {
+  return {"op", "tile", "outer_loop"};
+}
+
+/// A guided walk through the app: a run that plays and explains itself, or its panels.
+enum class Walk : std::uint8_t { watch, panels };
+
+/// The place of a panel on the screen. The neighbour takes the place of a slot without a panel.
+enum class Slot : std::uint8_t {
+  memory,          ///< left column: memory, the warps of the thread block, or the GPU
+  scores,          ///< middle column, upper part
+  online_softmax,  ///< middle column, lower part; in the same card as `scores`
+  explain,         ///< right column, upper part: what and why
+  ledger,          ///< right column, lower part
+  timeline,        ///< bottom row, left
+  charts,          ///< bottom row, right
+};
+constexpr std::array<std::string_view, 7> enum_names(Slot) {
+  return {"memory", "scores", "online_softmax", "explain", "ledger", "timeline", "charts"};
+}
+
+/// The shown panel of a slot that several panels share.
+enum class MemoryTab : std::uint8_t { memory, warps, gpu };
+constexpr std::array<std::string_view, 3> enum_names(MemoryTab) {
+  return {"memory", "warps", "gpu"};
+}
+enum class SoftmaxTab : std::uint8_t { row, why_online };
+constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
+  return {"row", "why_online"};
+}
+
+/// What the cells of the scores panel show; `latest`: S, and where whole tensors are computed one
+/// after the other, the last complete one.
+enum class ScoresTab : std::uint8_t { latest, S, P, dP, dS };
+constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
+  return {"latest", "S", "P", "dP", "dS"};
+}
+
+/// What the timeline shows: the order of operations, or SMs in time.
+enum class TimelineTab : std::uint8_t { operations, sms };
+constexpr std::array<std::string_view, 2> enum_names(TimelineTab) {
+  return {"operations", "sms"};
+}
+
+enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
+constexpr std::array<std::string_view, 2> enum_names(ExplainTab) {
+  return {"pseudo_code", "cuda_source"};
+}
+enum class LedgerScope : std::uint8_t { so_far, whole_pass };
+constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
+  return {"so_far", "whole_pass"};
+}
+
+/// The charts, by the names that scenes use. They are grouped by topic (chart_choice.cpp).
+enum class ChartChoice : std::uint8_t {
+  bytes,  ///< against N, like the next two
+  time,
+  rate,  ///< TFLOP/s
+  memory,
+  error,           ///< against the reference, of every algorithm
+  recorded_bytes,  ///< of the settings that were recorded, 16k tokens in all
+  recorded_time,
+  recorded_rate,
+  recorded_memory,
+  io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
+  io_head_dim,
+  io_sram,
+  io_block_cols,
+  io_density,
+  fusion,          ///< bytes after each step of fusion, of the problem that is shown
+  fusion_figure2,  ///< and of Figure 2 (left) of arXiv 2205.14135
+  model_training,  ///< memory of a whole model against N
+  model_inference,
+};
+
+constexpr std::array<std::string_view, 18> enum_names(ChartChoice) {
+  return {"bytes",          "time",           "rate",           "memory",          "error",
+          "recorded_bytes", "recorded_time",  "recorded_rate",  "recorded_memory", "io_seq_len",
+          "io_head_dim",    "io_sram",        "io_block_cols",  "io_density",      "fusion",
+          "fusion_figure2", "model_training", "model_inference"};
+}
+
+enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
+
+std::vector<ChartTopic> chart_topics();
+/// In the order of the tabs; never empty.
+std::vector<ChartChoice> charts_of(ChartTopic topic);
+ChartTopic topic_of(ChartChoice chart);
+
+/// The label of the tab: "theorems", "block size".
+std::string_view tab_word(ChartTopic topic);
+std::string_view tab_word(ChartChoice chart);
+
+/// Fastest playing, as a multiple of the normal speed.
+inline constexpr double kMaxSpeed = 1024.0;
+
+/// The common clock of two racing algorithms: the bytes that their thread blocks have
+/// requested, or their visits of tiles (app/play/playhead.h).
+enum class RaceClock : std::uint8_t { requested_bytes, tiles };
+constexpr std::array<std::string_view, 2> enum_names(RaceClock) {
+  return {"requested_bytes", "tiles"};
+}
+
+/// A second run beside the chosen one.
+struct Race {
+  RunSpec rival;
+  RaceClock clock = RaceClock::requested_bytes;
+  bool operator==(const Race&) const = default;
+};
+
+struct ViewState {
+  /// The last valid choice, which the simulator and the GPU run. Both sides of its
+  /// tiles are set.
+  RunSpec choice;
+  std::optional<Race> race;
+  std::optional<RunSpec> pinned;  ///< to compare the choice with (app/jobs/run_comparison.h)
+  Index race_tick = 0;            ///< place on the clock that both share; see app/play/playhead.h
+
+  Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
+  bool playing = false;
+  double speed = 1.0;  ///< 1 = three operations (tiles, turns) a second
+  Granularity granularity = Granularity::op;
+
+  // The selections of the panels
+  Index query_row = 0;  ///< of the chosen head, for the online softmax
+  Index O_column = 0;   ///< of O, for the online softmax
+  Index head = 0;       ///< batch * heads + head
+  MemoryTab memory_tab = MemoryTab::memory;
+  SoftmaxTab softmax_tab = SoftmaxTab::row;
+  ScoresTab scores_tab = ScoresTab::latest;
+  TimelineTab timeline_tab = TimelineTab::operations;
+  ExplainTab explain_tab = ExplainTab::pseudo_code;
+  LedgerScope ledger_scope = LedgerScope::so_far;
+  bool hides_break = false;  ///< a quiz asks which operation is missing
+  ChartChoice chart = ChartChoice::bytes;
+  Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
+
+  // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
+  // highlight what belongs to it
+  std::optional<Thing> pointed;      ///< in the last frame
+  std::optional<Thing> now_pointed;  ///< in this one, so far
+  /// The run that an operation or a line under the mouse belongs to; not kept alive.
+  std::weak_ptr<const RunInfo> pointed_run;
+
+  // Appearance
+  ThemeName theme = ThemeName::dark;
+  bool presenter = false;        ///< larger fonts, fewer panels
+  std::optional<Slot> enlarged;  ///< its panel replaces all others
+  bool show_keys = false;
+  /// The requested dialog: to save a scene (true) or to open one.
+  std::optional<bool> scene_dialog;
+  std::optional<std::string> guide_page;  ///< the requested page of the guide; "": the last one
+  std::optional<Walk> start_walk;         ///< the requested walk
+  bool welcome = false;                   ///< the card of the first start is requested
+};
+
+/// Enlarges the panel of the slot; shows all panels again if it is enlarged.
+inline void enlarge_or_back(ViewState& view, Slot slot) {
+  view.enlarged = view.enlarged == slot ? std::nullopt : std::optional(slot);
+}
+
+}  // namespace attnscope::app

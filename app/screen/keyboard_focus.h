@@ -1,0 +1,43 @@
+/// The widget that the keyboard acts on: Tab and Shift+Tab move it through the bars, the tabs and
+/// buttons of the panels, or an open popup; Enter presses it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/ui/named_rects.h"
+#include "app/ui/theme.h"
+
+namespace attnscope::app {
+
+class KeyboardFocus {
+ public:
+  /// Before the widgets of a frame are drawn: moves the focus in the order of the last frame. A
+  /// click of the mouse hides it; Tab goes on from the widget that was clicked.
+  void begin_frame();
+
+  /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the one in
+  /// focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
+  bool visit(std::string_view name, const Rect& rect, const Theme& theme);
+  /// Whether the focus came to the widget in this frame: a text box begins to edit.
+  bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
+  /// Whether Enter presses the widget.
+  bool acts() const { return shown_; }
+  /// Its name; empty: none.
+  const std::string& focused() const { return focused_; }
+  /// The widget has the keyboard although nobody moved it there: Tab goes on from it.
+  void start_at(std::string_view name) { focused_ = name; }
+  /// A list is open: the arrow keys and Enter belong to it.
+  void note_list() { list_open_ = true; }
+
+ private:
+  std::string focused_;
+  bool shown_ = false;              ///< by a ring; Enter presses it
+  std::vector<std::string> order_;  ///< of the widgets of this frame so far
+  bool moved_ = false;              ///< in this frame
+  bool entered_ = false;            ///< Enter was pressed in this frame
+  bool list_open_ = false;
+};
+
+}  // namespace attnscope::app

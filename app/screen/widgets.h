@@ -1,0 +1,64 @@
+/// Drawing tools of every part of the screen: the frame, and the buttons of the bars, which are
+/// surfaces with a text or an icon, named for tests that click.
+#pragma once
+
+#include <string_view>
+
+#include "app/screen/keyboard_focus.h"
+#include "app/screen/layout.h"
+
+namespace attnscope::app {
+
+class App;
+
+struct Frame {
+  App& app;
+  const Theme& theme;
+  const Fonts& fonts;
+  const Scales& scales;
+  NamedRects& rects;
+  KeyboardFocus& focus;
+  double time_s = 0.0;
+
+  /// A length of the 1600 x 900 design in pixels.
+  float px(float design) const { return design * scales.layout; }
+  /// A length that goes with text, in pixels.
+  float text_px(float design) const { return design * scales.font; }
+};
+
+}  // namespace attnscope::app
+
+namespace attnscope::app::ui {
+
+enum class Icon : std::uint8_t { none, play, pause, to_begin, to_end, back, forward };
+
+struct Button {
+  std::string_view name;  ///< of its rectangle
+  Rect rect;
+  std::string_view text;
+  std::string_view help = {};  ///< shown while the pointer is over it
+  Icon icon = Icon::none;      ///< before the text, or after it when it points forward
+  bool primary = false;        ///< stands out
+  bool enabled = true;         ///< otherwise faint, and it cannot be pressed
+};
+
+/// Draws the button and returns whether it was clicked.
+bool draw_button(const Frame& frame, const Button& button);
+
+/// Names the rectangle of the last ImGui item and adds it to the order of Tab; returns whether
+/// Enter presses it.
+bool visit_item(const Frame& frame, std::string_view name);
+
+/// A tooltip in the app's font, wrapped; shown when the last item is hovered.
+void tooltip(const Frame& frame, std::string_view text);
+/// The same at once, beside the rectangle that it explains.
+void tooltip_beside(const Frame& frame, std::string_view text, const Rect& about);
+
+/// Escape closes the popup that is being drawn.
+void close_popup_on_escape();
+
+/// Text drawn with its middle at `center`.
+void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 color,
+                   std::string_view text);
+
+}  // namespace attnscope::app::ui

@@ -1,0 +1,24 @@
+/// Statistics of repeated timings. Plain C++.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/measure/timing/sm_clock_reading.cuh"
+#include "kernels/recording/measurement.h"
+
+namespace attnscope::kernels {
+
+/// Minimum, median and maximum of the samples, which must not be empty.
+TimeStatistics statistics_of(std::vector<double> samples_s);
+
+/// The median, which takes no unit for granted; `samples` must not be empty.
+double median_of(std::vector<double> samples);
+
+/// The median over the SMs of each one's mean clock in Hz between two readings. SMs with only one
+/// of them, or whose readings do not ascend, are left out; nothing if none remains.
+std::optional<double> mean_sm_clock_hz(std::span<const SmClockReading> before,
+                                       std::span<const SmClockReading> after);
+
+}  // namespace attnscope::kernels

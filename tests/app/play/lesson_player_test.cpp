@@ -1,0 +1,295 @@
+/// Plays a lesson without a screen.
+#include "app/play/lesson_player.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+namespace attnscope::app {
+namespace {
+
+using lessons::Verdict;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Action = LessonPlayer::Action;
+using Phase = LessonPlayer::Phase;
+
+constexpr const char* kLesson = ATTNSCOPE_LESSON_FILE;
+
+/// Updates the player until it has nothing to compute; returns every cue on the way.
+LessonPlayer::Cue settle(LessonPlayer& player) {
+  LessonPlayer::Cue all;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (true) {
+    player.update();
+    const LessonPlayer::Cue cue = player.take_cue();
+    all.enters |= cue.enters;
+    all.reveals |= cue.reveals;
+    if (player.settled()) return all;
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "the player does not settle";
+      return all;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+LessonPlayer::Cue act(LessonPlayer& player, Action action) {
+  player.act(action);
+  return settle(player);
+}
+
+void open(LessonPlayer& player, std::size_t step) {
+  player.open(kLesson, step);
+  settle(player);
+  ASSERT_TRUE(player.is_open()) << player.take_error();
+}
+
+void type(LessonPlayer& player, const std::string& text) {
+  *fmt::format_to_n(player.draft.text.data(), player.draft.text.size() - 1, "{}", text).out = 0;
+}
+
+/// Enters the answer as a user would.
+void enter(LessonPlayer& player, const lessons::Answer& answer) {
+  if (const double* number = std::get_if<double>(&answer)) type(player, fmt::format("{}", *number));
+  if (const auto* chosen = std::get_if<lessons::Chosen>(&answer)) {
+    player.draft.option = chosen->option;
+  }
+  if (const auto* tile = std::get_if<lessons::TilePlace>(&answer)) player.draft.tile = *tile;
+  if (const auto* curve = std::get_if<std::vector<double>>(&answer)) {
+    player.draft.curve.assign(curve->begin(), curve->end());
+  }
+}
+
+/// A wrong answer of the same kind.
+lessons::Answer wrong_answer(const lessons::Answer& right) {
+  if (const double* number = std::get_if<double>(&right)) return *number * 1000.0;
+  if (const auto* chosen = std::get_if<lessons::Chosen>(&right)) {
+    return lessons::Chosen{1 - chosen->option};
+  }
+  if (const auto* tile = std::get_if<lessons::TilePlace>(&right)) {
+    return lessons::TilePlace{tile->i + 1, tile->j + 1};
+  }
+  std::vector<double> curve = std::get<std::vector<double>>(right);
+  curve.back() *= 10.0;
+  return curve;
+}
+
+/// Runs in an empty folder.
+class LessonFolder : public testing::Test {
+ protected:
+  LessonFolder()
+      : folder_(std::filesystem::temp_directory_path() /
+                fmt::format("attnscope-lesson-{}", ::getpid())) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~LessonFolder() override { std::filesystem::remove_all(folder_); }
+  const std::filesystem::path folder_;
+};
+
+TEST(LessonPlayer, PlaysEveryStepWithARightAndWithAWrongAnswer) {
+  for (const bool right : {true, false}) {
+    LessonPlayer player;
+    open(player, 0);
+    const std::size_t count = player.lesson().steps.size();
+    for (std::size_t step = 0; step < count; ++step) {
+      SCOPED_TRACE(fmt::format("step {}", step + 1));
+      ASSERT_EQ(player.step(), step);
+      EXPECT_THAT(player.prepared()->say, Not(IsEmpty()));
+      if (player.current().ask) {
+        // Nothing is revealed before the answer
+        ASSERT_EQ(player.phase(), Phase::asking);
+        ASSERT_TRUE(player.hides_answer());
+        ASSERT_EQ(player.outcome(), nullptr);
+        LessonPlayer shown;
+        open(shown, step);
+        act(shown, Action::show_me);
+        ASSERT_TRUE(shown.outcome()->truth) << shown.outcome()->unavailable;
+        EXPECT_FALSE(shown.outcome()->verdict);
+        const lessons::Answer truth = *shown.outcome()->truth;
+
+        enter(player, right ? truth : wrong_answer(truth));
+        EXPECT_TRUE(act(player, Action::check).reveals) << player.draft.error;
+        ASSERT_NE(player.outcome(), nullptr);
+        EXPECT_EQ(player.outcome()->verdict == Verdict::Kind::right, right);
+        EXPECT_EQ(player.outcome()->truth, truth);
+        EXPECT_EQ(player.outcome()->step.has_value(), player.current().show.step.has_value());
+      }
+      EXPECT_EQ(player.phase(), Phase::revealed);
+      EXPECT_FALSE(player.hides_answer());
+      if (step + 1 < count) {
+        EXPECT_TRUE(act(player, Action::next).enters);
+      }
+    }
+    act(player, Action::next);  // there is no next step
+    EXPECT_EQ(player.step(), count - 1);
+    EXPECT_EQ(player.progress().right.size(), right ? count - 1 : 0);
+  }
+}
+
+TEST(LessonPlayer, NamesTheMisconceptionOfAnAnswer) {
+  LessonPlayer player;
+  open(player, 3);
+  player.draft.tile = lessons::TilePlace{1, 0};  // the order of FlashAttention-1
+  act(player, Action::check);
+  EXPECT_EQ(player.outcome()->verdict, Verdict::Kind::mistake);
+  EXPECT_THAT(player.outcome()->why, HasSubstr("order of FlashAttention-1"));
+}
+
+TEST(LessonPlayer, AnAnswerThatCannotBeUnderstoodRevealsNothing) {
+  LessonPlayer player;
+  open(player, 1);
+  type(player, "many");
+  act(player, Action::check);
+  EXPECT_THAT(player.draft.error, HasSubstr("4.4 GB"));
+  EXPECT_EQ(player.phase(), Phase::asking);
+  EXPECT_EQ(player.outcome(), nullptr);
+
+  open(player, 4);
+  player.draft.curve = {1e6, std::nullopt, 4e6, 8e6};
+  act(player, Action::check);
+  EXPECT_THAT(player.draft.error, HasSubstr("1 of 4 points"));
+  EXPECT_EQ(player.outcome(), nullptr);
+}
+
+TEST(LessonPlayer, TheRunsHaveTilesAndThePlayheadBeginsWhereThePreviousStepEnded) {
+  LessonPlayer player;
+  open(player, 1);
+  EXPECT_EQ(player.prepared()->run.algorithm, "flash1");
+  EXPECT_TRUE(player.prepared()->run.tiling());
+  EXPECT_EQ(player.prepared()->start, 0);
+  open(player, 4);  // the step before is in the same run
+  EXPECT_EQ(player.prepared()->run.algorithm, "flash2");
+  EXPECT_GT(player.prepared()->start, 0);
+  ASSERT_TRUE(player.prepared()->axis);
+  EXPECT_TRUE(player.prepared()->axis->logarithmic);
+}
+
+TEST(LessonPlayer, AStepThatWasAnsweredStaysAnswered) {
+  LessonPlayer player;
+  open(player, 2);
+  player.draft.option = 0;
+  act(player, Action::check);
+  act(player, Action::next);
+  EXPECT_EQ(player.phase(), Phase::asking);
+  const LessonPlayer::Cue back = act(player, Action::previous);
+  EXPECT_TRUE(back.enters && back.reveals);
+  EXPECT_EQ(player.phase(), Phase::revealed);
+  EXPECT_EQ(player.given(), lessons::Answer(lessons::Chosen{0}));
+}
+
+TEST(LessonPlayer, AnotherValueOfAFieldAsksAgain) {
+  LessonPlayer player;
+  open(player, 1);
+  act(player, Action::show_me);
+  const lessons::Answer before = *player.outcome()->truth;
+  const RunField& seq_len = *player.lesson().vary.front().field;
+  player.change(seq_len, "128");
+  settle(player);
+  EXPECT_EQ(player.phase(), Phase::asking);
+  EXPECT_EQ(player.prepared()->run.problem.N, 128);
+  act(player, Action::show_me);
+  EXPECT_GT(std::get<double>(*player.outcome()->truth), std::get<double>(before));
+  player.change(seq_len, std::nullopt);
+  settle(player);
+  EXPECT_EQ(player.prepared()->run.problem.N, 64);
+}
+
+TEST(LessonPlayer, AValueChosenWhileAnotherIsComputedIsThatOfTheNextStep) {
+  LessonPlayer player;
+  open(player, 1);
+  const RunField& seq_len = *player.lesson().vary.front().field;
+  player.change(seq_len, "128");
+  player.update();  // its work begins
+  player.change(seq_len, "64");
+  player.update();  // this one waits
+  act(player, Action::next);
+  ASSERT_EQ(player.changes().size(), 1U);
+  EXPECT_EQ(player.changes().front().text, "64");
+  EXPECT_EQ(player.prepared()->run.problem.N, 64);
+}
+
+TEST(LessonPlayer, AnUnknownLessonOrStepIsReportedInOneLine) {
+  LessonPlayer player;
+  player.open("no-such-lesson");
+  settle(player);
+  EXPECT_FALSE(player.is_open());
+  const std::string error = player.take_error();
+  EXPECT_THAT(error, HasSubstr("no-such-lesson"));
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+  player.open(kLesson, 7);
+  settle(player);
+  EXPECT_FALSE(player.is_open());
+  EXPECT_THAT(player.take_error(), HasSubstr("step 8"));
+}
+
+TEST(LessonPlayer, LeavesAtOnceAndCanOpenAgain) {
+  LessonPlayer player;
+  open(player, 1);
+  player.act(Action::show_me);
+  player.update();
+  player.act(Action::leave);
+  player.update();
+  EXPECT_EQ(player.phase(), Phase::closed);
+  EXPECT_TRUE(player.settled());
+  open(player, 2);
+  EXPECT_EQ(player.phase(), Phase::asking);
+}
+
+TEST_F(LessonFolder, ProgressIsKeptAndTheLessonResumesThere) {
+  {
+    LessonPlayer player;
+    player.set_files({.progress = folder_ / "progress.json"});
+    open(player, 2);
+    player.draft.option = 1;
+    act(player, Action::check);
+    ASSERT_EQ(player.outcome()->verdict, Verdict::Kind::right);
+    act(player, Action::next);
+  }
+  LessonPlayer again;
+  again.set_files({.progress = folder_ / "progress.json"});
+  again.open(kLesson);
+  settle(again);
+  EXPECT_EQ(again.step(), 3U);
+  EXPECT_THAT(again.progress().right, testing::ElementsAre(2));
+}
+
+TEST_F(LessonFolder, AnswersAreAddedToTheUsersFile) {
+  const std::filesystem::path file = folder_ / "student.jsonl";
+  LessonPlayer player;
+  player.set_files({.answers = lessons::AnswersFile::open(file).value()});
+  open(player, 1);
+  type(player, "1 GB");
+  act(player, Action::check);
+  EXPECT_THAT(player.outcome()->unsaved, IsEmpty());
+  act(player, Action::next);
+  act(player, Action::show_me);
+  const auto read = lessons::read_answers(file);
+  ASSERT_TRUE(read.ok());
+  const auto& records = read.value().records;
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].step, 1U);
+  EXPECT_EQ(records[0].outcome, "wrong");
+  EXPECT_EQ(records[0].attempt, 1);
+  EXPECT_EQ(records[1].outcome, "shown");
+}
+
+TEST_F(LessonFolder, AnAnswerThatCannotBeSavedSaysWhy) {
+  const std::filesystem::path inner = folder_ / "inner";
+  std::filesystem::create_directories(inner);
+  LessonPlayer player;
+  player.set_files({.answers = lessons::AnswersFile::open(inner / "student.jsonl").value()});
+  open(player, 1);
+  std::filesystem::remove_all(inner);
+  act(player, Action::show_me);
+  EXPECT_THAT(player.outcome()->unsaved, HasSubstr("student.jsonl"));
+  EXPECT_TRUE(player.outcome()->truth);
+}
+
+}  // namespace
+}  // namespace attnscope::app
