@@ -136,8 +136,10 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
   for (auto& [kind, of_kind] : percents) {
     const auto& [of_all, algorithm, pass, level, quantity, regime] = kind;
     std::ranges::sort(of_kind);
+    // The smallest error that `share` of them do not exceed
     const auto at = [&of_kind = of_kind](double share) {
-      return of_kind[static_cast<std::size_t>(share * static_cast<double>(of_kind.size() - 1))];
+      const double rank = std::ceil(share * static_cast<double>(of_kind.size()));
+      return of_kind[static_cast<std::size_t>(rank) - 1];
     };
     errors.push_back(
         {level, quantity, algorithm, pass, regime, of_kind.size(), at(0.5), at(0.9), at(1.0)});

@@ -11,6 +11,7 @@ The predictions are committed before the problems are measured (assets/guide/bli
 import csv
 import io
 import json
+import math
 import subprocess
 import sys
 
@@ -119,13 +120,24 @@ def is_of(row, problem):
             sizes["heads"]) == (algorithm, pass_name, dtype, d, N, heads)
 
 
+def ran_later_program(row):
+    """Whether the row ran a program that was written after the predictions were committed."""
+    return any("flash2_forward_hopper" in kernel["name"]
+               for launch in row["launches"] for kernel in launch.get("kernels", []))
+
+
+def share_of(ordered, share):
+    """The smallest value that `share` of the ordered values do not exceed, as in `compare`."""
+    return ordered[math.ceil(share * len(ordered)) - 1]
+
+
 def compare(predictions, gpu, recording):
     predicted = {row["problem"]: row for row in csv.DictReader(open(predictions, encoding="utf-8"))
                  if row["gpu"] == gpu}
     rows = json.load(open(recording, encoding="utf-8"))["rows"]
     lines = ["| problem | predicted | recorded | error | SM clock |",
              "| --- | ---: | ---: | ---: | ---: |"]
-    errors = {"yes": [], "no": []}
+    errors = {"calibrated": [], "not calibrated": [], "with a later program": []}
     for problem in PROBLEMS:
         row = next((row for row in rows if is_of(row, problem) and "time" in row), None)
         if row is None:
@@ -135,17 +147,19 @@ def compare(predictions, gpu, recording):
         prediction = predicted[title(problem)]
         predicted_us, recorded_us = float(prediction["predicted_us"]), row["time"]["median_s"] * 1e6
         error = 100 * (predicted_us / recorded_us - 1)
-        errors[prediction["calibrated"]].append(abs(error))
-        mark = "" if prediction["calibrated"] == "yes" else " (not calibrated)"
+        kind = "calibrated" if prediction["calibrated"] == "yes" else "not calibrated"
+        if ran_later_program(row):
+            kind = "with a later program"
+        errors[kind].append(abs(error))
+        mark = "" if kind == "calibrated" else f" ({kind})"
         clock = row["time"].get("sm_clock_hz")
         lines.append(f"| {title(problem)}{mark} | {predicted_us:.1f} us | {recorded_us:.1f} us | "
                      f"{error:+.1f} % | {f'{clock / 1e9:.2f} GHz' if clock else ''} |")
-    for calibrated, values in errors.items():
+    for kind, values in errors.items():
         if values:
             values.sort()
-            lines.append(f"\n{len(values)} {'' if calibrated == 'yes' else 'not '}calibrated: median "
-                         f"{values[len(values) // 2]:.1f} %, 90 % "
-                         f"{values[int(0.9 * (len(values) - 1))]:.1f} %, maximum {values[-1]:.1f} %")
+            lines.append(f"\n{len(values)} {kind}: median {share_of(values, 0.5):.1f} %, 90 % "
+                         f"{share_of(values, 0.9):.1f} %, maximum {values[-1]:.1f} %")
     return "\n".join(lines)
 
 

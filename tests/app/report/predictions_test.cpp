@@ -198,16 +198,21 @@ TEST(ShippedPredictions, OfAnH100AreWithinTheLimits) {
 }
 
 /// Row statistics and the pieces of dQ of 16 rows begin within a sector where N is no multiple.
+/// They are a larger part of what flash1's backward pass and split_kv move, and each row of a tile
+/// of standard's S and P, 128 columns in 8 sectors, takes one sector more.
 TEST(ShippedPredictions, OfRaggedTilesHaveTheRequestedBytes) {
   constexpr Index kWholePieces = 16;
   constexpr double kMostOfSplitSectorsPercent = 3;
+  constexpr double kMostElsewherePercent = 100.0 / 8;
   int whole = 0, split = 0;
   for (const Comparison& each : comparisons_of("h200-blind", 1)) {
     const bool is_whole = each.run.run.problem.N % kWholePieces == 0;
+    const double most_split = each.run.run.algorithm().starts_with("flash2")
+                                  ? kMostOfSplitSectorsPercent
+                                  : kMostElsewherePercent;
     for (const ComparisonLine& line : each.lines) {
       if (line.level != Level::requested || !line.launch.empty()) continue;
-      EXPECT_LE(std::abs(line.gap_percent.value()),
-                is_whole ? kAgreementPercent : kMostOfSplitSectorsPercent)
+      EXPECT_LE(std::abs(line.gap_percent.value()), is_whole ? kAgreementPercent : most_split)
           << each.run.run.problem.N << " " << line.quantity;
       ++(is_whole ? whole : split);
     }
