@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/scene/choice_rules.h"
+#include "app/scene/field_options.h"
 #include "app/scene/scene.h"
-#include "app/scene/text_presets.h"
 
 namespace attnscope::app {
 

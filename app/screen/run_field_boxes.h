@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/jobs/background_job.h"
-#include "app/scene/text_presets.h"
+#include "app/scene/field_options.h"
 #include "app/screen/field_box.h"
 #include "kernels/knobs.h"
 

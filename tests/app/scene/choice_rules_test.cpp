@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/scene/text_presets.h"
+#include "app/scene/field_options.h"
 
 namespace attnscope::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/scene/text_presets.h"
+#include "app/scene/field_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
