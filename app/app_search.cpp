@@ -1,4 +1,5 @@
-/// Seeking by a click on a thing: the next operation is searched for in the background.
+/// Seeking by a click on a thing: the next operation is searched for in the background. After the
+/// last one follows the first.
 #include <fmt/core.h>
 
 #include "app/app.h"
@@ -44,10 +45,14 @@ void App::run_search() {
     search_.start(searching_->number,
                   [search = *searching_](WorkControl& control) -> Result<std::optional<Index>> {
                     const auto& [run, thing, direction] = search.seek;
-                    try {
-                      return find_operation(*run, thing, search.from, direction,
-                                            control.cancel_flag(),
+                    const auto find_from = [&](Index from) {
+                      return find_operation(*run, thing, from, direction, control.cancel_flag(),
                                             [&](double part) { control.set_progress(part); });
+                    };
+                    const bool later = direction == SeekDirection::later;
+                    try {
+                      const auto found = find_from(search.from);
+                      return found ? found : find_from(later ? -1 : run->step_count);
                     } catch (const Cancelled&) {
                       return cancelled();
                     }
@@ -61,9 +66,7 @@ void App::run_search() {
   const SeekThing done = std::exchange(searching_, std::nullopt)->seek;
   if (search_.error()) return show_notice(words(*search_.error(), Reader::screen));
   if (*found) return go_to(*done.run, **found);
-  const bool later = done.direction == SeekDirection::later;
-  show_notice(
-      fmt::format("no {} operation of {}", later ? "later" : "earlier", in_words(done.thing)));
+  show_notice(fmt::format("no operation of {}", in_words(done.thing)));
 }
 
 /// Moves the playhead of a run on the screen to the step.

@@ -19,10 +19,19 @@ ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
   return {inner.x + 2.0f * padding.x, inner.y + 2.0f * padding.y};
 }
 
+/// Whether the mouse lies where it was last clicked: what has come there since is not asked about.
+bool rests_after_click() {
+  const ImGuiIO& io = ImGui::GetIO();
+  const ImVec2 clicked = io.MouseClickedPos[ImGuiMouseButton_Left];
+  return io.MouseClickedTime[ImGuiMouseButton_Left] > 0.0 && clicked.x == io.MousePos.x &&
+         clicked.y == io.MousePos.y;
+}
+
 }  // namespace
 
 void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
              const Rect& about) {
+  if (rests_after_click()) return;
   const FontScope scope(font);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
   const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);

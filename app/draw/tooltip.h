@@ -11,7 +11,8 @@
 namespace attnscope::app::draw {
 
 /// Shows lines of at most `width` beside the rectangle that they explain. What further calls of the
-/// frame show is added below a line, at the place of the first.
+/// frame show is added below a line, at the place of the first. Shows nothing after a click, until
+/// the mouse moves.
 void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
              const Rect& about);
 

@@ -11,6 +11,7 @@
 #include "app/app.h"
 #include "app/draw/tooltip.h"
 #include "app/platform/keys.h"
+#include "app/scene/choice_rules.h"
 #include "app/screen/screen.h"
 
 namespace attnscope::app {
@@ -18,6 +19,9 @@ namespace attnscope::app {
 namespace {
 
 constexpr std::string_view kToEnd = "end";
+/// Of the first row tile, whose softmax is running while the stops explain it.
+constexpr Index kWatchedRow = 5;
+constexpr std::size_t kStopsBeforeSoftmax = 3;
 
 constexpr std::array<Stop, 8> kWatch{
     {{"panel.memory", "Two memories",
@@ -48,10 +52,10 @@ constexpr std::array<Stop, 8> kWatch{
       "Every row tile runs the same loop, in parallel on a GPU, and reads all of K and V again. "
       "That is the price: more reads of K and V instead of S and P.",
       kToEnd},
-     {"panel.ledger", "What it saves",
-      "The ledger counts the bytes of each tensor, with the formula and a recorded GPU beside "
-      "them. Choose \"standard\" as the algorithm to compare; Space plays, Left and Right step.",
-      kToEnd}}};
+     {"race.verdict", "What it saves",
+      "Standard attention, at the right, writes S and P to HBM and reads them back. Both request "
+      "bytes at the same rate, so FlashAttention finishes first; the bar compares the totals.",
+      kToEnd, "standard"}}};
 
 constexpr std::array<Stop, 9> kPanelTour{
     {{"field.scene", "The problem",
@@ -104,28 +108,58 @@ void WalkCard::begin(const Frame& frame, Walk walk) {
 }
 
 void WalkCard::go_to(const Frame& frame, std::size_t stop) {
+  const std::string_view against = stops_of(*walk_)[stop].against;
+  const bool was_race = !stops_of(*walk_)[stop_].against.empty();
+  if (!against.empty()) {
+    frame.app.commands.push(
+        ChooseRace{Race{rival_of(frame.app.view.choice, std::string(against))}});
+  } else if (was_race) {
+    frame.app.commands.push(ChooseRace{});
+  }
   stop_ = stop;
   played_s_ = 0.0;
   last_s_ = frame.time_s;
 }
 
 void WalkCard::leave(const Frame& frame) {
+  if (!stops_of(*walk_)[stop_].against.empty()) frame.app.commands.push(ChooseRace{});
   walk_.reset();
   frame.app.view.playing = false;
 }
 
-/// Moves the playhead through the stop's part of the run, then goes to the next stop.
-void WalkCard::play(const Frame& frame) {
-  const auto snapshot = frame.app.snapshot();
-  const double elapsed_s = std::exchange(last_s_, frame.time_s);
-  if (!playing_ || !snapshot || !frame.app.settled()) return;
-  played_s_ += std::clamp(frame.time_s - elapsed_s, 0.0, 0.25);
+/// Moves the playhead to this share of the stop's part of the run.
+void WalkCard::play_run(const Frame& frame, double share) const {
+  const RunInfo& run = *frame.app.snapshot()->run;
   const auto stops = stops_of(*walk_);
-  const Index from = stop_ == 0 ? -1 : last_step_of(*snapshot->run, stops[stop_ - 1]);
-  const Index to = std::max(from, last_step_of(*snapshot->run, stops[stop_]));
-  const double share = std::min(played_s_ / kSecondsPerStop, 1.0);
+  const Index from = stop_ == 0 ? -1 : last_step_of(run, stops[stop_ - 1]);
+  const Index to = std::max(from, last_step_of(run, stops[stop_]));
   const auto step = from + static_cast<Index>(std::llround(share * static_cast<double>(to - from)));
   if (step != frame.app.view.step) frame.app.commands.push(SeekTo{step});
+}
+
+/// Moves the clock of the race to this share of it.
+void WalkCard::play_race(const Frame& frame, double share) const {
+  const RaceCourse* course = frame.app.course();
+  if (course == nullptr) return;
+  const auto tick =
+      static_cast<Index>(std::llround(share * static_cast<double>(course->last_tick())));
+  if (tick != frame.app.view.race_tick) frame.app.commands.push(SeekTick{tick});
+}
+
+/// Plays the stop's part, then goes to the next stop.
+void WalkCard::play(const Frame& frame) {
+  const double elapsed_s = std::exchange(last_s_, frame.time_s);
+  if (!frame.app.snapshot() || !frame.app.settled()) return;
+  if (stop_ < kStopsBeforeSoftmax) frame.app.view.query_row = kWatchedRow;
+  if (!playing_) return;
+  played_s_ += std::clamp(frame.time_s - elapsed_s, 0.0, 0.25);
+  const double share = std::min(played_s_ / kSecondsPerStop, 1.0);
+  const auto stops = stops_of(*walk_);
+  if (stops[stop_].against.empty()) {
+    play_run(frame, share);
+  } else {
+    play_race(frame, share);
+  }
   if (share < 1.0) return;
   if (stop_ + 1 < stops.size()) return go_to(frame, stop_ + 1);
   playing_ = false;
@@ -185,7 +219,8 @@ void WalkCard::draw(const Frame& frame) {
 
   const Stop& stop = stops_of(*walk_)[stop_];
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const Rect place = frame.rects.find(stop.place).value_or(Rect{{0.0f, 0.0f}, {0.0f, 0.0f}});
+  const std::optional<Rect> named = frame.rects.find(stop.place);
+  const Rect place = named ? *named : frame.rects.find("panel.memory").value_or(Rect{});
   ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
                                           frame.px(5.0f), 0, frame.px(2.0f));
 

@@ -17,7 +17,8 @@ struct Stop {
   std::string_view place;  ///< the named rectangle that it points at
   std::string_view title;
   std::string_view text;
-  std::string_view until = {};  ///< watching: plays up to this tile, "i, j", or to the "end"
+  std::string_view until = {};    ///< watching: plays up to this tile, "i, j", or to the "end"
+  std::string_view against = {};  ///< watching: races against this algorithm instead, to its end
 };
 
 std::span<const Stop> stops_of(Walk walk);
@@ -37,6 +38,8 @@ class WalkCard {
   void go_to(const Frame& frame, std::size_t stop);
   void leave(const Frame& frame);
   void play(const Frame& frame);
+  void play_run(const Frame& frame, double share) const;
+  void play_race(const Frame& frame, double share) const;
   void draw_card(const Frame& frame, const Stop& stop, const Rect& place);
 
   std::optional<Walk> walk_;

@@ -60,8 +60,11 @@ void note_pointed_word(const ImDrawList* list, const FontRef& font, ImVec2 at,
                        std::string_view text) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (mouse.y < at.y || mouse.y >= at.y + font.size || mouse.x < at.x) return;
-  const ImGuiWindow* window = ImGui::GetCurrentContext()->HoveredWindow;
+  ImGuiWindow* const window = ImGui::GetCurrentContext()->HoveredWindow;
   if (window == nullptr || window->DrawList != list) return;
+  constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
+  const bool in_popup = (window->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0;
+  if (!in_popup && ImGui::IsPopupOpen("", kAnyPopup)) return;  // behind a menu
   const ImVec4& clip = list->_ClipRectStack.back();
   if (!Rect{{clip.x, clip.y}, {clip.z, clip.w}}.contains(mouse)) return;
   if (mouse.x >= at.x + font.measure(text).x) return;

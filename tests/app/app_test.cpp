@@ -223,9 +223,12 @@ TEST_F(AppTest, AClickOnATileGoesToItsNextOperationAndToThePreviousOne) {
   app_.commands.push(SeekTo{life.last});
   app_.commands.push(SeekThing{run, tile});
   settle();
-  EXPECT_EQ(app_.view.step, life.last);
-  ASSERT_TRUE(app_.notice);
-  EXPECT_EQ(app_.notice->text, "no later operation of this tile of the scores");
+  EXPECT_EQ(app_.view.step, life.first) << "after the last operation follows the first";
+
+  app_.commands.push(SeekThing{run, tile, SeekDirection::earlier});
+  settle();
+  EXPECT_EQ(app_.view.step, life.last) << "before the first is the last";
+  EXPECT_FALSE(app_.notice);
 
   app_.commands.push(SeekThing{run, tile, SeekDirection::earlier});
   settle();

@@ -44,6 +44,7 @@ void BreakMenu::open(const RunInfo& run, std::size_t launch, std::size_t line) {
 
 void BreakMenu::draw(const ViewState& view, const PanelContext& context) const {
   if (!ImGui::BeginPopup(kPopup)) return;
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
   const auto item = [&](const std::string& label, const std::string& name) {
     const bool clicked = ImGui::MenuItem(label.c_str());
     context.named_rects.add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});

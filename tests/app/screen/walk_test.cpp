@@ -116,5 +116,32 @@ TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
   EXPECT_EQ(session.app().view.step, last);
 }
 
+TEST(Watching, EndsWithARaceAgainstStandardAttention) {
+  ScreenSession session;
+  session.app().view.start_walk = Walk::watch;
+  session.settle();
+  session.settle();
+  EXPECT_LT(session.app().view.query_row, 16) << "its softmax begins with the first tile";
+  for (std::size_t k = 0; k + 1 < stops_of(Walk::watch).size(); ++k) session.click("walk.next");
+  session.settle();
+  ASSERT_TRUE(session.app().view.race);
+  EXPECT_EQ(session.app().view.race->rival.algorithm, "standard");
+  ASSERT_NE(session.app().course(), nullptr);
+  for (int k = 0; k < 80; ++k) session.advance(0.25);
+  EXPECT_EQ(session.app().view.race_tick, session.app().course()->last_tick());
+  const auto card = session.rects().find("walk");
+  const auto verdict = session.rects().find("race.verdict");
+  ASSERT_TRUE(card && verdict);
+  EXPECT_FALSE(card->contains(verdict->center()));
+
+  session.click("walk.back");
+  session.settle();
+  EXPECT_FALSE(session.app().view.race);
+  session.click("walk.next");
+  session.click("walk.leave");
+  session.settle();
+  EXPECT_FALSE(session.app().view.race);
+}
+
 }  // namespace
 }  // namespace attnscope::app
