@@ -13,7 +13,7 @@ namespace attnscope {
 
 namespace {
 
-constexpr DiskCache::Kind kPredictions = {.format = "attnscope dram prediction 1\n",
+constexpr DiskCache::Kind kPredictions = {.format = "attnscope dram prediction 2\n",
                                           .suffix = ".dram"};
 
 /// Packs values one by one, without the padding of structs. Structured bindings name every field of
@@ -83,8 +83,8 @@ class Packer {
     add_all(read_bytes, write_bytes, atomic_bytes);
   }
   void add(const DramPrediction& prediction) {
-    const auto& [launches, total, least, most] = prediction;
-    add_all(launches, total, least, most);
+    const auto& [launches, missed_bytes, total, least, most] = prediction;
+    add_all(launches, missed_bytes, total, least, most);
   }
 
   const std::string& bytes() const { return bytes_; }
@@ -97,10 +97,15 @@ class Packer {
 std::optional<DramPrediction> prediction_in(std::string_view bytes, std::size_t launches) {
   static_assert(sizeof(Bytes) == 3 * sizeof(Index), "has no padding");
   if (take<std::uint64_t>(bytes) != launches) return std::nullopt;
-  if (bytes.size() != (launches + 3) * sizeof(Bytes)) return std::nullopt;
+  const std::size_t of_launches = launches * (sizeof(Bytes) + sizeof(Index));
+  if (bytes.size() != of_launches + sizeof(std::uint64_t) + 3 * sizeof(Bytes)) return std::nullopt;
   DramPrediction prediction;
   for (std::size_t launch = 0; launch < launches; ++launch) {
     prediction.launches.push_back(*take<Bytes>(bytes));
+  }
+  if (take<std::uint64_t>(bytes) != launches) return std::nullopt;
+  for (std::size_t launch = 0; launch < launches; ++launch) {
+    prediction.missed_bytes.push_back(*take<Index>(bytes));
   }
   for (Bytes* bound : {&prediction.total, &prediction.least, &prediction.most}) {
     *bound = *take<Bytes>(bytes);

@@ -35,14 +35,18 @@ inline constexpr double kL2Margin = 1.25;
 /// Raise it with every change of predictions, by this model or the schedules that it follows: what
 /// a user's disk keeps of another version is predicted again. tests/sim/dram/dram_model_test.cpp
 /// notices most changes.
-inline constexpr std::uint32_t kDramModelVersion = 1;
+inline constexpr std::uint32_t kDramModelVersion = 2;
 
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
+  /// By launch, of the bytes that SMs read, or add to, in L2: those that their own partition does
+  /// not hold.
+  std::vector<Index> missed_bytes;
   Bytes total;
   Bytes least, most;  ///< the interval of `total`: of its reads, and of its writes
 
+  Index total_missed_bytes() const;
   /// Whether the size of L2 decides: the reads of the interval differ by more than 4 %.
   bool in_transition() const;
   bool operator==(const DramPrediction&) const = default;

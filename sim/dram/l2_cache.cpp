@@ -41,12 +41,14 @@ L2Cache::Partition& L2Cache::home_of(std::uint32_t piece) {
   return partitions_[partitions_.size() == 1 ? 0 : fibonacci_hash >> 31U];
 }
 
-void L2Cache::read(int partition, std::uint32_t piece) {
+FoundIn L2Cache::read(int partition, std::uint32_t piece) {
   Partition& own = partitions_[static_cast<std::size_t>(partition)];
-  if (use(own, piece)) return;
+  if (use(own, piece)) return FoundIn::own_partition;
+  traffic_.missed += piece_bytes_[piece];
   Partition& home = home_of(piece);
-  if (&home != &own && use(home, piece)) return;
+  if (&home != &own && use(home, piece)) return FoundIn::other_partition;
   traffic_.read += piece_bytes_[piece];
+  return FoundIn::dram;
 }
 
 void L2Cache::write(std::uint32_t piece) {
@@ -61,9 +63,14 @@ void L2Cache::write(std::uint32_t piece) {
   }
 }
 
-void L2Cache::add(std::uint32_t piece) {
-  if (!home_of(piece).nodes[piece].held) traffic_.read += piece_bytes_[piece];
+FoundIn L2Cache::add(std::uint32_t piece) {
+  const bool was_held = home_of(piece).nodes[piece].held;
+  if (!was_held) {
+    traffic_.read += piece_bytes_[piece];
+    traffic_.missed += piece_bytes_[piece];
+  }
   write(piece);
+  return was_held ? FoundIn::own_partition : FoundIn::dram;
 }
 
 bool L2Cache::use(Partition& partition, std::uint32_t piece) {

@@ -19,23 +19,28 @@ namespace attnscope {
 /// than with one set for the whole cache.
 inline constexpr Index kL2Ways = 16;
 
+/// Where a piece was when an SM asked for it.
+enum class FoundIn : std::uint8_t { own_partition, other_partition, dram };
+
 class L2Cache {
  public:
-  /// Bytes that went from and to DRAM.
+  /// Bytes that went from and to DRAM, and those that SMs did not find in their own partition: they
+  /// came from DRAM or from the other one.
   struct Traffic {
     Index read = 0;
     Index written = 0;
+    Index missed = 0;
   };
 
   /// An empty cache of `bytes`, in one or two partitions, for pieces of these sizes.
   L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_bytes);
 
   /// An SM that is connected to `partition` reads the piece.
-  void read(int partition, std::uint32_t piece);
+  FoundIn read(int partition, std::uint32_t piece);
   /// An SM writes the whole piece, which stays until it leaves for DRAM.
   void write(std::uint32_t piece);
-  /// The cache adds to the piece, which it must hold.
-  void add(std::uint32_t piece);
+  /// The partition that the piece belongs to adds to it, and must hold it.
+  FoundIn add(std::uint32_t piece);
 
   const Traffic& traffic() const { return traffic_; }
 

@@ -1,0 +1,270 @@
+#include "sim/dram/l2_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/observers/progress_observer.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr double kMostPieces = 6e7;  ///< of tensors: 6 GB
+
+/// The groups that are followed move this many times what L2 holds, and fill every SM half as many
+/// times: by then, each moves what the one before it moved.
+constexpr double kFollowedRounds = 8;
+
+}  // namespace
+
+L2Moved& L2Moved::operator+=(const L2Moved& other) {
+  dram += other.dram;
+  missed_bytes += other.missed_bytes;
+  return *this;
+}
+
+L2Moved L2Moved::operator-(const L2Moved& other) const {
+  return {dram - other.dram, missed_bytes - other.missed_bytes};
+}
+
+/// All groups, or as many as kFollowedRounds asks for where all are alike.
+void L2Run::choose_followed(double most_transfers) {
+  followed_ = moved_.groups();
+  if (moved_.groups_are_alike()) {
+    double groups = kFollowedRounds * static_cast<double>(gpu_.l2_bytes) / moved_.bytes_of_group();
+    for (std::size_t launch = 0; launch < pass_.launches.size(); ++launch) {
+      const auto slots = static_cast<double>(residency_[launch] * gpu_.sm_count);
+      groups = std::max(
+          groups, kFollowedRounds / 2 * slots / std::max(moved_.blocks_of_group(launch), 1.0));
+    }
+    if (groups < static_cast<double>(followed_)) {
+      followed_ = std::max<Group>(2, static_cast<Group>(std::ceil(groups)));
+    }
+  }
+  if (moved_.transfers_of_group() * static_cast<double>(followed_) > most_transfers) {
+    throw TooManyTransfers{};
+  }
+}
+
+/// Numbers the pieces of the tensors that the followed groups touch.
+void L2Run::number_pieces() {
+  double all = 0;
+  const auto tensors = [&](Tensor tensor) {
+    return moved_.touches(tensor) ? followed_ * moved_.tensors_of_group(tensor) : 0;
+  };
+  const TensorPieces& pieces = moved_.pieces();
+  for (const Tensor tensor : kTensors) {
+    all += static_cast<double>(tensors(tensor)) * static_cast<double>(pieces.cut(tensor).count);
+  }
+  if (all > kMostPieces) throw TooManyTransfers{};
+
+  piece_bytes_.reserve(static_cast<std::size_t>(all));
+  for (const Tensor tensor : kTensors) {
+    base_[static_cast<std::size_t>(tensor)] = static_cast<std::uint32_t>(piece_bytes_.size());
+    for (Index head = 0; head < tensors(tensor); ++head) {
+      for (Index piece = 0; piece < pieces.cut(tensor).count; ++piece) {
+        piece_bytes_.push_back(static_cast<std::uint32_t>(pieces.bytes(tensor, piece)));
+      }
+    }
+  }
+}
+
+std::uint32_t L2Run::first_piece(Tensor tensor, Group group, Index head) const {
+  const Index of_group = moved_.tensors_of_group(tensor);
+  const Index index = group * of_group + (of_group == 1 ? 0 : head);
+  return base_[static_cast<std::size_t>(tensor)] +
+         static_cast<std::uint32_t>(index * moved_.pieces().cut(tensor).count);
+}
+
+/// The tensors that have a value before the first launch: another kernel has just written them.
+void L2Run::initialise() {
+  for (const InitialValue& initial : pass_.initial_values) {
+    if (!moved_.touches(initial.tensor)) continue;
+    const std::uint32_t first = first_piece(initial.tensor, 0, 0);
+    const std::uint32_t past_last = first_piece(initial.tensor, followed_, 0);
+    for (L2Cache& l2 : caches_) {
+      for (std::uint32_t piece = first; piece < past_last; ++piece) l2.write(piece);
+    }
+  }
+}
+
+namespace {
+
+FoundIn answer(L2Cache& l2, TransferKind kind, int partition, std::uint32_t piece) {
+  switch (kind) {
+    case TransferKind::load:
+      return l2.read(partition, piece);
+    case TransferKind::store:
+      l2.write(piece);
+      break;
+    case TransferKind::atomic_add:
+      return l2.add(piece);
+  }
+  return FoundIn::own_partition;
+}
+
+L2Answer answer_of(FoundIn found, Index bytes) {
+  switch (found) {
+    case FoundIn::own_partition:
+      return {.hit_bytes = bytes};
+    case FoundIn::other_partition:
+      return {.other_bytes = bytes};
+    case FoundIn::dram:
+      break;
+  }
+  return {.dram_bytes = bytes};
+}
+
+}  // namespace
+
+/// Moves the slot's next transfers.
+void L2Run::move(std::size_t slot) {
+  Slot& s = slots_[slot];
+  const Index sm = static_cast<Index>(slot) % gpu_.sm_count;
+  const int partition = static_cast<int>(sm % gpu_.l2_partitions);
+  const std::vector<TransferGroup>& groups = s.transfers->groups;
+  for (std::uint32_t t = groups[s.next].first; t < groups[s.next + 1].first; ++t) {
+    const Transfer& transfer = s.transfers->transfers[t];
+    const std::uint32_t first =
+        s.first_pieces[static_cast<std::size_t>(transfer.tensor)] + transfer.first;
+    for (L2Cache& l2 : caches_) {
+      L2Answer* const noted =
+          s.answers != nullptr && &l2 == &caches_.front() ? &(*s.answers)[t] : nullptr;
+      for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
+        const FoundIn found = answer(l2, transfer.kind, partition, piece);
+        if (noted != nullptr) *noted += answer_of(found, piece_bytes_[piece]);
+      }
+    }
+  }
+  ++s.next;
+}
+
+/// The next event: a slot moves its transfers, and ends or waits for the next ones.
+void L2Run::step() {
+  constexpr unsigned kStepsBetweenChecks = 4096;
+  if (++steps_ % kStepsBetweenChecks == 0 && cancel_ != nullptr &&
+      cancel_->load(std::memory_order_relaxed)) {
+    throw Cancelled{};
+  }
+  const std::size_t slot = next_.slot();
+  now_ = next_.tick();
+  move(slot);
+  const Slot& s = slots_[slot];
+  if (s.next < s.past_last) {
+    next_.set(slot, s.begin + s.transfers->groups[s.next].begin);
+  } else {
+    next_.remove(slot);
+    free_slots_.push_back(slot);
+  }
+}
+
+/// How much later the first block of the slot begins, which takes `ticks`, than that of its SM's
+/// first slot: all are spread over the time of a block.
+std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
+                                    std::uint64_t ticks) const {
+  const auto place = static_cast<std::uint64_t>(slot) / static_cast<std::uint64_t>(gpu_.sm_count);
+  return place * ticks / static_cast<std::uint64_t>(residency_[launch]);
+}
+
+/// Starts the blocks of a group's heads, each as soon as a slot is free.
+void L2Run::run_group(std::size_t launch, Group group) {
+  for (Index head = 0; head < moved_.heads_of_group(); ++head) {
+    const LaunchTransfers* transfers = moved_.of(launch, group, head);
+    if (transfers == nullptr) continue;
+    std::vector<L2Answer>* answers = nullptr;
+    if (watched_ != nullptr && watched_->group == group && watched_->head == head) {
+      answers = &watched_->answers[launch];
+      answers->resize(transfers->transfers.size());
+    }
+    std::array<std::uint32_t, kTensorCount> first_pieces{};
+    for (const Tensor tensor : kTensors) {
+      first_pieces[static_cast<std::size_t>(tensor)] = first_piece(tensor, group, head);
+    }
+    for (std::size_t block = 0; block + 1 < transfers->block_begins.size(); ++block) {
+      const std::size_t first = transfers->block_begins[block];
+      const std::size_t past_last = transfers->block_begins[block + 1];
+      if (first == past_last) continue;
+      while (free_slots_.empty()) step();
+      const std::size_t slot = free_slots_.back();
+      free_slots_.pop_back();
+      std::uint64_t begin = now_;
+      if (now_ == 0) begin = delay_of_first(launch, slot, transfers->groups[past_last - 1].begin);
+      slots_[slot] = {transfers, first, past_last, begin, first_pieces, answers};
+      next_.set(slot, begin + transfers->groups[first].begin);
+    }
+  }
+}
+
+/// What was moved so far, by size of L2.
+std::vector<L2Moved> L2Run::traffic() const {
+  std::vector<L2Moved> moved;
+  for (const L2Cache& l2 : caches_) {
+    moved.push_back({{l2.traffic().read, l2.traffic().written, 0}, l2.traffic().missed});
+  }
+  return moved;
+}
+
+/// What a launch moves, over all groups, by size of L2.
+std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
+  const auto slots =
+      std::min(static_cast<std::size_t>(residency_[launch] * gpu_.sm_count), SlotQueue::kMostSlots);
+  slots_.assign(slots, {});
+  free_slots_.clear();
+  for (std::size_t slot = slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
+  next_ = SlotQueue(slots);
+  now_ = 0;
+
+  const std::vector<L2Moved> before = traffic();
+  const Group half = followed_ / 2;
+  std::vector<L2Moved> at_half = before;
+  for (Group group = 0; group < followed_; ++group) {
+    if (group == half) at_half = traffic();
+    run_group(launch, group);
+  }
+  const std::vector<L2Moved> at_last = traffic();
+  while (!next_.empty()) step();
+
+  // The groups that were not followed move what those of the later half moved: as long as blocks of
+  // the next groups follow, as many are on their way at the end of the half as at its beginning
+  const auto others =
+      static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
+  const auto scaled = [others](Index bytes) {
+    return static_cast<Index>(others * static_cast<double>(bytes));
+  };
+  std::vector<L2Moved> moved = traffic();
+  for (std::size_t size = 0; size < moved.size(); ++size) {
+    const L2Moved later = at_last[size] - at_half[size];
+    moved[size] = moved[size] - before[size];
+    moved[size] += {{scaled(later.dram.read_bytes), scaled(later.dram.write_bytes), 0},
+                    scaled(later.missed_bytes)};
+  }
+  return moved;
+}
+
+std::vector<std::vector<L2Moved>> L2Run::follow(std::span<const Index> l2_sizes,
+                                                WatchedHead* watched) {
+  watched_ = watched;
+  if (watched != nullptr) watched->answers.assign(pass_.launches.size(), {});
+  caches_.clear();
+  for (const Index bytes : l2_sizes) caches_.emplace_back(bytes, gpu_.l2_partitions, piece_bytes_);
+  initialise();
+  std::vector<std::vector<L2Moved>> by_size(l2_sizes.size());
+  for (std::size_t launch = 0; launch < pass_.launches.size(); ++launch) {
+    const std::vector<L2Moved> moved = run_launch(launch);
+    for (std::size_t size = 0; size < moved.size(); ++size) by_size[size].push_back(moved[size]);
+  }
+  return by_size;
+}
+
+Group L2Run::followed_group(Group group) const {
+  const Group half = followed_ / 2;
+  return group < followed_ ? group : half + (group - followed_) % (followed_ - half);
+}
+
+Error too_many_transfers() {
+  return invalid_field(ErrorCode::too_many, "seq_len",
+                       "too many tiles to follow through L2; use larger tiles or a shorter {}",
+                       field_name("seq_len"));
+}
+
+}  // namespace attnscope

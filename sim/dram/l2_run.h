@@ -1,0 +1,99 @@
+/// The thread blocks of a pass, and L2, which answers to their transfers: the run behind the
+/// predictions of sim/dram/dram_model.h and the answers of l2_answers.h.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/dram/group_transfers.h"
+#include "sim/dram/l2_answers.h"
+#include "sim/dram/l2_cache.h"
+#include "sim/dram/slot_queue.h"
+
+namespace attnscope {
+
+/// Of one launch, or of several.
+struct L2Moved {
+  Bytes dram;
+  Index missed_bytes = 0;  ///< see DramPrediction::missed_bytes
+
+  L2Moved& operator+=(const L2Moved& other);
+  L2Moved operator-(const L2Moved& other) const;
+};
+
+/// A head whose transfers are watched in the first size of L2, and the answers to them by launch.
+struct WatchedHead {
+  Group group = 0;
+  Index head = 0;  ///< of the group
+  std::vector<std::vector<L2Answer>> answers = {};
+};
+
+/// Follows the blocks of all launches through L2. Throws Cancelled and TooManyTransfers.
+class L2Run {
+ public:
+  L2Run(const Pass& pass, const PassRun& run, const GpuDescription& gpu,
+        const std::vector<Index>& residency, double most_transfers, const std::atomic<bool>* cancel)
+      : pass_(pass),
+        gpu_(gpu),
+        residency_(residency),
+        cancel_(cancel),
+        moved_(pass, run, most_transfers, cancel) {
+    choose_followed(most_transfers);
+    number_pieces();
+  }
+
+  /// The bytes of each launch, by size of L2.
+  std::vector<std::vector<L2Moved>> follow(std::span<const Index> l2_sizes,
+                                           WatchedHead* watched = nullptr);
+
+  const GroupTransfers& moved() const { return moved_; }
+  /// The group itself, where it is followed, or one of the later half, which stands for it.
+  Group followed_group(Group group) const;
+
+ private:
+  /// A place for a thread block on an SM.
+  struct Slot {
+    const LaunchTransfers* transfers = nullptr;
+    std::size_t next = 0, past_last = 0;                     ///< groups of its block's transfers
+    std::uint64_t begin = 0;                                 ///< of its block, in ticks
+    std::array<std::uint32_t, kTensorCount> first_pieces{};  ///< of its block's head
+    std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
+  };
+
+  void choose_followed(double most_transfers);
+  void number_pieces();
+  void initialise();
+  std::vector<L2Moved> run_launch(std::size_t launch);
+  void run_group(std::size_t launch, Group group);
+  std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
+  void step();
+  void move(std::size_t slot);
+  std::uint32_t first_piece(Tensor tensor, Group group, Index head) const;
+  std::vector<L2Moved> traffic() const;
+
+  const Pass& pass_;
+  const GpuDescription& gpu_;
+  const std::vector<Index>& residency_;
+  const std::atomic<bool>* cancel_;
+  const GroupTransfers moved_;
+
+  WatchedHead* watched_ = nullptr;
+  Group followed_ = 0;                              ///< groups
+  std::array<std::uint32_t, kTensorCount> base_{};  ///< first pieces of the tensors
+  std::vector<std::uint32_t> piece_bytes_;
+  std::vector<L2Cache> caches_;  ///< all see the same transfers
+
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> free_slots_;
+  SlotQueue next_;
+  std::uint64_t now_ = 0;
+  unsigned steps_ = 0;
+};
+
+/// The error in place of TooManyTransfers.
+Error too_many_transfers();
+
+}  // namespace attnscope
