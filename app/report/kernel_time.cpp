@@ -156,6 +156,13 @@ std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
 
 }  // namespace
 
+std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu) {
+  const auto calibration = shipped_calibration(gpu.name);
+  if (calibration == nullptr) return std::nullopt;
+  const auto rates = machine_rates(*calibration);
+  return rates ? std::optional(scaled(rates.value(), gpu)) : std::nullopt;
+}
+
 KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& gpu,
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches) {
@@ -189,22 +196,50 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
   return costs;
 }
 
+namespace {
+
+/// How the run's kernel works, and the rates at which: those of the calibration, or of a what-if.
+struct CalibratedKernel {
+  MachineRates rates;
+  KernelCosts costs;
+};
+
+std::optional<CalibratedKernel> calibrated_kernel(const SimulationReport& report,
+                                                  const GpuDescription& gpu,
+                                                  const std::vector<LaunchCounters>& launches) {
+  const auto calibration = shipped_calibration(gpu.name);
+  if (calibration == nullptr) return std::nullopt;
+  const auto measured = machine_rates(*calibration);
+  if (!measured) return std::nullopt;
+  CalibratedKernel kernel{scaled(measured.value(), gpu),
+                          kernel_costs(report, gpu, *calibration, launches)};
+  const MachineRates& own = kernel.rates;
+  const bool other_units =
+      own.exponentials_per_cycle != measured.value().exponentials_per_cycle ||
+      own.sync_matrix_flops_per_cycle != measured.value().sync_matrix_flops_per_cycle;
+  if (other_units) kernel.costs.measured_rates = measured.value();
+  return kernel;
+}
+
+}  // namespace
+
 void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches,
                          const std::atomic<bool>* cancel) {
   report.time.reset();
-  const auto calibration = shipped_calibration(gpu.name);
-  if (calibration == nullptr) return;
-  const auto rates = machine_rates(*calibration);
-  if (!rates) return;
-  KernelCosts costs = kernel_costs(report, gpu, *calibration, launches);
-  const MachineRates own = scaled(rates.value(), gpu);
-  const bool other_units =
-      own.exponentials_per_cycle != rates.value().exponentials_per_cycle ||
-      own.sync_matrix_flops_per_cycle != rates.value().sync_matrix_flops_per_cycle;
-  if (other_units) costs.measured_rates = rates.value();
-  auto prediction = predict_time(report, gpu, own, costs, cancel);
+  const auto kernel = calibrated_kernel(report, gpu, launches);
+  if (!kernel) return;
+  auto prediction = predict_time(report, gpu, kernel->rates, kernel->costs, cancel);
   if (prediction) report.time = std::move(prediction).value();
+}
+
+Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report,
+                                                  const GpuDescription& gpu,
+                                                  std::string_view launch,
+                                                  const std::atomic<bool>* cancel) {
+  const auto kernel = calibrated_kernel(report, gpu, {});
+  if (!kernel) return unavailable("{} is not calibrated", gpu.display_name);
+  return predict_schedule(report, gpu, kernel->rates, kernel->costs, launch, cancel);
 }
 
 }  // namespace attnscope

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/recording/measurement.h"
 #include "sim/time/time_model.h"
 
 namespace attnscope {
+
+/// The rates of the GPU's calibration, with the changes of a what-if; nothing where it has none, or
+/// an incomplete one.
+std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu);
 
 /// How the run's kernel works on the GPU, by the GPU's calibration. Blocks on an SM as the recorded
 /// kernels of `launches` say, else as the calibration found.
@@ -20,5 +26,12 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
 void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const std::atomic<bool>* cancel = nullptr);
+
+/// predict_schedule() of a launch of the report's run, which has a DRAM prediction. unavailable
+/// where the GPU has no calibration.
+Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report,
+                                                  const GpuDescription& gpu,
+                                                  std::string_view launch,
+                                                  const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace attnscope

@@ -7,6 +7,7 @@
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
+#include "sim/time/time_model.h"
 
 namespace attnscope {
 
@@ -15,8 +16,12 @@ namespace {
 /// Blocks on one SM, and how far each of them is.
 class Sm {
  public:
-  void add(const BlockTask& task) { tasks_.push_back(task); }
-  bool is_empty() const { return tasks_.empty(); }
+  void add(const BlockTask& task, const ScheduledBlock& block) {
+    running_.push_back({task, block});
+    Running& added = running_.back();
+    added.block.begin = added.block.first_step = added.block.last_step_end = now_;
+  }
+  bool is_empty() const { return running_.empty(); }
   double now() const { return now_; }
 
   /// When the first of its blocks ends a phase, if none is added before.
@@ -24,30 +29,44 @@ class Sm {
     return now_ + until_event(of_step(cycles_of_step));
   }
 
-  /// Moves on to the time of next_event(), and removes the blocks that have ended; returns how
-  /// many.
-  std::size_t move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles) {
+  /// Moves on to the time of next_event(), and removes the blocks that have ended to `ended`.
+  void move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles,
+               std::vector<ScheduledBlock>& ended) {
     const double step_cycles = of_step(cycles_of_step), passed = until_event(step_cycles);
     (stepping() > 0 ? cycles.stepping : cycles.waiting) += to - now_;
     now_ = to;
-    for (BlockTask& task : tasks_) {
+    for (Running& running : running_) {
+      BlockTask& task = running.task;
       if (task.wait_before_cycles > 0) {
         use_up(task.wait_before_cycles, passed);
+        if (task.wait_before_cycles <= 0) {
+          running.block.first_step = running.block.last_step_end = to;
+        }
       } else if (task.steps > 0) {
         use_up(task.steps, passed / step_cycles);
+        if (task.steps <= 0) running.block.last_step_end = to;
       } else {
         use_up(task.wait_after_cycles, passed);
       }
     }
-    return std::erase_if(tasks_, [](const BlockTask& task) {
-      return task.wait_before_cycles <= 0 && task.steps <= 0 && task.wait_after_cycles <= 0;
+    std::erase_if(running_, [&](Running& running) {
+      const BlockTask& task = running.task;
+      if (task.wait_before_cycles > 0 || task.steps > 0 || task.wait_after_cycles > 0) return false;
+      running.block.end = to;
+      ended.push_back(running.block);
+      return true;
     });
   }
 
  private:
+  struct Running {
+    BlockTask task;  ///< what is left of it
+    ScheduledBlock block;
+  };
+
   std::size_t stepping() const {
-    return static_cast<std::size_t>(std::ranges::count_if(tasks_, [](const BlockTask& task) {
-      return task.wait_before_cycles <= 0 && task.steps > 0;
+    return static_cast<std::size_t>(std::ranges::count_if(running_, [](const Running& running) {
+      return running.task.wait_before_cycles <= 0 && running.task.steps > 0;
     }));
   }
   double of_step(std::span<const double> cycles_of_step) const {
@@ -56,7 +75,7 @@ class Sm {
   }
   double until_event(double step_cycles) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const BlockTask& task : tasks_) {
+    for (const auto& [task, block] : running_) {
       const double left = task.wait_before_cycles > 0 ? task.wait_before_cycles
                           : task.steps > 0            ? task.steps * step_cycles
                                                       : task.wait_after_cycles;
@@ -70,7 +89,7 @@ class Sm {
     left = left - used > kRounding * left ? left - used : 0;
   }
 
-  std::vector<BlockTask> tasks_;
+  std::vector<Running> running_;
   double now_ = 0;
 };
 
@@ -83,12 +102,12 @@ BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step)
 }
 
 ScheduleCycles BlockSchedule::run(std::span<const BlockTask> blocks_of_head, Index heads,
-                                  const std::atomic<bool>* cancel) const {
-  constexpr Index kMostBlocks = Index{1} << 19U;
+                                  const std::atomic<bool>* cancel,
+                                  std::vector<ScheduledBlock>* scheduled) const {
   const auto per_head = static_cast<Index>(blocks_of_head.size());
   const Index run_heads =
-      std::min(heads, std::max(Index{1}, kMostBlocks / std::max(Index{1}, per_head)));
-  ScheduleCycles cycles = run_all(blocks_of_head, run_heads, cancel);
+      std::min(heads, std::max(Index{1}, kMostScheduledBlocks / std::max(Index{1}, per_head)));
+  ScheduleCycles cycles = run_all(blocks_of_head, run_heads, cancel, scheduled);
   const double times = static_cast<double>(heads) / static_cast<double>(run_heads);
   for (double* const part : {&cycles.end, &cycles.stepping, &cycles.waiting, &cycles.idle}) {
     *part *= times;
@@ -97,15 +116,19 @@ ScheduleCycles BlockSchedule::run(std::span<const BlockTask> blocks_of_head, Ind
 }
 
 ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head, Index heads,
-                                      const std::atomic<bool>* cancel) const {
+                                      const std::atomic<bool>* cancel,
+                                      std::vector<ScheduledBlock>* scheduled) const {
   const std::size_t per_head = blocks_of_head.size();
   const std::size_t count = per_head * static_cast<std::size_t>(heads);
   std::size_t next = 0;
   std::vector<Sm> sms(static_cast<std::size_t>(sm_count_));
-  for (std::size_t place = 0; place < cycles_of_step_.size(); ++place) {
-    for (Sm& sm : sms) {
-      if (next < count) sm.add(blocks_of_head[next++ % per_head]);
-    }
+  const auto start_next = [&](std::size_t sm, Index slot) {
+    if (next == count) return;
+    sms[sm].add(blocks_of_head[next % per_head], {next, static_cast<Index>(sm), slot});
+    ++next;
+  };
+  for (std::size_t slot = 0; slot < cycles_of_step_.size(); ++slot) {
+    for (std::size_t sm = 0; sm < sms.size(); ++sm) start_next(sm, static_cast<Index>(slot));
   }
 
   using Event = std::pair<double, std::size_t>;  // time, SM
@@ -115,12 +138,15 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
   };
   for (std::size_t n = 0; n < sms.size(); ++n) enqueue(n);
   ScheduleCycles cycles;
+  std::vector<ScheduledBlock> ended;
   while (!events.empty()) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled{};
     const auto [time, n] = events.top();
     events.pop();
-    std::size_t ended = sms[n].move_on(time, cycles_of_step_, cycles);
-    for (; ended > 0 && next < count; --ended) sms[n].add(blocks_of_head[next++ % per_head]);
+    ended.clear();
+    sms[n].move_on(time, cycles_of_step_, cycles, ended);
+    for (const ScheduledBlock& block : ended) start_next(n, block.slot);
+    if (scheduled != nullptr) scheduled->insert(scheduled->end(), ended.begin(), ended.end());
     cycles.end = time;
     enqueue(n);
   }

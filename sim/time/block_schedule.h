@@ -27,6 +27,14 @@ struct ScheduleCycles {
   double idle = 0;      ///< no block is left
 };
 
+/// One block in a schedule; times in cycles from the launch's first block on.
+struct ScheduledBlock {
+  std::size_t index = 0;  ///< in the order of the launch
+  Index sm = 0;
+  Index slot = 0;  ///< its place among the SM's blocks
+  double begin = 0, first_step = 0, last_step_end = 0, end = 0;
+};
+
 class BlockSchedule {
  public:
   /// `cycles_of_step[k - 1]`: of one block's step, while k blocks of its SM take steps; as many as
@@ -34,13 +42,16 @@ class BlockSchedule {
   BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
 
   /// Runs the blocks of each of `heads` identical heads; of very many, the first ones stand for
-  /// the rest. Throws Cancelled.
+  /// the rest. `scheduled`, if not null, receives the blocks that ran, in the order in which they
+  /// end. Throws Cancelled.
   ScheduleCycles run(std::span<const BlockTask> blocks_of_head, Index heads,
-                     const std::atomic<bool>* cancel = nullptr) const;
+                     const std::atomic<bool>* cancel = nullptr,
+                     std::vector<ScheduledBlock>* scheduled = nullptr) const;
 
  private:
   ScheduleCycles run_all(std::span<const BlockTask> blocks_of_head, Index heads,
-                         const std::atomic<bool>* cancel) const;
+                         const std::atomic<bool>* cancel,
+                         std::vector<ScheduledBlock>* scheduled) const;
 
   Index sm_count_;
   std::vector<double> cycles_of_step_;

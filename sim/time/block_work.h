@@ -20,6 +20,7 @@ struct BlockWork {
 /// The blocks of a launch in the order in which they start, of `heads` identical heads.
 struct LaunchWork {
   std::vector<BlockWork> blocks;
+  std::vector<BlockId> ids;  ///< of the blocks, in the first of these heads
   Index heads = 1;
 };
 

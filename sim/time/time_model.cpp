@@ -7,47 +7,12 @@
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/time/block_schedule.h"
-#include "sim/time/block_work.h"
+#include "sim/time/stepping_launch.h"
 #include "sim/time/unit_steps.h"
 
 namespace attnscope {
 
 namespace {
-
-double& of(PartSeconds& parts, TimePart part) {
-  return parts[static_cast<std::size_t>(part)];
-}
-
-/// moves[n]: steps of the first n in which a maximum of a warp's rows is expected to move. The
-/// maximum of a row moves in step j with probability 1 / j, however the scores are distributed.
-std::vector<double> expected_moves(Index most_steps, Index rows) {
-  std::vector<double> moves = {0.0};
-  for (Index j = 1; j <= most_steps; ++j) {
-    const double stays = 1.0 - 1.0 / static_cast<double>(j);
-    moves.push_back(moves.back() + 1.0 - std::pow(stays, static_cast<double>(rows)));
-  }
-  return moves;
-}
-
-/// Bytes of a launch.
-struct LaunchBytes {
-  double requested_read, requested_written;
-  double dram_read, dram_written;
-
-  /// The share of what is read that comes from DRAM.
-  double miss_share() const {
-    return requested_read > 0 ? std::min(1.0, dram_read / requested_read) : 0.0;
-  }
-};
-
-/// What a launch's time depends on besides its costs.
-struct LaunchSetting {
-  const MachineRates& rates;
-  const GpuDescription& gpu;
-  LaunchBytes bytes;
-  const std::atomic<bool>* cancel;
-};
 
 /// A launch that moves bytes, and hardly computes.
 LaunchTime streaming_time(const LaunchSetting& setting) {
@@ -106,118 +71,6 @@ StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts&
   return measured;
 }
 
-/// A launch whose blocks take steps.
-class SteppingLaunch {
- public:
-  SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, const LaunchWork& work)
-      : setting_(setting), costs_(costs), heads_(work.heads), blocks_(work.blocks) {
-    if (costs.rescaled_cycles > 0) {
-      const auto most = std::ranges::max_element(blocks_, {}, &BlockWork::steps);
-      moves_ = expected_moves(most->steps, costs.rows_of_warp);
-    }
-    const MachineRates& rates = setting_.rates;
-    const double blocks_in_all = static_cast<double>(blocks_.size()) * static_cast<double>(heads_);
-    active_sms_ = std::min(rates.sm_count, blocks_in_all);
-    // Power falls with the SMs at work, and the clock rises
-    clock_hz_ = costs.clock_hz;
-    const double miss = setting_.bytes.miss_share();
-    dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
-    read_cycles_per_byte_ =
-        dram_cycles_per_byte_ + (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
-    write_cycles_per_byte_ = per_byte(rates.l2_write_bytes_per_s);
-  }
-
-  double clock_hz() const { return clock_hz_; }
-
-  LaunchTime time() const {
-    std::vector<BlockTask> tasks;
-    tasks.reserve(blocks_.size());
-    for (const BlockWork& work : blocks_) tasks.push_back(task_of(work));
-    const std::vector<double> of_step = cycles_of_step();
-    const ScheduleCycles cycles =
-        BlockSchedule(setting_.gpu.sm_count, of_step).run(tasks, heads_, setting_.cancel);
-    const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
-    LaunchTime time;
-    const double memory_share = 1.0 - costs_.cycles.back() / of_step.back();
-    of(time.parts, TimePart::steps) = (1 - memory_share) * cycles.stepping * sm_seconds;
-    of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) =
-        memory_share * cycles.stepping * sm_seconds;
-    of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + start_s();
-    of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
-    const double dram_s =
-        setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);
-    const double further_s = dram_s - cycles.end / clock_hz_;
-    if (further_s > 0) of(time.parts, TimePart::dram) += further_s;
-    return time;
-  }
-
- private:
-  double per_byte(double bytes_per_s) const {
-    return setting_.rates.cycles_per_byte(bytes_per_s, active_sms_, clock_hz_);
-  }
-
-  /// What the start of a launch costs beyond its overhead, and the first waits and steps of its
-  /// blocks: code that comes from DRAM, SMs that change their configuration.
-  double start_s() const {
-    if (costs_.first_step_s == 0) return 0;
-    const BlockWork one_step{
-        .steps = 1, .column_loads = 1, .first_bytes = blocks_.front().first_bytes};
-    const BlockTask task = task_of(one_step);
-    const double cycles = task.wait_before_cycles + task.steps * costs_.cycles.back();
-    return std::max(0.0,
-                    costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
-  }
-
-  /// Steps that cost more count as more steps.
-  BlockTask task_of(const BlockWork& work) const {
-    const MachineRates& rates = setting_.rates;
-    const double all_cycles = costs_.cycles.back();
-    double further_cycles = static_cast<double>(work.masked_steps) * costs_.masked_cycles;
-    if (costs_.rescaled_cycles > 0) {
-      further_cycles += moves_[static_cast<std::size_t>(work.steps)] * costs_.rescaled_cycles;
-    }
-    const double waits =
-        costs_.waits_for_column_tiles ? static_cast<double>(work.column_loads) : 1.0;
-    const double wait =
-        rates.dram_latency_cycles + static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
-    return {
-        .wait_before_cycles = rates.block_launch_cycles + waits * wait,
-        .steps = static_cast<double>(work.steps) + further_cycles / all_cycles,
-        .wait_after_cycles = costs_.waits_for_column_tiles
-                                 ? 0.0
-                                 : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
-  }
-
-  /// With tiles from DRAM in part, and not below what memory allows. What L2 allows is in
-  /// calibrated cycles.
-  std::vector<double> cycles_of_step() const {
-    double steps = 0, read_bytes = 0, written_bytes = 0;
-    for (const BlockWork& work : blocks_) {
-      steps += static_cast<double>(work.steps);
-      read_bytes += static_cast<double>(work.read_bytes - work.first_bytes);
-      written_bytes += static_cast<double>(work.written_bytes - work.last_bytes);
-    }
-    const double bytes_cycles = costs_.are_calibrated ? read_bytes * dram_cycles_per_byte_
-                                                      : read_bytes * read_cycles_per_byte_ +
-                                                            written_bytes * write_cycles_per_byte_;
-    std::vector<double> cycles = costs_.cycles;
-    for (std::size_t k = 0; k < cycles.size(); ++k) {
-      cycles[k] += setting_.bytes.miss_share() * costs_.from_dram_cycles;
-      cycles[k] =
-          std::max(cycles[k], static_cast<double>(k + 1) * bytes_cycles / std::max(1.0, steps));
-    }
-    return cycles;
-  }
-
-  const LaunchSetting& setting_;
-  const StepCosts& costs_;
-  Index heads_;
-  const std::vector<BlockWork>& blocks_;
-  std::vector<double> moves_;
-  double active_sms_ = 0, clock_hz_ = 0;
-  double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;
-};
-
 /// The blocks of one head of a batch entry, launch by launch; of those that run once for each KV
 /// head, too.
 std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
@@ -254,6 +107,7 @@ std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDe
       for (Index head = 0; head < repeats; ++head) {
         for (const Index block : sequence) {
           work[n].blocks.push_back(blocks[static_cast<std::size_t>(block)]);
+          work[n].ids.push_back({batch, head, block});
         }
       }
     }
@@ -383,6 +237,34 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
   }
   prediction.primitives_s = prediction.seconds + further_s;
   return prediction;
+}
+
+Result<PredictedSchedule> predict_schedule(const SimulationReport& report,
+                                           const GpuDescription& gpu, const MachineRates& rates,
+                                           const KernelCosts& costs, std::string_view launch,
+                                           const std::atomic<bool>* cancel) {
+  if (!report.dram) return unavailable("the DRAM bytes of the pass are not predicted");
+  const auto found = std::ranges::find(report.launches, launch, &LaunchReport::name);
+  if (found == report.launches.end()) return unavailable("the pass has no launch {}", launch);
+  if (costs.has_library_products) {
+    return unavailable("a library's kernels place their thread blocks themselves");
+  }
+  try {
+    const auto n = static_cast<std::size_t>(found - report.launches.begin());
+    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs.order, cancel);
+    const Index steps = steps_in(work[n].blocks);
+    if (steps == 0) {
+      return unavailable("launch {} only moves bytes: its time is predicted as a whole", launch);
+    }
+    const LaunchSetting setting{rates, gpu, bytes_of(*found, report.dram->launches[n]), cancel};
+    const StepsWork of_launch = steps_work(report, *found, gpu, costs.warps, steps * work[n].heads);
+    const MatrixUnit unit = matrix_unit_of(costs, report.run.problem.dtype);
+    const StepCosts of_steps =
+        step_costs(costs, rates, of_launch, unit, costs.residency[n]).calibrated;
+    return SteppingLaunch(setting, of_steps, work[n]).schedule(report.run.problem.heads);
+  } catch (const Cancelled&) {
+    return cancelled();
+  }
 }
 
 }  // namespace attnscope

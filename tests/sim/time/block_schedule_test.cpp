@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace attnscope {
 namespace {
 
@@ -51,6 +53,38 @@ TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
   const std::vector<BlockTask> first = {{.steps = 9}, {.steps = 1}, {.steps = 1}};
   EXPECT_DOUBLE_EQ(schedule.run(last, 1).end, 10);
   EXPECT_DOUBLE_EQ(schedule.run(first, 1).end, 9);
+}
+
+TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
+  const BlockSchedule schedule(2, {10.0, 15.0});
+  const std::vector<BlockTask> blocks = {
+      {.wait_before_cycles = 5, .steps = 1, .wait_after_cycles = 3}, {.steps = 2}, {.steps = 1}};
+  std::vector<ScheduledBlock> scheduled;
+  const ScheduleCycles cycles = schedule.run(blocks, 2, nullptr, &scheduled);
+  ASSERT_EQ(scheduled.size(), 6U);
+  std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
+  double last_end = 0;
+  for (std::size_t n = 0; n < scheduled.size(); ++n) {
+    const ScheduledBlock& block = scheduled[n];
+    EXPECT_EQ(block.index, n);
+    EXPECT_LE(block.begin, block.first_step);
+    EXPECT_LT(block.first_step, block.last_step_end);
+    EXPECT_LE(block.last_step_end, block.end);
+    last_end = std::max(last_end, block.end);
+    for (std::size_t other = n + 1; other < scheduled.size(); ++other) {
+      const ScheduledBlock& later = scheduled[other];
+      if (later.sm != block.sm || later.slot != block.slot) continue;
+      EXPECT_GE(later.begin, block.end) << n << " and " << other << " share a place";
+    }
+  }
+  EXPECT_DOUBLE_EQ(last_end, cycles.end);
+  // The first ones are dealt to the SMs in turns
+  EXPECT_EQ(scheduled[0].sm, 0);
+  EXPECT_EQ(scheduled[1].sm, 1);
+  EXPECT_EQ(scheduled[2].sm, 0);
+  EXPECT_EQ(scheduled[2].slot, 1);
+  EXPECT_DOUBLE_EQ(scheduled[0].first_step, 5);
+  EXPECT_DOUBLE_EQ(scheduled[0].end - scheduled[0].last_step_end, 3);
 }
 
 TEST(BlockSchedule, LongRunsEndInSpiteOfRounding) {

@@ -65,6 +65,44 @@ class TimeModel : public testing::Test {
   const GpuDescription gpu_ = load_gpu("h200").value();
 };
 
+TEST_F(TimeModel, TheScheduleOfALaunchIsTheOneThatItsTimeComesFrom) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 40, Mask::causal());
+  const KernelCosts costs{.steps = StepCosts{.cycles = {5000, 8000}, .clock_hz = 0.5e9},
+                          .residency = model_residency(report.run, gpu_),
+                          .order = {BlockOrder::Kind::descending}};
+  const TimePrediction time = predict_time(report, gpu_, rates(), costs).value();
+  const PredictedSchedule schedule =
+      predict_schedule(report, gpu_, rates(), costs, "forward").value();
+  EXPECT_NEAR(schedule.seconds + 3e-6, time.seconds, 1e-12);
+  ASSERT_EQ(schedule.blocks.size(), 8U * 40U);
+  EXPECT_EQ(schedule.slots, 2);
+  // In the kernel's order: the last row tile of the first head first, with the most steps
+  const PredictedBlock& first = schedule.blocks.front();
+  EXPECT_EQ(first.id.block, 7);
+  EXPECT_EQ(first.id.head, 0);
+  EXPECT_EQ(schedule.blocks.back().id.head, 39);
+  EXPECT_EQ(schedule.blocks.back().id.block, 0);
+  double end = 0;
+  for (const PredictedBlock& block : schedule.blocks) end = std::max(end, block.end_s);
+  EXPECT_DOUBLE_EQ(end, schedule.seconds);
+}
+
+TEST_F(TimeModel, ALaunchWithoutStepsHasNoSchedule) {
+  const SimulationReport standard = modelled("standard", PassKind::forward, 1024, 1);
+  const KernelCosts library{.residency = model_residency(standard.run, gpu_),
+                            .has_library_products = true};
+  const auto products = predict_schedule(standard, gpu_, rates(), library, "scores");
+  ASSERT_FALSE(products.ok());
+  EXPECT_THAT(products.error().message, HasSubstr("a library's kernels"));
+  const SimulationReport backward = modelled("flash2", PassKind::backward, 1024, 1);
+  const KernelCosts costs{.residency = model_residency(backward.run, gpu_)};
+  const auto moves =
+      predict_schedule(backward, gpu_, rates(), costs, backward.launches.front().name);
+  ASSERT_FALSE(moves.ok());
+  EXPECT_THAT(moves.error().message, HasSubstr("only moves bytes"));
+  EXPECT_FALSE(predict_schedule(backward, gpu_, rates(), costs, "no such launch").ok());
+}
+
 TEST_F(TimeModel, AOneWaveLaunchTakesItsStepsAndWaits) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 1);
   const TimePrediction prediction = predicted(report, {.cycles = {5000}, .clock_hz = 0.5e9});

@@ -1,0 +1,67 @@
+/// The launch of a pass whose blocks take steps: its time, and when each block runs on which SM.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "sim/time/block_schedule.h"
+#include "sim/time/block_work.h"
+#include "sim/time/time_model.h"
+
+namespace attnscope {
+
+inline double& of(PartSeconds& parts, TimePart part) {
+  return parts[static_cast<std::size_t>(part)];
+}
+
+/// Bytes of a launch.
+struct LaunchBytes {
+  double requested_read, requested_written;
+  double dram_read, dram_written;
+
+  /// The share of what is read that comes from DRAM.
+  double miss_share() const {
+    return requested_read > 0 ? std::min(1.0, dram_read / requested_read) : 0.0;
+  }
+};
+
+/// What a launch's time depends on besides its costs.
+struct LaunchSetting {
+  const MachineRates& rates;
+  const GpuDescription& gpu;
+  LaunchBytes bytes;
+  const std::atomic<bool>* cancel;
+};
+
+class SteppingLaunch {
+ public:
+  /// The arguments must outlive it.
+  SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, const LaunchWork& work);
+
+  double clock_hz() const { return clock_hz_; }
+  LaunchTime time() const;
+  /// The blocks in the order of the launch; those of the first heads, where there are very many.
+  /// `heads_of_entry`: heads of a batch entry.
+  PredictedSchedule schedule(Index heads_of_entry) const;
+
+ private:
+  double per_byte(double bytes_per_s) const {
+    return setting_.rates.cycles_per_byte(bytes_per_s, active_sms_, clock_hz_);
+  }
+  ScheduleCycles run(const std::vector<double>& of_step,
+                     std::vector<ScheduledBlock>* scheduled = nullptr) const;
+  double start_s() const;
+  double further_dram_s(const ScheduleCycles& cycles) const;
+  BlockTask task_of(const BlockWork& work) const;
+  std::vector<double> cycles_of_step() const;
+
+  const LaunchSetting& setting_;
+  const StepCosts& costs_;
+  const LaunchWork& work_;
+  std::vector<double> moves_;
+  double active_sms_ = 0, clock_hz_ = 0;
+  double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;
+};
+
+}  // namespace attnscope
