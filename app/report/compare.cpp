@@ -221,6 +221,40 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
   }
 }
 
+/// Adds the lines of what L2 serves: what is requested, and the part of it that misses. Recorded
+/// where its slices look sectors up.
+void add_l2(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
+            const Bytes& requested, const std::optional<Index>& missed, const Counters& counters) {
+  const auto add = [&](std::string_view quantity, std::optional<double> modelled,
+                       std::initializer_list<std::string_view> added,
+                       std::string_view subtracted = {}) {
+    ComparisonLine line{.level = Level::l2,
+                        .quantity = std::string(quantity),
+                        .launch = launch,
+                        .unit = "bytes",
+                        .modelled = modelled};
+    double sectors = 0;
+    const auto count = [&](std::string_view name, double sign) {
+      const auto found = counters.find(name);
+      if (found != counters.end()) {
+        sectors += sign * found->second;
+      } else if (line.unavailable.empty()) {
+        line.unavailable = missing_reason(*comparison.run.measurement, name);
+      }
+    };
+    for (const std::string_view name : added) count(name, 1);
+    if (!subtracted.empty()) count(subtracted, -1);
+    if (line.unavailable.empty()) line.recorded = sectors * static_cast<double>(kSectorBytes);
+    add_line(comparison, gpu, std::move(line));
+  };
+  add("read", static_cast<double>(requested.read_bytes), {counter::kL2ReadSectors});
+  add("written", static_cast<double>(requested.write_bytes),
+      {counter::kL2WriteSectors, counter::kL2ReductionSectors});
+  add(kMissedQuantity, missed ? std::optional(static_cast<double>(*missed)) : std::nullopt,
+      {counter::kL2ReadSectors, counter::kL2WriteSectors, counter::kL2ReductionSectors},
+      counter::kL2HitSectors);
+}
+
 /// Adds the lines of what DRAM moved: beside the prediction, and beside the compulsory bytes. A run
 /// that is shown alone has them once; a launch without a prediction has only the second.
 void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
@@ -274,6 +308,8 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   const Counters& totals = run.measurement->counters;
   if (comparison.stands_alone.empty()) add(Level::paper, "", model.paper, totals);
   add(Level::requested, "", model.requested, totals);
+  add_l2(comparison, gpu, "", model.requested,
+         model.dram ? std::optional(model.dram->total_missed_bytes()) : std::nullopt, totals);
   add_dram(comparison, gpu, "", model.dram ? std::optional(model.dram->total) : std::nullopt,
            model.compulsory, totals);
   add_time(comparison, gpu);
@@ -283,6 +319,9 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
     for (const LaunchCounters& recorded : run.measurement->launches) {
       if (recorded.name != launch.name) continue;
       add(Level::requested, launch.name, launch.requested, recorded.counters);
+      add_l2(comparison, gpu, launch.name, launch.requested,
+             model.dram ? std::optional(model.dram->missed_bytes[index]) : std::nullopt,
+             recorded.counters);
       add_dram(comparison, gpu, launch.name,
                model.dram ? std::optional(model.dram->launches[index]) : std::nullopt,
                launch.compulsory, recorded.counters);

@@ -55,12 +55,12 @@ struct RunDifference {
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);
 
-/// The level of traffic, or the time, of a line (never mixed). `dram` and `time` are predictions,
-/// `bound` is the compulsory bytes and the lower bound of the time: both stand beside what a GPU
-/// measured.
-enum class Level : std::uint8_t { paper, requested, dram, bound, time };
-constexpr std::array<std::string_view, 5> enum_names(Level) {
-  return {"paper", "requested", "dram", "bound", "time"};
+/// The level of traffic, or the time, of a line (never mixed). `l2`, `dram` and `time` are
+/// predictions, `bound` is the compulsory bytes and the lower bound of the time: both stand beside
+/// what a GPU measured.
+enum class Level : std::uint8_t { paper, requested, l2, dram, bound, time };
+constexpr std::array<std::string_view, 6> enum_names(Level) {
+  return {"paper", "requested", "l2", "dram", "bound", "time"};
 }
 inline bool is_of_dram(Level level) {
   return level == Level::dram || level == Level::bound;
@@ -70,10 +70,13 @@ inline bool is_of_dram(Level level) {
 /// perform the reductions.
 inline constexpr std::string_view kAddedQuantity = "of it added";
 
+/// The bytes of level `l2` that its partition of L2 did not hold when an SM asked for them.
+inline constexpr std::string_view kMissedQuantity = "missed";
+
 /// One quantity of one run.
 struct ComparisonLine {
   Level level = Level::requested;
-  std::string quantity;  ///< "read", "written", kAddedQuantity, "time"
+  std::string quantity;  ///< "read", "written", kAddedQuantity, kMissedQuantity, "time"
   std::string launch;    ///< "scores"; empty: the whole pass
   std::string unit;      ///< "bytes" or "s"
   /// Nothing when the recording is shown alone, or the model makes no prediction.

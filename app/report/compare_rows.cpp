@@ -54,6 +54,7 @@ std::optional<double> error_percent(const ComparisonLine& line) {
       if (*line.recorded < kLaunchLatencySeconds) return std::nullopt;
       break;
     case Level::requested:
+    case Level::l2:
     case Level::dram:
       if (*line.recorded < kLeastRatedBytes) return std::nullopt;
       if (line.quantity == "written" && difference <= kUnratedWriteBytes) return 0.0;
@@ -115,8 +116,11 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
     for (const ComparisonLine& line : comparison.lines) {
       const auto percent = error_percent(line);
       if (!percent) continue;
+      const bool follows_l2 = line.level == Level::l2 && line.quantity == kMissedQuantity;
+      const bool in_transition =
+          line.transition || (follows_l2 && comparison.model.dram->in_transition());
       const Regime regime = !line.uncalibrated.empty() ? Regime::uncalibrated
-                            : line.transition          ? Regime::transition
+                            : in_transition            ? Regime::transition
                                                        : Regime::steady;
       const auto add = [&](const std::string& quantity, double value) {
         for (const Kind& kind :

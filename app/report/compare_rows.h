@@ -19,9 +19,9 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
 
 /// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
 struct PredictionErrors {
-  Level level = Level::dram;  ///< or requested
-  /// "read", "written"; of times "time", "cycles" (at the clocks) and "primitives" (by the rates of
-  /// the units alone).
+  Level level = Level::dram;  ///< or requested, l2, time
+  /// "read", "written", of L2 "missed"; of times "time", "cycles" (at the clocks) and "primitives"
+  /// (by the rates of the units alone).
   std::string quantity;
   std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;

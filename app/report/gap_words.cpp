@@ -59,7 +59,8 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run) {
   const std::optional<Index> spilled = run.measurement->spilled_bytes;
-  const bool counts_spills = line.level == Level::requested || line.level == Level::paper;
+  const bool counts_spills = line.level == Level::requested || line.level == Level::paper ||
+                             (line.level == Level::l2 && line.quantity != kMissedQuantity);
   if (counts_spills && !spilled) {
     return GapWords{"not comparable: spills unknown",
                     "the driver compiled the kernels from PTX; whether they spill is not known"};
@@ -78,9 +79,11 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
     return GapWords{"launch latency",
                     fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
   }
-  if (!is_of_dram(line.level) || *line.recorded >= kSmallDramBytes) return std::nullopt;
-  return line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
-                                 : dram_write_words(*line.modelled, *line.recorded);
+  const bool is_missed = line.quantity == kMissedQuantity;
+  if (!is_of_dram(line.level) && !is_missed) return std::nullopt;
+  if (*line.recorded >= kSmallDramBytes) return std::nullopt;
+  return is_missed || line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
+                                              : dram_write_words(*line.modelled, *line.recorded);
 }
 
 }  // namespace attnscope

@@ -218,10 +218,30 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
       capacity_text(gpu.l2_bytes), kL2Margin, bytes_text(least), bytes_text(most));
 }
 
+/// What L2's slices serve differs from what is requested where reads are merged before them.
+std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
+                      const RecordingRow& run) {
+  const double gap = *line.gap_percent;
+  if (line.quantity == kMissedQuantity) {
+    if (std::abs(gap) <= kDramAgreementPercent) return "agrees";
+    const bool in_transition = model.dram && model.dram->in_transition();
+    return in_transition ? "in transition: what blocks read again is about as large as L2"
+                         : "unexplained";
+  }
+  if (line.quantity == "read" && gap < -kAgreementPercent) {
+    return fmt::format(
+        "{:.3g} % of the requested bytes: reads of one line at the same time were merged on their "
+        "way to L2, which is not modelled",
+        100.0 + gap);
+  }
+  return requested_reason(line, model, run);
+}
+
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
                        const GpuDescription& gpu, const RecordingRow& run) {
   if (!line.gap_percent) {
     if (line.level == Level::dram) return "predicted to stay in L2";
+    if (line.level == Level::l2) return "predicted to be in L2";
     return line.level == Level::bound
                ? "the bound expects these tensors to stay in L2 between launches"
                : "nothing is modelled here to compare with";
@@ -231,6 +251,8 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
       return paper_reason(line, model, run);
     case Level::requested:
       return requested_reason(line, model, run);
+    case Level::l2:
+      return l2_reason(line, model, run);
     case Level::dram:
       return prediction_reason(line, gpu);
     case Level::bound:

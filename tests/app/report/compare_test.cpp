@@ -46,6 +46,37 @@ TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
   }
 }
 
+TEST_F(Compare, WhatL2ServesStandsBesideWhatIsRequestedAndWhatMisses) {
+  RecordingRow row = agreeing_run("flash2", gpu_, PassKind::forward, 64);
+  SimulationReport model = model_of(row, gpu_);
+  predict_kernel_dram(model, gpu_);
+  const double missed = static_cast<double>(model.dram->total_missed_bytes());
+  const double requested = static_cast<double>(model.requested.read_bytes);
+  counter_of(row, counter::kL2ReadSectors) *= 0.75;
+  counter_of(row, counter::kL2HitSectors) = counter_of(row, counter::kL2ReadSectors) +
+                                            counter_of(row, counter::kL2WriteSectors) -
+                                            1.02 * missed / static_cast<double>(kSectorBytes);
+  const Comparison comparison = compare(model, gpu_, row, h200_device());
+  const ComparisonLine* read = comparison.find(Level::l2, "read");
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->modelled, requested);
+  EXPECT_NEAR(*read->gap_percent, -25.0, 1e-9);
+  EXPECT_THAT(read->reason, HasSubstr("75 % of the requested bytes: reads of one line"));
+  EXPECT_EQ(comparison.find(Level::l2, "written")->gap_percent, 0.0);
+  const ComparisonLine* misses = comparison.find(Level::l2, kMissedQuantity);
+  EXPECT_EQ(misses->modelled, missed);
+  EXPECT_GE(missed, static_cast<double>(model.dram->total.read_bytes));
+  EXPECT_NEAR(*misses->gap_percent, 2.0, 1e-6);
+  EXPECT_EQ(misses->reason, "agrees");
+
+  // A counter that the chip lacks is said to be missing
+  row.measurement->counters.erase(std::string(counter::kL2HitSectors));
+  const Comparison without = compare(model, gpu_, row, h200_device());
+  EXPECT_FALSE(without.find(Level::l2, kMissedQuantity)->recorded);
+  EXPECT_THAT(without.find(Level::l2, kMissedQuantity)->unavailable, HasSubstr("lacks"));
+  EXPECT_TRUE(without.find(Level::l2, "read")->recorded);
+}
+
 TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
     for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu_)).lines) {
@@ -216,7 +247,8 @@ TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
   const Comparison standard = compared(agreeing_run("standard", gpu_));
   int launch_lines = 0;
   for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
-  EXPECT_EQ(launch_lines, 3 * 4);  // scores, softmax, output: read and written, requested and dram
+  EXPECT_EQ(launch_lines,
+            3 * 7);  // scores, softmax, output: read and written, requested, l2 and dram; missed
 }
 
 TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {

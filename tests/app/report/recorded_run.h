@@ -39,6 +39,14 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
       factor * static_cast<double>(requested.write_bytes);
   counters[std::string(counter::kL2ReductionSectors)] =
       factor * static_cast<double>(requested.atomic_bytes) / static_cast<double>(kSectorBytes);
+  const auto sectors = [factor](Index bytes) {
+    return factor * static_cast<double>(bytes) / static_cast<double>(kSectorBytes);
+  };
+  counters[std::string(counter::kL2ReadSectors)] = sectors(requested.read_bytes);
+  counters[std::string(counter::kL2WriteSectors)] =
+      sectors(requested.write_bytes - requested.atomic_bytes);
+  counters[std::string(counter::kL2HitSectors)] =
+      sectors(requested.total()) - static_cast<double>(dram.read_bytes) / static_cast<double>(kSectorBytes);
   counters[std::string(counter::kDramReadBytes)] = static_cast<double>(dram.read_bytes);
   counters[std::string(counter::kDramWriteBytes)] = static_cast<double>(dram.write_bytes);
   return counters;
