@@ -70,7 +70,7 @@ struct ScheduleVariant {
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;
   /// An operation that is dropped, or an operand that is replaced. Values are then wrong; every
-  /// count is that of the right run.
+  /// count is that of the correct run.
   RunBreak broken;
   bool operator==(const ScheduleVariant&) const = default;
 };

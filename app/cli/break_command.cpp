@@ -275,7 +275,7 @@ Result<Answer> answer_break(const GivenOptions& given) {
   }
   if (given.has("answer")) return invalid_request("--answer requires --quiz");
   if (!request.run.asked.variant.broken.any()) return operations_answer(request);
-  show_progress("comparing the broken run with the right one");
+  show_progress("comparing the broken run with the correct one");
   ATTNSCOPE_TRY(const auto effect, break_effect(request));
   return effect_answer(request, effect);
 }

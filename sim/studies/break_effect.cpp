@@ -53,7 +53,7 @@ bool holds(const NumericExecutor::Slot& slot, const Tile& tile) {
 
 constexpr Deviation kInvalid{.has_nan = true};
 
-/// The right run and the broken one, operation by operation.
+/// The correct run and the broken one, operation by operation.
 class Comparer : public Observer {
  public:
   Comparer(NumericExecutor& right, NumericExecutor& wrong, double rounding, BreakEffect& effect)
@@ -113,7 +113,7 @@ class Comparer : public Observer {
   std::vector<std::pair<NoChange, Index>> without_effect_;
 };
 
-/// The right run's values of a tile; empty where it does not have them.
+/// The correct run's values of a tile; empty where it does not have them.
 RowMatrix Comparer::right_values(const Tile& tile) const {
   if (tile.on_chip()) {
     const NumericExecutor::Slot& slot = slot_of(right_, tile);
@@ -184,7 +184,8 @@ void Comparer::execute(const TileOp& op) {
   if (wrong_operand && !any) note_loss(op);
 }
 
-/// Why the right run's result of this operation is what was there before; nothing where it is not.
+/// Why the correct run's result of this operation is what was there before; nothing where it is
+/// not.
 std::optional<NoChange> Comparer::leaves(const TileOp& op, const RowMatrix& before) const {
   const Tile& dest = op.dest_tiles[0];
   const RowMatrix after = right_values(dest);

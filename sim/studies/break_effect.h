@@ -1,8 +1,8 @@
 /// What a run's break changes in one head: the first operation with another result, the first wrong
 /// tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
 ///
-/// Errors are differences from the right run: the same run without its break, whose operations are
-/// executed beside those of the broken one. A difference counts where it exceeds rounding.
+/// Errors are differences from the correct run: the same run without its break, whose operations
+/// are executed beside those of the broken one. A difference counts where it exceeds rounding.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ struct OpPlace {
   TileOp op;
 };
 
-/// How far values are from those of the right run.
+/// How far values are from those of the correct run.
 struct Deviation {
   double max_abs = 0;    ///< infinite where only one of both is; NaN elements are left out
-  bool has_nan = false;  ///< the broken run has a NaN that the right run lacks, or the reverse
+  bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
   bool is_wrong() const { return has_nan || max_abs > 0; }
   bool operator==(const Deviation&) const = default;
 };
