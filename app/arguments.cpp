@@ -180,7 +180,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   add_flag_once(app, "--log-frames", arguments.log_frames,
                 "Print a line after each frame: works, plays or rests");
 
-  CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
+  CLI::App* render = app.add_subcommand(
+      "render", "Draw pictures or an animation into files, no window: a scene, a panel, a lesson");
   add_common_options(*render, arguments, raw);
   CLI::Option* out = render->add_option("--out", arguments.out,
                                         "The PNG file; with --panel, a PNG or SVG file; with "
