@@ -151,6 +151,7 @@ class App {
   void run_quiz();
   void leave_lesson_of_another_run();
   void enter_lesson_step();
+  void reveal_lesson_step();
   void glide(double elapsed_s);
   bool lesson_takes(const Command& command);
   void run_race(double elapsed_s);

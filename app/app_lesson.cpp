@@ -29,12 +29,14 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question) {
   if (curve != nullptr && curve->over->option == "sram-bytes") return ChartChoice::io_sram;
   if (curve != nullptr && curve->over->option == "block-cols") return ChartChoice::io_block_cols;
   if (curve == nullptr && number == nullptr) return std::nullopt;
-  if (question.unit == "s") return ChartChoice::time;
   const auto paths = curve != nullptr ? curve->answer.paths() : number->answer.paths();
-  const bool is_memory = std::ranges::any_of(paths, [](const lessons::Path& path) {
-    return !path.parts.empty() && path.parts.front().key == "memory";
-  });
-  if (is_memory) return ChartChoice::memory;
+  const auto has = [&](std::string_view part) {
+    return std::ranges::any_of(paths, [part](const lessons::Path& path) {
+      return !path.parts.empty() && path.parts.front().key == part;
+    });
+  };
+  if (has("time")) return ChartChoice::time;
+  if (has("memory")) return ChartChoice::memory;
   return question.unit == "bytes" ? std::optional(ChartChoice::bytes) : std::nullopt;
 }
 
@@ -69,11 +71,12 @@ void App::run_lesson(double elapsed_s) {
   if (opening_ && !first_error_) return;  // the scene opens first
   const LessonPlayer::Cue cue = lesson_player.take_cue();
   if (cue.enters) enter_lesson_step();
-  if (cue.reveals && lesson_player.outcome()->step) glide_ = Glide{*lesson_player.outcome()->step};
+  if (cue.reveals) reveal_lesson_step();
+  view.hides_effect = lesson_player.hides_answer();
   glide(elapsed_s);
 }
 
-/// Its questions are about the run of its step, so another choice of the user ends it.
+/// Its questions are about the runs of its step, so another choice of the user ends it.
 void App::leave_lesson_of_another_run() {
   if (!lesson_player.is_open()) lesson_run_.reset();
   if (!lesson_run_ || opening_ || shown_choice() == *lesson_run_) return;
@@ -100,6 +103,16 @@ void App::enter_lesson_step() {
   player_.restart();
   if (show.query_row) view.query_row = *show.query_row;
   show_tabs(lesson_player.current(), view);
+}
+
+/// Shows what the answer brings: another run, or a place to which the playhead moves.
+void App::reveal_lesson_step() {
+  if (const auto& revealed = lesson_player.prepared()->revealed) {
+    choose(*revealed);
+    lesson_run_ = *revealed;
+    view.step = 0;
+  }
+  if (const auto step = lesson_player.outcome()->step) glide_ = Glide{*step};
 }
 
 /// Moves the playhead towards the place of the step; without a clock, jumps there.

@@ -73,12 +73,15 @@ std::vector<std::string> read_names(const JsonObject& object, const char* key,
 }
 
 Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
-  check_keys(object, {"run", "beside", "panels", "highlight", "step", "query_row"});
+  check_keys(object, {"run", "reveal", "beside", "panels", "highlight", "step", "query_row"});
   std::vector<std::string> run_names, tensors;
   for (const RunRecipe& run : runs) run_names.push_back(run.name);
   for (const Tensor tensor : kTensors) tensors.emplace_back(to_string(tensor));
-  Show show{.run = object.string_or("run", ""), .beside = object.string_or("beside", "")};
-  for (const auto& [key, run] : {std::pair("run", show.run), {"beside", show.beside}}) {
+  Show show{.run = object.string_or("run", ""),
+            .reveal = object.string_or("reveal", ""),
+            .beside = object.string_or("beside", "")};
+  for (const auto& [key, run] :
+       {std::pair("run", show.run), {"reveal", show.reveal}, {"beside", show.beside}}) {
     if (run.empty() || std::ranges::find(run_names, run) != run_names.end()) continue;
     throw JsonFieldError("{}: {}", object.path_of(key),
                          unknown_name_message("run", run, run_names));
@@ -97,6 +100,10 @@ Step read_step(const JsonObject& object, const std::vector<RunRecipe>& runs) {
   if (object.has("then")) step.then = read_text(object, "then", runs);
   if (object.has("show")) step.show = read_show(object.object("show"), runs);
   if (object.has("ask")) step.ask = read_question(object.object("ask"), runs);
+  if (!step.show.reveal.empty() && !step.ask) {
+    throw JsonFieldError("{}: reveal: the step asks nothing; name the run in 'run'",
+                         object.path_of("show"));
+  }
   return step;
 }
 

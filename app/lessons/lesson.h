@@ -50,6 +50,7 @@ struct Text {
 /// What the screen shows beside a step.
 struct Show {
   std::string run;                  ///< of the lesson; empty: as before
+  std::string reveal;               ///< the run once the question is answered; empty: the same
   std::string beside;               ///< a second run to its right, at the same place; empty: none
   std::vector<std::string> panels;  ///< names of kPanelNames
   std::vector<std::string> highlights;  ///< names of tensors

@@ -30,8 +30,11 @@ struct LessonPlayer::Desk {
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 
  private:
-  /// The name of the run that a step shows: its own, else the last one that an earlier step named.
+  /// The name of the run that a step shows at first: its own, else the one that the step before
+  /// left.
   const std::string& run_of(std::size_t step) const;
+  /// The name of the run that a step shows at its end.
+  const std::string& run_after(std::size_t step) const;
   Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer, Index attempt);
   Result<std::optional<Index>> place_of(const Step& step);
   void keep_progress(std::size_t step);
@@ -59,10 +62,14 @@ RunSpec with_tiles(RunSpec spec) {
 }  // namespace
 
 const std::string& LessonPlayer::Desk::run_of(std::size_t step) const {
-  for (std::size_t n = step + 1; n-- > 0;) {
-    if (!lesson->steps[n].show.run.empty()) return lesson->steps[n].show.run;
-  }
-  return lesson->runs.front().name;
+  const std::string& own = lesson->steps[step].show.run;
+  if (!own.empty()) return own;
+  return step > 0 ? run_after(step - 1) : lesson->runs.front().name;
+}
+
+const std::string& LessonPlayer::Desk::run_after(std::size_t step) const {
+  const std::string& revealed = lesson->steps[step].show.reveal;
+  return revealed.empty() ? run_of(step) : revealed;
 }
 
 Result<std::optional<Index>> LessonPlayer::Desk::place_of(const Step& step) {
@@ -101,10 +108,11 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
   PreparedStep& prepared = *reply.prepared;
   ATTNSCOPE_TRY(prepared.say, lessons::text_of(step.say, *runs));
   prepared.run = with_tiles(*runs->find(run_of(number)));
+  if (!step.show.reveal.empty()) prepared.revealed = with_tiles(*runs->find(step.show.reveal));
   if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
 
   // The playhead begins where the previous steps left it
-  for (std::size_t n = number; n-- > 0 && run_of(n) == run_of(number);) {
+  for (std::size_t n = number; n-- > 0 && run_after(n) == run_of(number);) {
     ATTNSCOPE_TRY(const auto place, place_of(lesson->steps[n]));
     if (!place) continue;
     prepared.start = *place;

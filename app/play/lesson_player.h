@@ -36,8 +36,9 @@ struct CurveAxis {
 /// What a step shows before it is answered.
 struct PreparedStep {
   std::string say;
-  RunSpec run;                    ///< the run on the screen; Br and Bc are set
-  std::optional<RunSpec> beside;  ///< a second run to its right; Br and Bc are set
+  RunSpec run;                      ///< the run on the screen; Br and Bc are set
+  std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same
+  std::optional<RunSpec> beside;    ///< a second run to its right; Br and Bc are set
   Index start = 0;  ///< of the playhead: the place of the previous step of the same run
   std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
 };

@@ -152,7 +152,8 @@ struct ViewState {
   TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
-  bool hides_break = false;  ///< a quiz asks which operation is missing
+  bool hides_break = false;   ///< a quiz asks which operation is missing
+  bool hides_effect = false;  ///< a lesson asks what the break of its run changes
   ChartChoice chart = ChartChoice::bytes;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 

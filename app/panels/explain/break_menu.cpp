@@ -81,8 +81,10 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   at.y += pitch;
 
   // Where the first wrong values are
-  if (effect == nullptr || !why.empty()) {
-    const std::string text = effect == nullptr ? "This problem is too large to show values." : why;
+  if (effect == nullptr || !why.empty() || view.hides_effect) {
+    const std::string text = view.hides_effect   ? "What this changes is shown after the answer."
+                             : effect == nullptr ? "This problem is too large to show values."
+                                                 : why;
     draw::fitted_text(context, font, at, context.theme.text, text, box.max.x - at.x - padding);
     return {{rect.min.x, box.max.y + padding}, rect.max};
   }

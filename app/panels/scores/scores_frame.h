@@ -98,7 +98,7 @@ struct ScoresFrame {
   ShownHead head{};             ///< which rows these are
   Tensor shown = Tensor::S;     ///< that the cells show
   bool draws_all_slots = true;  ///< also tiles of other tensors on chip
-  const WrongTiles* wrong = nullptr;
+  const WrongTiles* wrong = nullptr;  ///< of a broken run whose effect is shown
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     const double share = static_cast<double>(col) / static_cast<double>(run().problem().N_kv);

@@ -245,6 +245,10 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, {corner, {corner.x + size.x, corner.y + size.y}}};
   frame.pointed = pointed_highlight(snapshot, view);
+  if (snapshot.effect != nullptr && !view.hides_effect) {
+    wrong_.update(snapshot);
+    frame.wrong = &wrong_;
+  }
   frame.head = shown_head(run.resolved(), view.head);
   frame.shown = shown;
   frame.draws_all_slots = view.scores_tab == ScoresTab::latest;
@@ -255,8 +259,6 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   choose_row_and_tile(frame, view);
   zoom(frame);
   update_cells(frame);
-  wrong_.update(snapshot);
-  frame.wrong = &wrong_;
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_score_grid(frame, cells_);

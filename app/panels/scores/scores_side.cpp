@@ -95,8 +95,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  const BreakEffect* effect = frame.snapshot.effect.get();
-  if (effect != nullptr && effect->changes_result()) {
+  if (frame.wrong != nullptr && frame.snapshot.effect->changes_result()) {
     entry("wrong tile", [&](const Rect& box) {
       draw::fill(canvas, box, with_alpha(theme.error, 0.22f));
       draw::outline(canvas, box, theme.error, canvas.px(1.5f));

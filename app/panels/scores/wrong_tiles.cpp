@@ -54,7 +54,7 @@ void WrongTiles::update(const Snapshot& snapshot) {
 }
 
 void draw_wrong_tiles(const ScoresFrame& frame) {
-  if (frame.snapshot.effect == nullptr) return;
+  if (frame.wrong == nullptr) return;
   const RunInfo& run = frame.run();
   const PanelContext& context = frame.context;
   const Area tiles = frame.visible_tiles();

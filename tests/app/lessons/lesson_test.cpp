@@ -115,6 +115,18 @@ TEST(Lesson, RefusesQuestionsThatAreWrong) {
       HasSubstr("give 2 or more"));
 }
 
+TEST(Lesson, ARunThatTheAnswerBringsExistsAndFollowsAQuestion) {
+  const auto step = [](const char* show, const char* ask) {
+    return lesson_text(fmt::format(R"([{{"say": "x", "show": {}{}}}])", show, ask));
+  };
+  const char* const ask = R"(, "ask": {"number": "?", "answer": "1"})";
+  EXPECT_TRUE(parsed(step(R"({"run": "fa1", "reveal": "fa1"})", ask)).ok());
+  EXPECT_THAT(refusal(step(R"({"reveal": "fa9"})", ask)),
+              HasSubstr("steps[0]: show: reveal: unknown run 'fa9'"));
+  EXPECT_THAT(refusal(step(R"({"reveal": "fa1"})", "")),
+              HasSubstr("steps[0]: show: reveal: the step asks nothing"));
+}
+
 TEST(CheckLesson, FindsAPathThatDoesNotExist) {
   EXPECT_EQ(
       findings(lesson_asking(R"({"number": "?", "answer": "fa1.flops.matmull"})")),

@@ -307,6 +307,24 @@ TEST(ScoresPanel, MarksTheRowTilesThatAreWrong) {
   EXPECT_FALSE(marked(snapshot)) << "not wrong yet";
 }
 
+TEST(ScoresPanel, MarksNoWrongTileWhileALessonAsks) {
+  Pointed pointed;
+  pointed.around.view.hides_effect = true;
+  point_at("scores", broken_snapshot(), "scores.grid", {0.5f, 0.5f}, pointed);
+  EXPECT_FALSE(pointed.around.rects.find("scores.wrong.O.0"));
+}
+
+TEST(ExplainPanel, DoesNotSayWhatABreakChangesWhileALessonAsks) {
+  const Snapshot snapshot = broken_snapshot();
+  for (const bool hides : {false, true}) {
+    Pointed pointed;
+    pointed.around.view.hides_effect = hides;
+    point_at("explain", snapshot, "explain.line.1", {0.5f, 0.5f}, pointed);
+    EXPECT_EQ(pointed.around.rects.find("broken.operation").has_value(), !hides);
+    EXPECT_TRUE(pointed.around.rects.find("broken.restore"));
+  }
+}
+
 TEST(WrongTiles, AreComputedOnceForAStep) {
   Snapshot snapshot = broken_snapshot();
   WrongTiles wrong;

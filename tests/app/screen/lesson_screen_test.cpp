@@ -157,6 +157,40 @@ TEST(LessonScreen, ShowsABrokenRunBesideTheCorrectOne) {
   EXPECT_FALSE(app.rival_snapshot());
 }
 
+TEST(LessonScreen, HidesWhatABreakChangesUntilTheAnswer) {
+  ScreenSession session;
+  App& app = session.app();
+  app.lesson_player.open("forgetting-alpha", 4);
+  session.settle();
+  ASSERT_TRUE(session.rects().find("panel.explain"));
+  EXPECT_TRUE(app.view.hides_effect);
+  session.click("lesson.show");
+  EXPECT_FALSE(app.view.hides_effect);
+  app.lesson_player.act(LessonPlayer::Action::previous);
+  session.settle();
+  EXPECT_TRUE(app.view.hides_effect);
+  session.key(Key::escape);
+  EXPECT_FALSE(app.view.hides_effect);
+}
+
+TEST(LessonScreen, AnotherRunComesWithTheAnswer) {
+  ScreenSession session;
+  App& app = session.app();
+  app.lesson_player.open("double-the-sram", 1);
+  session.settle();
+  const Tiling before = *app.view.choice.tiling();
+  session.click("lesson.show");
+  EXPECT_TRUE(app.lesson_player.is_open());
+  EXPECT_EQ(app.view.choice.tiling()->Bc, 2 * before.Bc);
+  EXPECT_EQ(app.snapshot()->run->tiling().Bc, 2 * before.Bc);
+
+  // The same when the step is shown again
+  session.key(Key::page_up);
+  session.key(Key::page_down);
+  EXPECT_EQ(app.lesson_player.phase(), Phase::revealed);
+  EXPECT_EQ(app.view.choice.tiling()->Bc, 2 * before.Bc);
+}
+
 TEST(LessonScreen, ARaceFromASceneSurvivesLeavingTheLesson) {
   ScreenSession session;
   session.app().lesson_player.open("forgetting-alpha", 0);

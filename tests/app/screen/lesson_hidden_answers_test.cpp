@@ -1,0 +1,99 @@
+/// No step of a shipped lesson shows its answer before the question is answered.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "app/lessons/judge.h"
+#include "tests/app/screen/screen_session.h"
+#include "tests/app/screen/text_on_screen.h"
+
+namespace attnscope::test {
+namespace {
+
+std::vector<std::string> shipped_lessons() {
+  std::vector<std::string> names;
+  for (const auto& lesson : lessons::list_shipped_lessons()) names.push_back(lesson.name);
+  return names;
+}
+
+/// The numbers of a text as a student would type them, with the unit that follows.
+std::vector<std::string> numbers_in(const std::string& words) {
+  static const std::regex number(
+      R"(\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?([kMGT]?i?B|bytes|us|ms|s)\b)?)");
+  std::vector<std::string> numbers;
+  for (std::sregex_iterator it(words.begin(), words.end(), number), end; it != end; ++it) {
+    std::string typed = it->str();
+    std::erase(typed, ',');
+    numbers.push_back(typed);
+  }
+  return numbers;
+}
+
+/// Whether the text has the number, within 1 %. Numbers of one digit count steps, tiles and heads
+/// everywhere on the screen.
+bool gives_away(const ScreenText& text, const lessons::Question& question, double truth) {
+  return std::ranges::any_of(numbers_in(text.words), [&](const std::string& typed) {
+    const auto answer = lessons::parse_answer(question, typed);
+    if (typed.size() < 2 || !answer) return false;
+    return std::abs(std::get<double>(answer.value()) - truth) <= 0.01 * std::abs(truth);
+  });
+}
+
+/// Texts that have the number by chance.
+bool is_chance(const std::string& lesson, std::size_t step, const ScreenText& text) {
+  // 2 N / d is 64 for N = 2048 and d = 64
+  return lesson == "standard-writes-s-and-p" && step == 3 && text.words == "64";
+}
+
+/// Whether the text is on a button for a value that the student may set.
+bool is_value_to_set(const app::NamedRects& rects, const ScreenText& text) {
+  return std::ranges::any_of(rects.all(), [&](const auto& named) {
+    return std::string_view(named.first).starts_with("lesson.set.") &&
+           named.second.contains(text.rect.center());
+  });
+}
+
+class HiddenAnswers : public testing::TestWithParam<std::string> {};
+
+TEST_P(HiddenAnswers, NoTextHasTheNumberThatIsAskedFor) {
+  ScreenSession session;
+  app::LessonPlayer& player = session.app().lesson_player;
+  player.open(GetParam(), 0);
+  session.settle();
+  ASSERT_TRUE(player.is_open());
+  auto runs = lessons::LessonRuns::create(player.lesson());
+  ASSERT_TRUE(runs.ok());
+  std::size_t compared = 0;
+  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
+    player.open(GetParam(), step);
+    session.settle();
+    const auto& ask = player.current().ask;
+    if (!ask || !std::holds_alternative<lessons::NumberQuestion>(ask->kind)) continue;
+    ASSERT_TRUE(player.hides_answer());
+    const auto truth = lessons::truth_of(*ask, runs.value());
+    ASSERT_TRUE(truth.ok()) << truth.error().message;
+    const float end = session.rects().find("lesson.card")->max.y;
+    for (const ScreenText& text : texts_on_screen()) {
+      if (text.rect.min.y > end) continue;  // the transport bar: steps and tiles
+      if (is_value_to_set(session.rects(), text) || is_chance(GetParam(), step, text)) continue;
+      ++compared;
+      EXPECT_FALSE(gives_away(text, *ask, std::get<double>(truth.value())))
+          << "step " << step + 1 << ", " << lessons::answer_text(*ask, truth.value()) << ": \""
+          << text.words << '"';
+    }
+  }
+  EXPECT_GT(compared, 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lessons, HiddenAnswers, testing::ValuesIn(shipped_lessons()),
+                         [](const auto& of) {
+                           std::string name = of.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace attnscope::test
