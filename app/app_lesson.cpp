@@ -79,7 +79,8 @@ void App::run_lesson(double elapsed_s) {
 /// Its questions are about the runs of its step, so another choice of the user ends it.
 void App::leave_lesson_of_another_run() {
   if (!lesson_player.is_open()) lesson_run_.reset();
-  if (!lesson_run_ || opening_ || shown_choice() == *lesson_run_) return;
+  if (!lesson_run_ || opening_) return;
+  if (shown_choice() == *lesson_run_ && view.race == lesson_race_) return;
   lesson_run_.reset();
   lesson_player.act(LessonPlayer::Action::leave);
   show_notice("left the lesson: another run was chosen");

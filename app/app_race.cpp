@@ -30,7 +30,9 @@ void App::run_race(double elapsed_s) {
   if (refusal && rival_asked_ && rival_published_->refused_request == *rival_asked_) {
     const RunSpec refused_rival = view.race->rival;
     show_notice(refused_rival.algorithm + " cannot race: " + words(refusal->error, Reader::screen));
-    if (!last_rival_) return view.race.reset();
+    const bool is_of_lesson = view.race == lesson_race_;
+    if (is_of_lesson) lesson_race_.reset();
+    if (!last_rival_ || is_of_lesson) return view.race.reset();
     view.race->rival = *last_rival_;
   }
 

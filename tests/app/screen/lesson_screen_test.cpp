@@ -157,6 +157,36 @@ TEST(LessonScreen, ShowsABrokenRunBesideTheCorrectOne) {
   EXPECT_FALSE(app.rival_snapshot());
 }
 
+TEST(LessonScreen, AnotherRivalLeavesTheLessonAndStays) {
+  ScreenSession session;
+  App& app = session.app();
+  app.lesson_player.open("forgetting-alpha", 1);
+  session.settle();
+  ASSERT_TRUE(app.view.race);
+  Race other = *app.view.race;
+  other.rival.algorithm = "flash1";
+  app.commands.push(ChooseRace{other});
+  session.settle();
+  EXPECT_FALSE(app.lesson_player.is_open());
+  ASSERT_TRUE(app.view.race);
+  EXPECT_EQ(app.view.race->rival.algorithm, "flash1");
+  EXPECT_TRUE(app.rival_snapshot());
+  ASSERT_TRUE(app.notice);
+  EXPECT_NE(app.notice->text.find("lesson"), std::string::npos) << app.notice->text;
+}
+
+TEST(LessonScreen, ARaceInAStepWithOneRunLeavesTheLesson) {
+  ScreenSession session;
+  App& app = session.app();
+  open(session, 2);
+  RunSpec rival = app.view.choice;
+  rival.algorithm = "standard";
+  app.commands.push(ChooseRace{Race{rival, RaceClock::tiles}});
+  session.settle();
+  EXPECT_FALSE(app.lesson_player.is_open());
+  EXPECT_TRUE(app.view.race);
+}
+
 TEST(LessonScreen, HidesWhatABreakChangesUntilTheAnswer) {
   ScreenSession session;
   App& app = session.app();
