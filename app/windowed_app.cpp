@@ -2,13 +2,13 @@
 
 #include <time.h>
 
-#include <cfloat>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "app/panels/panels.h"
 #include "app/platform/svg.h"
+#include "app/ui/separate_frames.h"
 #include "reference/files/file_writer.h"
 
 namespace attnscope::app {
@@ -40,21 +40,9 @@ WindowedApp::~WindowedApp() {
   window_.detach_imgui();
 }
 
-/// One frame of Dear ImGui: begins it, draws the screen with `draw(scales)`, and ends it.
-template <typename Draw>
-void WindowedApp::compose(const std::function<void()>& put_input, const Draw& draw) {
-  const auto width = static_cast<float>(window_.width());
-  const auto height = static_cast<float>(window_.height());
-  const float content_scale = window_.content_scale();
-  const Scales desk = scales_for(width, height, content_scale, false);
-  const Scales presenter = scales_for(width, height, content_scale, true);
-  const Scales& scales = app_.view.presenter ? presenter : desk;
-  session_.begin_frame(app_.view.theme, scales.layout, scales.font, {desk.font, presenter.font});
-  window_.begin_frame();
-  if (put_input) put_input();
-  ImGui::NewFrame();
-  draw(scales);
-  ImGui::Render();
+Scales WindowedApp::scales(bool presenter) const {
+  return scales_for(static_cast<float>(window_.width()), static_cast<float>(window_.height()),
+                    window_.content_scale(), presenter);
 }
 
 void WindowedApp::build_frame(const std::function<void()>& put_input) {
@@ -64,9 +52,14 @@ void WindowedApp::build_frame(const std::function<void()>& put_input) {
     app_.commands.push(OpenFiles{std::move(files)});
   }
   app_.update(began_s);
-  compose(put_input, [&](const Scales& scales) {
-    screen_.draw(app_, session_.fonts(), scales, steady_now_s());
-  });
+  const Scales shown = scales(app_.view.presenter);
+  session_.begin_frame(app_.view.theme, shown.layout, shown.font,
+                       {scales(false).font, scales(true).font});
+  window_.begin_frame();
+  if (put_input) put_input();
+  ImGui::NewFrame();
+  screen_.draw(app_, session_.fonts(), shown, steady_now_s());
+  ImGui::Render();
   ++frames_drawn_;
   const double cpu_s = thread_cpu_s();
   ui_time_ = {cpu_s - cpu_began_s_, steady_now_s() - began_s};
@@ -84,6 +77,7 @@ void WindowedApp::draw_frame(const std::function<void()>& put_input) {
 
 void WindowedApp::save_pictures() {
   for (const SavePicture& picture : app_.take_pictures()) {
+    const SeparateFrames frames;
     const bool is_svg = is_svg_file(picture.path);
     std::optional<PlainEdges> plain;
     TextRecorder recorder;
@@ -91,15 +85,11 @@ void WindowedApp::save_pictures() {
     // Twice: widgets that size themselves by their contents need a frame to measure them
     for (int frame = 0; frame < 2; ++frame) {
       recorder.clear();
-      const auto prepare = [&] {
-        if (is_svg) plain.emplace();
-      };
-      compose(prepare, [&](const Scales& scales) {
-        const ImVec2 mouse = std::exchange(ImGui::GetIO().MousePos, {-FLT_MAX, -FLT_MAX});
-        surfaces = screen_.draw_alone(app_, session_.fonts(), scales, steady_now_s(), picture.slot,
-                                      picture.of_rival);
-        ImGui::GetIO().MousePos = mouse;
-      });
+      if (is_svg) plain.emplace();
+      ImGui::NewFrame();
+      surfaces = screen_.draw_alone(app_, session_.fonts(), scales(app_.view.presenter),
+                                    steady_now_s(), picture.slot, picture.of_rival);
+      ImGui::Render();
     }
     const std::string& path = picture.path;
     if (is_svg) {

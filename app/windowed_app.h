@@ -46,8 +46,7 @@ class WindowedApp {
   UiTime ui_time() const { return ui_time_; }
 
  private:
-  template <typename Draw>
-  void compose(const std::function<void()>& put_input, const Draw& draw);
+  Scales scales(bool presenter) const;
   void save_pictures();
 
   Window& window_;

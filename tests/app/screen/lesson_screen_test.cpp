@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/ui/separate_frames.h"
 #include "tests/app/screen/screen_session.h"
 
 namespace attnscope::app {
@@ -66,6 +67,30 @@ TEST(LessonScreen, ANumberIsTypedAndEnterChecksIt) {
   session.key(Key::enter);
   EXPECT_EQ(session.app().lesson_player.phase(), Phase::revealed);
   EXPECT_TRUE(session.rects().find("lesson.verdict"));
+}
+
+TEST(LessonScreen, APictureLeavesTheAnswerThatIsTyped) {
+  ScreenSession session;
+  open(session, 2);
+  session.click("lesson.number");
+  session.type("12");
+  ASSERT_TRUE(session.app().lesson_player.draft.typing);
+  {
+    const SeparateFrames frames;
+    for (int frame = 0; frame < 2; ++frame) {
+      ImGui::NewFrame();
+      ImGui::Begin("screen");
+      ImGui::TextUnformatted("a panel alone");
+      ImGui::End();
+      ImGui::Render();
+    }
+  }
+  session.frame();
+  EXPECT_TRUE(session.app().lesson_player.draft.typing);
+  EXPECT_STREQ(session.app().lesson_player.draft.text.data(), "12");
+  ImGui::GetIO().AddInputCharacter('3');
+  session.frame();
+  EXPECT_STREQ(session.app().lesson_player.draft.text.data(), "123");
 }
 
 TEST(LessonScreen, AnOptionIsAButton) {

@@ -1,0 +1,24 @@
+/// Frames of Dear ImGui beside those of the screen.
+#pragma once
+
+struct ImGuiContext;
+
+namespace attnscope::app {
+
+/// While it exists, frames belong to an ImGui context of its own, with the fonts, style, size and
+/// renderer of the screen's. What the user does on the screen stays as it is: the text field that
+/// is edited, open popups, input that waits. Create it between two frames; frames need no backend's
+/// NewFrame().
+class SeparateFrames {
+ public:
+  SeparateFrames();
+  ~SeparateFrames();
+  SeparateFrames(const SeparateFrames&) = delete;
+  SeparateFrames& operator=(const SeparateFrames&) = delete;
+
+ private:
+  ImGuiContext* const screen_;
+  ImGuiContext* const own_;
+};
+
+}  // namespace attnscope::app
