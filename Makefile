@@ -72,6 +72,8 @@ bench: install-draw install-test build ## print the speed of the model and of th
 	  echo "app, scene $$scene:"
 	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --scene $$scene --size 1600x900
 	done
+	echo "app, every step of every lesson:"
+	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --lessons --size 1600x900
 	echo "app, scene flash2-4096-tiles, every field changed in turn:"
 	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --fields \
 	  --scene flash2-4096-tiles --size 1600x900

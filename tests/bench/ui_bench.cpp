@@ -3,13 +3,18 @@
 //   attnscope_ui_bench --fields [OPTIONS OF attnscope]   changes every field in turn
 //   attnscope_ui_bench --fields --wall [...]             measures wall time, not CPU time: for a
 //                                                        machine with idle cores
+//   attnscope_ui_bench --lessons [OPTIONS OF attnscope]  draws every step of every lesson, or of
+//                                                        the one of --lesson, before and after
+//                                                        its answer
 #include <fmt/core.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "app/arguments.h"
+#include "app/lessons/lesson.h"
 #include "app/windowed_app.h"
 #include "tests/bench/field_bench.h"
 #include "tests/bench/frame_times.h"
@@ -79,6 +84,86 @@ bool change_fields(Window& window, WindowedApp& windowed, bool by_wall_clock) {
   return in_time && bench.problems().empty();
 }
 
+/// CPU seconds that all threads of this process have used.
+double process_cpu_s() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Frames of every step of the lessons, before and after its answer, while the playhead plays.
+class LessonBench {
+ public:
+  LessonBench(Window& window, WindowedApp& windowed) : window_(window), windowed_(windowed) {}
+
+  /// Whether the median frame of every step took at most a sixtieth of a second.
+  bool run(const std::vector<std::string>& lessons) {
+    for (const std::string& lesson : lessons) play(lesson);
+    if (!slowest_.empty()) fmt::print("slowest: {}\n", slowest_);
+    const bool in_time = !slowest_.empty() && slowest_s_ <= kMostFrameSeconds;
+    fmt::print("limit of the median: {:.1f} ms, {}\n", kMostFrameSeconds * 1e3,
+               in_time ? "met" : "exceeded");
+    return in_time;
+  }
+
+ private:
+  static constexpr int kFramesOfAStep = 60;
+  static constexpr double kMostFrameSeconds = 1.0 / 60.0;
+
+  void play(const std::string& lesson) {
+    LessonPlayer& player = windowed_.app().lesson_player;
+    player.open(lesson, 0);
+    settle();
+    while (player.is_open() && !windowed_.closed()) {
+      const std::string step = fmt::format("{} step {}", lesson, player.step() + 1);
+      if (player.hides_answer()) {
+        time(step + " asked");
+        player.act(LessonPlayer::Action::show_me);
+        settle();
+      }
+      time(step + " shown");
+      if (player.step() + 1 == player.lesson().steps.size()) break;
+      player.act(LessonPlayer::Action::next);
+      settle();
+    }
+  }
+
+  /// Draws until nothing is computed any more.
+  void settle() {
+    do {
+      windowed_.draw_frame();
+      window_.handle_events(0.001);
+    } while (!windowed_.closed() && !windowed_.settled());
+  }
+
+  void time(const std::string& what) {
+    windowed_.app().view.playing = true;
+    FrameTimes times;
+    FrameTimes cpu_times;
+    for (int frame = 0; frame < kFramesOfAStep && !windowed_.closed(); ++frame) {
+      const double began_s = steady_now_s();
+      const double cpu_began_s = process_cpu_s();
+      windowed_.draw_frame();
+      window_.handle_events(0.0);
+      times.add(steady_now_s() - began_s);
+      cpu_times.add(process_cpu_s() - cpu_began_s);
+    }
+    windowed_.app().view.playing = false;
+    const std::string line = fmt::format("{}: {}, CPU time of all threads {:.2f} ms", what,
+                                         times.summary(), cpu_times.quantile_s(0.5) * 1e3);
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+    if (times.quantile_s(0.5) <= slowest_s_) return;
+    slowest_s_ = times.quantile_s(0.5);
+    slowest_ = line;
+  }
+
+  Window& window_;
+  WindowedApp& windowed_;
+  double slowest_s_ = 0.0;
+  std::string slowest_;
+};
+
 int refuse(const Error& error) {
   fmt::print(stderr, "attnscope_ui_bench: {}\n", words(error, Reader::command_line));
   return 1;
@@ -95,6 +180,7 @@ int run(int argc, char** argv) {
   };
   const bool fields = take("--fields");
   const bool by_wall_clock = fields && take("--wall");
+  const bool plays_lessons = !fields && take("--lessons");
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return refuse(arguments.error());
   auto scene = load_scene(arguments.value().scene);
@@ -105,6 +191,13 @@ int run(int argc, char** argv) {
   WindowedApp windowed(window, std::move(scene).value());
   window.set_vsync(false);
   if (fields) return change_fields(window, windowed, by_wall_clock) ? 0 : 1;
+  if (plays_lessons) {
+    const std::string& only = arguments.value().lesson;
+    std::vector<std::string> names;
+    for (const auto& shipped : lessons::list_shipped_lessons()) names.push_back(shipped.name);
+    if (!only.empty()) names = {only};
+    return LessonBench(window, windowed).run(names) ? 0 : 1;
+  }
   play(window, windowed, start_s);
   return 0;
 }
