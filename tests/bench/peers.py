@@ -52,7 +52,8 @@ class Problem(ctypes.Structure):
 class Kernel(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_uint32), ("carry", ctypes.c_int32), ("name", ctypes.c_char_p),
-        ("block_rows", ctypes.c_int64), ("block_cols", ctypes.c_int64)]
+        ("block_rows", ctypes.c_int64), ("block_cols", ctypes.c_int64),
+        ("deterministic", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 class Tensor(ctypes.Structure):
@@ -109,15 +110,18 @@ class Ours:
 
     def __init__(self, library, kernel, q, k, v, causal, dO=None, **fields):
         """`kernel`: its name, and behind an @ its tiles if not the default ones: "flash2@128x128".
-        `fields`: further fields of Problem, which replace those set here."""
-        name, _, tiles = kernel.partition("@")
+        A ! at the end: with dQ in a fixed order. `fields`: further fields of Problem, which replace
+        those set here."""
+        fixed = kernel.endswith("!")
+        name, _, tiles = kernel.rstrip("!").partition("@")
         rows, cols = map(int, tiles.split("x")) if tiles else (0, 0)
         self.library = library
         b, h, n, d = q.shape
         mask = {"mask_left": -1, "mask_right": 0 if causal else -1}
         self.problem = sized(Problem, dtype=BF16, batch=b, heads=h, kv_heads=k.shape[1], seq_len=n,
                              kv_len=k.shape[2], head_dim=d, **(mask | fields))
-        self.kernel = sized(Kernel, name=name.encode(), block_rows=rows, block_cols=cols)
+        self.kernel = sized(Kernel, name=name.encode(), block_rows=rows, block_cols=cols,
+                            deterministic=int(fixed))
         self.o = torch.full_like(q, math.nan)
         self.lse = torch.full((b, h, n), math.nan, dtype=torch.float32, device=q.device)
         self.workspace = self.allocate("attnscope_forward_workspace", q.device)
@@ -498,7 +502,8 @@ def main():
     parser.add_argument("--more", default="64x512,128x512,256x4096",
                         help="further DxN, without a mask, flash2 and standard alone")
     parser.add_argument("--kernels", default="flash2,flash1,standard",
-                        help="names, each with tiles if not the default ones: flash2@128x128")
+                        help="names, each with tiles if not the default ones: flash2@128x128; and "
+                             "with a ! where dQ is added in a fixed order")
     parser.add_argument("--passes", default="forward,backward")
     options = parser.parse_args()
     if not torch.cuda.is_available():
