@@ -25,6 +25,15 @@ Index flash1_score_bytes(const BlockRequest& request) {
   return flash1_score_rows_shared_bytes(score_features(request.problem), request.tiling);
 }
 
+/// Elements of a row that bulk copies take: whole 16 bytes.
+constexpr Index kHopperRowStep = 8;
+
+/// Plain softmax attention in 16 bits, without a switch of the program in mma.sync.
+bool is_plain_on_hopper(const AttentionProblem& problem, const Knobs& knobs) {
+  return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
+         !score_features(problem).any();
+}
+
 /// In fp32, on the CUDA cores, four threads own four rows.
 int cuda_core_threads(const Tiling& tiling) {
   return static_cast<int>(4 * tiling.Br);
@@ -134,12 +143,18 @@ BlockShape split_kv_shape(const BlockRequest& request) {
 
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs) {
-  return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
-         problem.d == kHopperHeadDim && tiling == kHopperTiling && !score_features(problem).any();
+  return is_plain_on_hopper(problem, knobs) && problem.d == kHopperHeadDim &&
+         tiling == kHopperTiling;
+}
+
+bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
+                          const Knobs& knobs) {
+  const Index width = padded_head_dim(problem.d);
+  return is_plain_on_hopper(problem, knobs) && problem.d % kHopperRowStep == 0 &&
+         (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
 }
 
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs) {
-  constexpr Index kRowStep = 8;  // 16 bytes
   const Knobs own{.stages = knobs.stages,
                   .rescale_always = knobs.rescale_always,
                   .mask_all = knobs.mask_all,
@@ -147,7 +162,7 @@ bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, c
                   .overlap = knobs.overlap,
                   .ping_pong = knobs.ping_pong,
                   .visit_hidden = knobs.visit_hidden};
-  return knobs == own && problem.dtype != DType::fp32 && problem.d % kRowStep == 0 &&
+  return knobs == own && problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
          flash2_hopper_holds(padded_head_dim(problem.d), tiling) && !score_features(problem).any();
 }
 

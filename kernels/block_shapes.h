@@ -41,11 +41,15 @@ BlockShape split_kv_shape(const BlockRequest& request);
 /// has the shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
-/// Whether the backward passes of flash1 and flash2 have a program that uses Hopper's instructions
-/// for this: plain softmax attention, in 16 bits, in one head dimension and tiling, without a
-/// switch. That of flash2 adds up dQ in an arbitrary order.
+/// Whether flash1's backward pass has a program that uses Hopper's instructions for this: plain
+/// softmax attention, in 16 bits, in one head dimension and tiling, without a switch.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
+
+/// The same of flash2's: plain softmax attention, in 16 bits, in rows that bulk copies take, in the
+/// tilings whose gradients a thread block's registers hold, without a switch.
+bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
+                          const Knobs& knobs = {});
 
 /// The same of flash2's forward pass: plain softmax attention, in 16 bits, in rows that bulk copies
 /// take (of whole 16 bytes), in the tilings whose O, S and P a thread block's registers hold, and

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/default_tilings.h"
+#include "kernels/host/hopper.h"
 #include "reference/block_mask.h"
 #include "reference/check.h"
 #include "reference/message_text.h"
@@ -70,9 +71,12 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
     return std::ranges::find(own, run.tiling) == own.end() &&
            has_hopper_forward(run.problem, run.tiling, knobs);
   }
-  const bool other_dQ =
-      run.asked.deterministic && kernel.pass(run.pass()).dQ_order != DqOrder::fixed;
-  return !other_dQ && has_hopper_backward(run.problem, run.tiling, knobs);
+  if (kernel.pass(run.pass()).block_work == BlockWork::head) {
+    return has_hopper_backward(run.problem, run.tiling, knobs);
+  }
+  // The default tilings are those of the other program, but for one head dimension
+  return (asked_tiling(run) || run.problem.d == kHopperHeadDim) &&
+         has_hopper_gradients(run.problem, run.tiling, knobs);
 }
 
 namespace {

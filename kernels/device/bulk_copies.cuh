@@ -107,9 +107,10 @@ __device__ inline void store_panels(const TensorMap& map, TilePlace place,
 __device__ inline void wait_bulk_stores_read() {
   asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
 }
-/// Waits until this thread's stores are complete.
+/// Waits until this thread's stores are complete, but for the newest kNewer groups.
+template <int kNewer = 0>
 __device__ inline void wait_bulk_stores() {
-  asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group %0;\n" ::"n"(kNewer) : "memory");
 }
 
 }  // namespace attnscope::kernels::device

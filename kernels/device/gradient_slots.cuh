@@ -1,5 +1,5 @@
-/// Where a block of Hopper's backward passes has its tiles in shared memory, and the barriers by
-/// which threads that load, multiply and store hand the slots to each other.
+/// Where a block of flash1's backward pass in Hopper's instructions has its tiles in shared memory,
+/// and the barriers by which threads that load, multiply and store hand the slots to each other.
 ///
 /// A visit is a row tile in a pass over a column tile; a block counts them from 0, through all its
 /// passes. What belongs to a visit has two slots, and visits take them in turn.

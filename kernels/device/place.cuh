@@ -10,6 +10,13 @@ __device__ inline int block_index() {
   return value;
 }
 
+/// Blocks of the launch.
+__device__ inline int block_count() {
+  int value;
+  asm volatile("mov.u32 %0, %%nctaid.x;\n" : "=r"(value));
+  return value;
+}
+
 __device__ inline int thread_index() {
   int value;
   asm volatile("mov.u32 %0, %%tid.x;\n" : "=r"(value));

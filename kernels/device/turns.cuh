@@ -9,23 +9,31 @@
 
 namespace attnscope::kernels::device {
 
-/// Waits until it is this block's turn; what the blocks before it wrote is there then.
+/// Waits until it is this block's turn; what the blocks before it wrote is there then. For one
+/// thread, of which alone the block's additions come.
+__device__ inline void await_turn_alone(const int* turn, int mine) {
+  int whose;
+  do {
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\n" : "=r"(whose) : "l"(turn) : "memory");
+  } while (whose != mine);
+}
+
+/// Ends the turn of this block: by the thread that made its additions, which are complete.
+__device__ inline void pass_turn_alone(int* turn) {
+  asm volatile("red.release.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
+}
+
+/// The same for all threads of the block.
 __device__ inline void await_turn(const int* turn, int mine) {
-  if (thread_index() == 0) {
-    int whose;
-    do {
-      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\n" : "=r"(whose) : "l"(turn) : "memory");
-    } while (whose != mine);
-  }
+  if (thread_index() == 0) await_turn_alone(turn, mine);
   __syncthreads();  // Barrier: no thread goes on before the first has seen the block's turn.
 }
 
-/// Ends the turn of this block.
 __device__ inline void pass_turn(int* turn) {
   __syncthreads();  // Barrier: every thread has made its additions before the turn is over.
   if (thread_index() == 0) {
     asm volatile("fence.acq_rel.gpu;\n" ::: "memory");
-    asm volatile("red.release.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
+    pass_turn_alone(turn);
   }
 }
 

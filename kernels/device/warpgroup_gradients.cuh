@@ -1,5 +1,6 @@
-/// What both flash backward passes do with Hopper's own instructions (compute capability 9.0): two
-/// warpgroups share a column tile of 128 keys and multiply; a third one serves them.
+/// What flash1's backward pass does with Hopper's own instructions (compute capability 9.0): two
+/// warpgroups share a column tile of 128 keys and multiply; a third one serves them. And how P goes
+/// from one warpgroup to another, as in flash2's of wide heads.
 ///
 /// The tile of scores is held transposed, as in gradient_products.cuh: of S^T = K Q^T a warp has 16
 /// keys and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
@@ -113,6 +114,31 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
   trace.did(TraceStep::store_dKj, 0, j);
   if (thread_index() == 0) store_panels(maps.dV_columns, place, slots.V());
   trace.did(TraceStep::store_dVj, 0, j);
+}
+
+/// P of a consumer from its registers to shared memory, 16 bytes a thread at a time, and back to
+/// the same thread of another consumer.
+template <int kSteps>
+__device__ inline void leave_operand(uint32_t destination, const FragmentA (&P)[kSteps],
+                                     int thread) {
+#pragma unroll
+  for (int k = 0; k < kSteps; ++k) {
+    store_chunk_shared(destination + (k * kWarpgroupThreads + thread) * 16, P[k]);
+  }
+}
+template <typename T, int kPieces>
+__device__ inline void take_operand(FragmentC (&P)[1][kPieces], uint32_t source, int thread) {
+#pragma unroll
+  for (int k = 0; k < kPieces / 2; ++k) {
+    FragmentA pairs;
+    load_chunk_shared(pairs, source + (k * kWarpgroupThreads + thread) * 16);
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {  // the order of round_scores()
+      const float2 pair = unpack<T>(pairs[n]);
+      P[0][2 * k + n / 2][n % 2 * 2] = pair.x;
+      P[0][2 * k + n / 2][n % 2 * 2 + 1] = pair.y;
+    }
+  }
 }
 
 }  // namespace attnscope::kernels::device

@@ -16,8 +16,9 @@ Index row_blocks(Index threads) {
 Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters,
                                  const AttentionProblem& problem) {
   const BackwardParameters& shared = parameters.shared;
-  return {parameters, gradient_maps(shared, problem), row_tile_map(shared.O, problem),
-          row_tile_map(shared.dQ, problem)};
+  return {parameters, gradient_maps(shared, problem, kHopperTiling, kHopperTiling.Bc),
+          row_tile_map(shared.O, problem, kHopperTiling.Br),
+          row_tile_map(shared.dQ, problem, kHopperTiling.Br)};
 }
 
 }  // namespace

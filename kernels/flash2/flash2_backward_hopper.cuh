@@ -1,172 +1,236 @@
 /// FlashAttention-2, backward, in Hopper's own instructions: flash2_backward's program, tile by
 /// tile and byte by byte, for compute capability 9.0.
 ///
-/// Two warpgroups multiply. Of the third one a thread starts bulk copies of Qi and dOi, a row tile
-/// ahead, and two warps bring LSEi and Di. With Visits::listed it is block_sparse2's.
+/// Two consumers, groups of four warps, have 64 keys of the column tile each. S and dP are held
+/// transposed, 64 keys by all queries, so that P and dS go from registers straight into the
+/// products for dVj and dKj. Only dS passes through shared memory: dQi = dS Kj sums over the keys
+/// of both consumers.
 ///
-/// No mask and a causal one; d = 128; dQ is added up in an arbitrary order.
+/// One more group serves them, each of its warps with one task: to load Kj, Vj and every Qi, dOi;
+/// to bring LSEi and Di; to add dQi; and to watch that nobody waits forever.
+///
+/// dQ lags behind by one row tile: a consumer starts dQ of tile i - 1 with dVj and dKj of tile i.
+/// The other one may then be most of a tile behind, and one's softmax meets the other's products.
+///
+/// No mask and a causal one. With Visits::listed it is block_sparse2's.
 #pragma once
 
-#include "kernels/device/visited_tiles.cuh"
 #include "kernels/device/warpgroup_gradients.cuh"
-#include "kernels/flash2/flash2_backward.cuh"
-#include "kernels/flash2/flash2_backward_shared.cuh"
-#include "kernels/flash2/flash2_hopper_parameters.cuh"
+#include "kernels/device/wide_products.cuh"
+#include "kernels/flash2/flash2_gradient_block.cuh"
+#include "kernels/flash2/flash2_gradient_serving.cuh"
 
 namespace attnscope::kernels {
 
-/// One thread block's place in the problem, and its slots.
-template <int Br, int Bc, int d, device::Visits kVisits>
-struct Flash2HopperBlock : device::GradientSlots<Br, Bc, d, 2> {
-  const Flash2HopperParameters& parameters;
-  int j, head, batch;
-
-  __device__ Flash2HopperBlock(const Flash2HopperParameters& parameters_, unsigned char* shared_)
-      : device::GradientSlots<Br, Bc, d, 2>(shared_), parameters(parameters_) {
-    const auto tile = device::column_tile_of_block<Bc>(parameters.shape);
-    j = tile.j;
-    head = tile.head;
-    batch = tile.batch;
-  }
-
-  __device__ device::PlainColumns<Br, Bc> columns() const {
-    return {parameters, j, 0, head, batch, nullptr};
-  }
-  __device__ device::VisitedTiles<kVisits> row_tiles() const {
-    return device::visited_tiles<kVisits>(parameters.row_tiles, j, columns().first_tile(),
-                                          columns().past_last_tile());
-  }
-  __device__ Index head_index() const { return Index{batch} * parameters.shape.heads + head; }
-};
-
-/// Starts all copies to shared memory. One thread.
-template <int Br, int Bc, int d, device::Visits kVisits>
-__device__ inline void load_tiles(const Flash2HopperBlock<Br, Bc, d, kVisits>& block) {
-  using namespace device;
-  const GradientMaps& maps = block.parameters.maps;
-
-  // load Kj, Vj
-  const ArrivalBarrier columns_arrived = block.columns_arrived();
-  const TilePlace columns{0, block.j * Bc, block.head / block.parameters.shape.heads_per_kv_head,
-                          block.batch};
-  columns_arrived.expect(block.kColumnsBytes);
-  load_panels(block.K(), maps.K_columns, columns, columns_arrived);
-  load_panels(block.V(), maps.V_columns, columns, columns_arrived);
-
-  // load Qi, dOi
+/// Adds dQi of each visit. One thread.
+template <typename Block>
+__device__ inline void add_query_gradients(const Block& block) {
+  const TurnsOfBlock<Block> turns(block);
+  float* const dQ_head = dQ_of_head(block);
   const auto row_tiles = block.row_tiles();
-  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+  int n = row_tiles.first;
+#pragma unroll 1
+  for (; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
-    block.await_slot(block.rows_free(visit), visit);
-    const ArrivalBarrier rows_arrived = block.rows_arrived(visit);
-    const TilePlace rows{0, row_tiles[n] * Br, block.head, block.batch};
-    rows_arrived.expect(block.kRowsBytes);
-    load_panels(block.Q(visit), maps.Q_rows, rows, rows_arrived);
-    load_panels(block.dO(visit), maps.dO_rows, rows, rows_arrived);
+    block.dQ_slot().await_filled(visit);
+    if (visit > 0) turns.template pass_on<0>(row_tiles[n - 1]);  // a tile's time later
+    turns.await(row_tiles[n]);
+    add_pieces(block, dQ_head, row_tiles[n], block.dQ(), 0, Block::kWidth / 8);
+    block.dQ_slot().emptied(visit).arrive();
   }
+  if (n > row_tiles.first) turns.template pass_on<0>(row_tiles[n - 1]);
+  device::wait_bulk_stores();
 }
 
-/// LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the exponent's
-/// unit. A thread for each row of a tile. Rows that do not exist look like empty ones, whose P is
-/// zero.
-template <int Br, int Bc, int d, device::Visits kVisits>
-__device__ inline void load_statistics(const Flash2HopperBlock<Br, Bc, d, kVisits>& block,
-                                       int row) {
-  const BackwardParameters& parameters = block.parameters;
-  const auto row_tiles = block.row_tiles();
-  const Index head_row = block.head_index() * parameters.shape.N;
-  int visit = 0;
-  for (int n = row_tiles.first; row_tiles.has(n); ++n, ++visit) {
-    const float LSE = load_row_statistic<Br>(parameters, head_row, row_tiles[n], row);
-    const float D = load_row_statistic<Br>(parameters, head_row, row_tiles[n], Br + row);
-    block.await_slot(block.statistics_free(visit), visit);
-    store_row_statistic<Br>(block.LSE_log2(visit), LSE, row);
-    store_row_statistic<Br>(block.LSE_log2(visit), D, Br + row);
-    block.statistics_ready(visit).arrive();
+/// A consumer: 64 keys of S, dP, dKj and dVj in the registers of four warps, and what they do. `n`
+/// is a position among the row tiles, i = row_tiles[n].
+template <typename T, typename Block, typename Trace>
+struct Flash2GradientConsumer {
+  static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
+  using Part = device::WarpgroupScores<Br>;
+  /// Of dQ a consumer has 64 rows, or a panel of columns of all rows.
+  static constexpr bool kOwnRows = Br > device::kWarpgroupRows;
+
+  const Block& block;
+  const int warpgroup;
+  Trace& trace;
+  const typename Block::Tiles row_tiles;
+
+  // dKj = 0, dVj = 0
+  device::Accumulator<1, d> dK{}, dV{};
+  typename Part::Registers P, dS;  ///< in place of S and dP, transposed
+  device::ScoreOperand<Br> P_operand, dS_operand;
+  device::Accumulator<1, device::kPanelColumns> dQ;
+
+  __device__ Flash2GradientConsumer(const Block& block_, int warpgroup_, Trace& trace_)
+      : block(block_), warpgroup(warpgroup_), trace(trace_), row_tiles(block.row_tiles()) {}
+
+  __device__ int visit(int n) const { return n - row_tiles.first; }
+  __device__ int first_key() const { return warpgroup * device::kWarpgroupRows; }
+
+  __device__ void accumulate() {
+    using namespace device;
+    block.K_arrived().wait(0);
+    trace.did(TraceStep::load_Kj, 0, block.j);
+    block.V_arrived().wait(0);
+    trace.did(TraceStep::load_Vj, 0, block.j);
+    int n = row_tiles.first;
+    if (row_tiles.has(n)) {
+      start_scores(n);
+      compute_score_gradient(n);
+      for (; row_tiles.has(n + 1); ++n) {
+        start_value_gradient(n);
+        start_query_gradient(n);
+        start_key_gradient(n);
+        wait_products<1>(dQ);
+        hand_over_query_gradient(n);
+        start_scores(n + 1);
+        wait_products<1>();
+        release_rows(n);
+        compute_score_gradient(n + 1);
+      }
+      start_value_gradient(n);
+      start_query_gradient(n);
+      start_key_gradient(n);
+      wait_products<1>(dQ);
+      hand_over_query_gradient(n);
+      wait_products<0>(dV, dK);
+    }
+    finish();
   }
-}
 
-/// dQi += dQ_part atomically, in L2, without the scale: a warp's 16 rows of a panel of columns.
-template <int Br, int Bc, int d, device::Visits kVisits>
-__device__ inline void add_query_gradient_panel(
-    const Flash2HopperBlock<Br, Bc, d, kVisits>& block, int i, int panel,
-    const device::Accumulator<1, device::kPanelColumns>& dQ_part) {
-  using namespace device;
-  const ForwardShape& shape = block.parameters.shape;
-  const int first_row = i * Br + thread_index() / 32 % 4 * kFragmentRows;
-  const Index row_piece = block.head_index() * dQ_accum_row_pieces(shape.N) + first_row / 16;
-  const Index first_piece = row_piece * (d / 8) + panel * (kPanelColumns / 8);
-  atomic_add_fragments<Columns::all, d / 8, 1, kPanelColumns>(
-      block.parameters.dQ_accum + first_piece * kFragmentFloats, dQ_part, d / 8,
-      shape.N - first_row, kPanelColumns, thread_index() % 32);
-}
+  /// S = Qi Kj^T.
+  __device__ void start_scores(int n) {
+    using namespace device;
+    block.Q().await(visit(n));
+    trace.did(TraceStep::load_Qi, row_tiles[n], 0);
+    open_products();
+    start_row_scores<T, d>(P, block.K(), block.Q().tile(visit(n)), first_key());
+  }
 
-/// What the two multiplying warpgroups do.
-template <typename T, int Br, int Bc, int d, device::Visits kVisits, typename Trace>
-__device__ inline void accumulate_gradients(const Flash2HopperBlock<Br, Bc, d, kVisits>& block,
-                                            int warpgroup, Trace& trace) {
-  using namespace device;
-  const Flash2HopperParameters& parameters = block.parameters;
-  const auto row_tiles = block.row_tiles();
-  const int j = block.j;
-  Accumulator<1, d> dK{}, dV{};
-  block.columns_arrived().wait(0);
-  trace.did(TraceStep::load_Kj, 0, j);
-  trace.did(TraceStep::load_Vj, 0, j);
-  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
-    const int visit = n - row_tiles.first;
-    const int i = row_tiles[n];
-    block.await(block.rows_arrived(visit), visit);
-    trace.did(TraceStep::load_Qi, i, 0);
+  /// dP = dOi Vj^T; P of S; dS of both, to shared memory too.
+  __device__ void compute_score_gradient(int n) {
+    using namespace device;
+    const int i = row_tiles[n], lane = thread_index() % 32, warp = thread_index() / 32;
+    block.dO().await(visit(n));
     trace.did(TraceStep::load_dOi, i, 0);
+    open_products();
+    start_row_scores<T, d>(dS, block.V(), block.dO().tile(visit(n)), first_key());
 
-    // dVj, dKj; dQi's part of this tile, added atomically
-    Accumulator<1, kPanelColumns> dQ_part;
-    accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(), visit, i, j, warpgroup,
-                          parameters.shape.softmax_scale_log2, trace, [&] {
-                            block.await(block.statistics_ready(visit), visit);
-                            trace.did(TraceStep::load_statistics, i, 0);
-                          });
-    __syncwarp();
-    if (thread_index() % 32 == 0) block.rows_free(visit).arrive();
-    add_query_gradient_panel(block, i, warpgroup, dQ_part);
-    trace.did(TraceStep::add_dQi, i, j);
+    block.statistics().await_filled(visit(n));
+    trace.did(TraceStep::load_statistics, i, 0);
+    wait_products<1>(P);
+    trace.did(TraceStep::scores, i, block.j);
+    // masked where the mask's edge or the last key cuts the tile; P = exp(S - LSEi)
+    if (block.columns().template shape_scores<Part>(P, SharedTile<Bc, Br>{}, i, 0, warp, lane)) {
+      trace.did(TraceStep::mask, i, block.j);
+    }
+    exponentiate_transposed<1, Br>(P, block.LSE_log2(visit(n)),
+                                   block.parameters.shape.softmax_scale_log2, lane);
+    trace.did(TraceStep::exponentiate, i, block.j);
+
+    // dS = P * (dP - Di)
+    wait_products<0>(dS);
+    trace.did(TraceStep::product_dP, i, block.j);
+    softmax_gradient_transposed<1, Br>(dS, P, block.D(visit(n)), lane);
+    block.statistics().empty(visit(n));
+    round_scores<T, Br>(P_operand, P);
+    round_scores<T, Br>(dS_operand, dS);
+    block.dS_slots().await_emptied(visit(n));
+    write_part<T, 1, Br>(block.dS(visit(n)), Part::first_row(warp), 0, dS, lane);
+    show_to_async_units();
+    block.dS_slots().fill(visit(n));
+    trace.did(TraceStep::softmax_gradient, i, block.j);
   }
 
-  // store dKj, dVj
-  store_key_gradients<T>(dK, dV, block, parameters.maps, {0, j * Bc, block.head, block.batch},
-                         parameters.shape.softmax_scale, trace);
-  wait_bulk_stores_read();
-}
+  /// dVj = dVj + P^T dOi.
+  __device__ void start_value_gradient(int n) {
+    device::open_products();
+    device::start_output<T, Br, d>(dV, P_operand, block.dO().tile(visit(n)));
+    trace.did(TraceStep::accumulate_dV, row_tiles[n], block.j);
+  }
+  /// dKj = dKj + dS^T Qi, without the scale.
+  __device__ void start_key_gradient(int n) {
+    device::open_products();
+    device::start_output<T, Br, d>(dK, dS_operand, block.Q().tile(visit(n)));
+    trace.did(TraceStep::accumulate_dK, row_tiles[n], block.j);
+  }
+  /// The products with Qi and dOi are over.
+  __device__ void release_rows(int n) {
+    block.Q().release(visit(n));
+    block.dO().release(visit(n));
+  }
+
+  /// dQ = dS Kj, without the scale: 64 rows, or a panel of columns, of tile i.
+  __device__ void start_query_gradient(int n) {
+    using namespace device;
+    block.dS_slots().await_filled(visit(n));
+    open_products();
+    device::start_query_gradient<T>(dQ, block.dS(visit(n)).panel(kOwnRows ? warpgroup : 0),
+                                    block.K(), kOwnRows ? 0 : warpgroup);
+  }
+  /// dQ to the thread that adds it; dS is read.
+  __device__ void hand_over_query_gradient(int n) {
+    using namespace device;
+    block.dS_slots().empty(visit(n));
+    block.dQ_slot().await_emptied(visit(n));
+    const int warp = thread_index() / 32 % 4;
+    const int first_place = kOwnRows ? (warpgroup * 4 + warp) * Block::kRowPieceBytes
+                                     : warp * Block::kRowPieceBytes +
+                                           warpgroup * (kPanelColumns / 8) * Block::kPieceBytes;
+    leave_fragments(block.dQ() + first_place, dQ, thread_index() % 32);
+    show_to_async_units();
+    block.dQ_slot().fill(visit(n));
+    trace.did(TraceStep::add_dQi, row_tiles[n], block.j);
+  }
+
+  /// dKj and dVj to HBM through the slots of Kj and Vj; each warp stores its 16 rows.
+  __device__ void finish() {
+    using namespace device;
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    const int first_row = warp * kFragmentRows;
+    both_warpgroups_barrier();  // Barrier A: no warp multiplies with Kj any more.
+    trace.did(TraceStep::wait, 0, block.j);
+    scale_all(dK, block.parameters.shape.softmax_scale);
+    write_part<T, 1, d>(block.K(), first_row, 0, dK, lane);
+    write_part<T, 1, d>(block.V(), first_row, 0, dV, lane);
+    show_to_async_units();
+    __syncwarp();  // Barrier B: the rows of all lanes are written before the stores read them.
+    const TilePlace place{0, block.j * Bc + first_row, block.head(), block.batch()};
+    if (lane == 0) store_rows(block.parameters.maps.dK_columns, place, block.K(), first_row);
+    trace.did(TraceStep::store_dKj, 0, block.j);
+    if (lane == 0) store_rows(block.parameters.maps.dV_columns, place, block.V(), first_row);
+    trace.did(TraceStep::store_dVj, 0, block.j);
+    if (lane != 0) return;
+    wait_bulk_stores_read();
+    block.finished().arrive();
+  }
+};
 
 template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
           typename Trace = device::NoTrace>
-__global__ void __launch_bounds__(device::kGradientThreads, 1)
+__global__ void __launch_bounds__(kFlash2HopperThreads, 1)
     flash2_backward_hopper(const __grid_constant__
                            typename Trace::template Parameters<Flash2HopperParameters>
                                parameters) {
   using namespace device;
-  static_assert(Bc == 2 * kWarpgroupRows && Br == kWarpgroupRows && d == 2 * kPanelColumns);
-  static_assert(kGradientThreads == kFlash2HopperThreads);
-  static_assert(Flash2HopperBlock<Br, Bc, d, kVisits>::kBytes ==
-                flash2_backward_hopper_shared_bytes(d, {Br, Bc}));
+  using Block = Flash2GradientBlock<d, Br, Bc, kVisits>;
+  constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
+  static_assert(flash2_gradient_holds(d, {Br, Bc}));
+  static_assert(Block::kBytes == flash2_backward_hopper_shared_bytes(d, {Br, Bc}));
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Flash2HopperBlock<Br, Bc, d, kVisits> block(parameters, shared);
-  if (thread_index() == 0) block.initialise_barriers(kMultiplyingThreads / 32);
-  __syncthreads();
+  const Block block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers();
+  __syncthreads();  // Barrier C: no thread uses a barrier in shared memory before.
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
-  if (warpgroup == kMultiplyingWarpgroups) {
-    give_up_registers<kServingRegisters>();
-    const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
-    if (thread == 0) load_tiles(block);
-    if (thread >= kWarpgroupThreads - Br) {
-      load_statistics(block, thread - (kWarpgroupThreads - Br));
-    }
+  if (warpgroup == Block::kServer) {
+    give_up_registers<kRegisters.serving>();
+    serve(block, [&] { add_query_gradients(block); });
   } else {
-    take_registers<kMultiplyingRegisters>();
+    take_registers<kRegisters.consuming>();
     Trace trace(parameters, block.j);
-    accumulate_gradients<T>(block, warpgroup, trace);
+    Flash2GradientConsumer<T, Block, Trace>(block, warpgroup, trace).accumulate();
     trace.end();
   }
 }

@@ -40,12 +40,45 @@ constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
   return score_columns_shared_bytes(features, tiling, warps, kStages, kDrawnBytes);
 }
 
-/// Threads of a block in Hopper's own instructions: three warpgroups.
-inline constexpr int kFlash2HopperThreads = 3 * 128;
+/// A block in Hopper's own instructions: two warpgroups that multiply, and one that serves them.
+inline constexpr int kFlash2GradientConsumers = 2;
+inline constexpr int kFlash2HopperThreads = (kFlash2GradientConsumers + 1) * 128;
 
-/// The same in Hopper's own instructions: a second slot of dS in place of P's, and ten barriers.
+/// Each consumer has 64 keys of the column tile, and dKj, dVj, S and dP of them in registers: so
+/// many floats of a thread's 240, of which the rest is for operands and addresses.
+constexpr bool flash2_gradient_holds(Index d, const Tiling& tiling) {
+  constexpr Index kMostFloats = 192;
+  const bool has_dQ = d > 64 ? tiling.Br == 64 : tiling.Br == 128;  // for both consumers
+  return tiling.Bc == 64 * kFlash2GradientConsumers && d >= 64 && has_dQ &&
+         d + tiling.Br <= kMostFloats;
+}
+
+/// Kj, Vj; two stages of Qi, dOi, LSEi, Di; two slots of dS; one of dQ, in fp32; and
+/// the barriers. The tiles are as wide as their panels.
 constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
-  return flash2_backward_shared_bytes(d, tiling) + 10 * 8;
+  constexpr Index kElementBytes = 2, kBarriers = 21, kBarrierBytes = 8;
+  const Index width = (d + 63) / 64 * 64;
+  const Index tiles = 2 * tiling.Bc * width + 4 * tiling.Br * width + 2 * tiling.Br * tiling.Bc;
+  const Index dQ = tiling.Br * width * 4;
+  return tiles * kElementBytes + dQ + 4 * tiling.Br * kStatisticBytes + kBarriers * kBarrierBytes;
+}
+
+/// For wide heads: a consumer has dVj, the other dKj, of all 64 keys of the column tile.
+constexpr bool flash2_wide_gradient_holds(Index d, const Tiling& tiling) {
+  return tiling.Br == 64 && tiling.Bc == 64 && (d == 192 || d == 256);
+}
+constexpr int flash2_wide_dO_stages(Index d) {
+  return d > 192 ? 1 : 2;
+}
+
+/// Kj, Vj; two stages of Qi, LSEi, Di, and one or two of dOi; two slots of P and dS; a panel of dQ
+/// for each consumer, in fp32; and the barriers.
+constexpr Index flash2_backward_wide_shared_bytes(Index d, const Tiling& tiling) {
+  constexpr Index kElementBytes = 2, kBarriers = 27, kBarrierBytes = 8;
+  const Index row_tiles = 2 + flash2_wide_dO_stages(d);
+  const Index tiles = (2 * tiling.Bc + row_tiles * tiling.Br) * d + 4 * tiling.Br * tiling.Bc;
+  const Index dQ = kFlash2GradientConsumers * tiling.Br * 64 * 4;
+  return tiles * kElementBytes + dQ + 4 * tiling.Br * kStatisticBytes + kBarriers * kBarrierBytes;
 }
 
 /// The same in fp32 on the CUDA cores: Kj, Vj, Qi, dOi, and one tile for P and dS, whose rows are

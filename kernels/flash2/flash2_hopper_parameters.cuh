@@ -10,6 +10,8 @@ namespace attnscope::kernels {
 /// Beside what flash2_backward has, how bulk copies find the tensors.
 struct Flash2HopperParameters : BackwardParameters {
   GradientMaps maps;
+  /// With a fixed order of dQ: so many heads whose thread blocks are numbered in turn.
+  int heads_in_turn = 1;
 };
 
 /// Beside what flash2_forward has, the same.

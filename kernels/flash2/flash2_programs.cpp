@@ -51,14 +51,17 @@ BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& ki
 }
 
 BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
-  const Index d = run.problem.d;
-  return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
-                      .expression = instance_of(
-                          "flash2_backward_hopper", element_type(run.problem.dtype), d,
-                          run.tiling.Br, run.tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
+  const Index d = padded_head_dim(run.problem.d);
+  const bool wide = flash2_wide_gradient_holds(d, run.tiling);
+  const std::string kernel = wide ? "flash2_backward_wide" : "flash2_backward_hopper";
+  return {.program = {.sources = {"kernels/flash2/" + kernel + ".cuh"},
+                      .expression =
+                          instance_of(kernel, element_type(run.problem.dtype), d, run.tiling.Br,
+                                      run.tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
                       .options = knob_options(kind.knobs)},
           .threads = kFlash2HopperThreads,
-          .shared_bytes = flash2_backward_hopper_shared_bytes(d, run.tiling),
+          .shared_bytes = wide ? flash2_backward_wide_shared_bytes(d, run.tiling)
+                               : flash2_backward_hopper_shared_bytes(d, run.tiling),
           .instructions = kHopper};
 }
 

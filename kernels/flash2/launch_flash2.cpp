@@ -1,11 +1,26 @@
+#include <algorithm>
 #include <bit>
 
 #include "kernels/flash2/flash2_hopper_parameters.cuh"
+#include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {
+
+namespace {
+
+/// How many heads' thread blocks are numbered in turn where dQ is added in a fixed order. Blocks of
+/// one head must start some time apart, since each has to wait for the one before at every row
+/// tile: two to four tiles' time, seen on an H100. `sms` blocks of Tr tiles' time each start and
+/// end all the time, so that blocks of one head start far enough apart among those of so many.
+Index heads_in_turn(Index sms, Index Tr, Index heads) {
+  constexpr Index kTilesApart = 6;
+  return std::clamp(ceil_div(kTilesApart * sms, Tr), Index{1}, heads);
+}
+
+}  // namespace
 
 std::optional<Error> launch_flash2(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
@@ -54,8 +69,15 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
   }
   if (pass.runs_on_hopper("backward")) {
-    pass.start_traceable("backward", column_blocks,
-                         Flash2HopperParameters{parameters, gradient_maps(parameters, problem)});
+    constexpr Index kWarpRows = 16;
+    Flash2HopperParameters hopper{parameters,
+                                  gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
+    if (pass.arguments.trace == nullptr) {  // which knows a block's head by its number
+      const Index Tr = ceil_div(problem.N, pass.tiling.Br);
+      hopper.heads_in_turn = static_cast<int>(
+          heads_in_turn(device_attribute(cudaDevAttrMultiProcessorCount), Tr, heads));
+    }
+    pass.start_traceable("backward", column_blocks, hopper);
   } else {
     pass.start_traceable("backward", column_blocks, parameters);
   }

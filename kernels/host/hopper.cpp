@@ -104,21 +104,22 @@ ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionPro
           .O_rows = tensor_map(rows_of(parameters.O, problem), kWarpRows)};
 }
 
-GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem) {
-  const auto rows = [&](const TensorView& view) { return row_tile_map(view, problem); };
-  const auto columns = [&](const TensorView& view, Index heads) {
-    return tensor_map(columns_of(view, problem, heads), kHopperTiling.Bc);
+GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem,
+                           const Tiling& tiling, Index stored_rows) {
+  const auto rows = [&](const TensorView& view) { return row_tile_map(view, problem, tiling.Br); };
+  const auto columns = [&](const TensorView& view, Index heads, Index box_rows) {
+    return tensor_map(columns_of(view, problem, heads), box_rows);
   };
   return {.Q_rows = rows(parameters.Q),
           .dO_rows = rows(parameters.dO),
-          .K_columns = columns(parameters.K, problem.kv_heads),
-          .V_columns = columns(parameters.V, problem.kv_heads),
-          .dK_columns = columns(parameters.dK_heads, problem.heads),
-          .dV_columns = columns(parameters.dV_heads, problem.heads)};
+          .K_columns = columns(parameters.K, problem.kv_heads, tiling.Bc),
+          .V_columns = columns(parameters.V, problem.kv_heads, tiling.Bc),
+          .dK_columns = columns(parameters.dK_heads, problem.heads, stored_rows),
+          .dV_columns = columns(parameters.dV_heads, problem.heads, stored_rows)};
 }
 
-TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem) {
-  return tensor_map(rows_of(tensor, problem), kHopperTiling.Br);
+TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem, Index Br) {
+  return tensor_map(rows_of(tensor, problem), Br);
 }
 
 }  // namespace attnscope::kernels

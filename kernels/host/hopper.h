@@ -15,7 +15,7 @@ struct PassArguments;  // kernels/launch.h
 /// The GPUs that have its instructions.
 inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
-/// Head dimension and tiling of the only instance of each backward pass.
+/// Head dimension and tiling of the only instance of flash1's backward pass.
 inline constexpr int kHopperHeadDim = 128;
 inline constexpr Tiling kHopperTiling{64, 128};
 
@@ -26,8 +26,10 @@ bool bulk_copies_reach(const PassArguments& arguments);
 /// The maps of such a pass. All throw CudaError when the driver fails.
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling);
-GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem);
+/// `stored_rows`: of a box of dK and dV.
+GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem,
+                           const Tiling& tiling, Index stored_rows);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
-TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem);
+TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem, Index Br);
 
 }  // namespace attnscope::kernels

@@ -132,8 +132,8 @@ TEST(Knobs, OfHoppersProgramAskForTheOther) {
   spec.switches["instructions"] = "mma";
   EXPECT_TRUE(resolve(spec).ok());
   spec.switches = {{"swizzle", "off"}};
-  spec.deterministic = true;  // in no Hopper program
-  EXPECT_TRUE(resolve(spec).ok());
+  spec.deterministic = true;
+  EXPECT_THAT(refusal(spec), HasSubstr("add instructions=mma"));
 }
 
 TEST(Knobs, OfHoppersForwardProgramAreNotTheOthers) {

@@ -231,6 +231,20 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsBackward) {
   }
 }
 
+/// In tilings that a Hopper GPU computes with its own instructions.
+TEST_F(TracedKernels, DoTheirSchedulesOperationsBackwardInWideTiles) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const auto& [d, tiling] : {std::pair{64, Tiling{128, 128}},
+                                  {96, Tiling{64, 128}},
+                                  {192, Tiling{64, 64}},
+                                  {256, Tiling{64, 64}}}) {
+    for (const AttentionProblem& problem : {problem_of(d, 512, 512), problem_of(d, 300, 409),
+                                            problem_of(d, 409, 300, Mask::causal())}) {
+      expect_schedule("flash2", PassKind::backward, problem, 1, tiling);
+    }
+  }
+}
+
 TEST_F(TracedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index d : {16, 64, 128}) {

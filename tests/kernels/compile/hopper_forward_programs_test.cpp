@@ -112,18 +112,6 @@ struct Instance {
   LaunchKind kind = {};
 };
 
-/// Opcodes of the code, in order.
-std::vector<unsigned> opcodes_of(const CompiledKernel& kernel) {
-  std::vector<unsigned> opcodes;
-  const std::string_view code = code_of(kernel.cubin, kernel.entry);
-  for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
-    std::uint16_t low = 0;
-    std::memcpy(&low, code.data() + at, sizeof(low));
-    opcodes.push_back(low & 0xfffU);
-  }
-  return opcodes;
-}
-
 /// A consumer's registers hold its state, and products run while other work does. The compiler
 /// serializes products where it cannot keep their registers apart: a wait then
 /// follows each of them.

@@ -66,24 +66,6 @@ TEST(Flash2BackwardProgram, HasWarpsThatHoldItsSums) {
   }
 }
 
-TEST(Flash2BackwardProgram, InHoppersInstructionsIsForPlainScoresAtOneSize) {
-  AttentionProblem problem = problem_of(128, Mask::causal());
-  EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
-  problem.dtype = DType::fp32;
-  EXPECT_FALSE(has_hopper_backward(problem, {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(problem_of(120, Mask::none()), {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(problem_of(128, *parse_mask("window:9")), {64, 128}));
-
-  const CompiledKernel made =
-      compiled(launch_program("backward",
-                              test::kernel_run("flash2", problem_of(128, Mask::none()),
-                                               PassKind::backward, Tiling{64, 128}),
-                              {}, kMostSharedBytes, "9.0"));
-  EXPECT_EQ(made.resources.registers, 168);
-  EXPECT_EQ(made.resources.spill_stores, 0);
-}
-
 /// The launches of a default tiling, in fp32 too.
 TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
   for (const DType dtype : {DType::bf16, DType::fp32}) {
@@ -176,8 +158,8 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   EXPECT_NE(compiled(program_of({.visit_hidden = 1})).cubin, plain.cubin);
   EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
-  EXPECT_FALSE(has_hopper_backward(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
-  EXPECT_TRUE(has_hopper_backward(problem_of(128, Mask::none()), {64, 128}, {.visit_hidden = 1}));
+  EXPECT_FALSE(has_hopper_gradients(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
+  EXPECT_TRUE(has_hopper_gradients(problem_of(128, Mask::none()), {64, 128}, {.visit_hidden = 1}));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/compile/kernel_compiler.h"
+
 namespace attnscope::kernels {
 
 /// The opcodes of some instructions, in their usual form of operands.
@@ -72,6 +74,18 @@ inline std::map<unsigned, int> longest_loop(std::string_view code) {
   std::map<unsigned, int> found;
   for (std::ptrdiff_t n = begin; n < end; ++n) ++found[opcode_at(n)];
   return found;
+}
+
+/// Opcodes of the code, in order.
+inline std::vector<unsigned> opcodes_of(const CompiledKernel& kernel) {
+  std::vector<unsigned> opcodes;
+  const std::string_view code = code_of(kernel.cubin, kernel.entry);
+  for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
+    std::uint16_t low = 0;
+    std::memcpy(&low, code.data() + at, sizeof(low));
+    opcodes.push_back(low & 0xfffU);
+  }
+  return opcodes;
 }
 
 }  // namespace attnscope::kernels

@@ -1,0 +1,48 @@
+/// How warps that fill slots in shared memory hand them to warps that empty them, and get them back
+/// (compute capability 9.0).
+#pragma once
+
+#include "kernels/device/bulk_copies.cuh"
+#include "kernels/device/place.cuh"
+
+namespace attnscope::kernels::device {
+
+/// The barriers of `kSlots` slots that visits take in turn: visit n, from 0 on, has slot
+/// n % kSlots. Each slot has two:
+///   filled:  who empties it waits for everyone who fills it;
+///   emptied: who fills it waits for everyone who emptied it of the visit before.
+template <int kSlots>
+struct SlotBarriers {
+  static constexpr int kBarriers = 2 * kSlots;
+
+  uint32_t barriers;  ///< address in shared memory
+
+  __device__ ArrivalBarrier filled(int visit) const { return {barriers + visit % kSlots * 8}; }
+  __device__ ArrivalBarrier emptied(int visit) const {
+    return {barriers + (kSlots + visit % kSlots) * 8};
+  }
+
+  /// By one thread of the block. So many arrive at each barrier: warps, or single threads.
+  __device__ void initialise(int who_fill, int who_empty) const {
+    for (int visit = 0; visit < kSlots; ++visit) {
+      filled(visit).initialise(who_fill);
+      emptied(visit).initialise(who_empty);
+    }
+  }
+
+  __device__ void await_filled(int visit) const { filled(visit).wait(visit / kSlots); }
+  __device__ void await_emptied(int visit) const {
+    if (visit >= kSlots) emptied(visit).wait(visit / kSlots - 1);
+  }
+  /// By all lanes of a warp that has filled, or emptied, its share of the visit's slot.
+  __device__ void fill(int visit) const { arrive_as_warp(filled(visit)); }
+  __device__ void empty(int visit) const { arrive_as_warp(emptied(visit)); }
+
+ private:
+  __device__ static void arrive_as_warp(ArrivalBarrier barrier) {
+    __syncwarp();
+    if (thread_index() % 32 == 0) barrier.arrive();
+  }
+};
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,268 @@
+/// FlashAttention-2, backward, in Hopper's own instructions, for wide heads: the program of
+/// flash2_backward_hopper.cuh where dKj and dVj of 128 keys would fill the registers.
+///
+/// Two consumers, groups of four warps, share the work on all 64 keys of the column tile:
+///   consumer 0: S and P; dVj; the first panels of dQi;
+///   consumer 1: dP and dS; dKj; the other panels of dQi.
+/// P and dS go from registers straight into the products for dVj and dKj; P passes through shared
+/// memory to consumer 1, and dS for dQi to both. Consumer 0 is ahead by up to a row tile, so that
+/// one's softmax meets the other's products.
+///
+/// No mask and a causal one. With Visits::listed it is block_sparse2's.
+#pragma once
+
+#include "kernels/device/warpgroup_gradients.cuh"
+#include "kernels/device/wide_products.cuh"
+#include "kernels/flash2/flash2_gradient_block.cuh"
+#include "kernels/flash2/flash2_gradient_serving.cuh"
+
+namespace attnscope::kernels {
+
+/// Adds the panels of dQi that a consumer has left. One thread.
+template <int kConsumer, typename Block>
+__device__ inline void add_panels(const Block& block, float* dQ_head, int visit, int i) {
+#pragma unroll
+  for (int n = 0; n < Block::dQ_panels(kConsumer); ++n) {
+    const int handed_over = visit * Block::dQ_panels(kConsumer) + n;
+    block.dQ_slot(kConsumer).await_filled(handed_over);
+    add_pieces(block, dQ_head, i, block.dQ(kConsumer), (Block::first_dQ_panel(kConsumer) + n) * 8,
+               8);
+    block.dQ_slot(kConsumer).emptied(handed_over).arrive();
+  }
+}
+
+/// Adds dQi of each visit, consumer 1's panels first. One thread.
+template <typename Block>
+__device__ inline void add_query_gradients(const Block& block) {
+  constexpr int kOfConsumer1 = Block::dQ_panels(1);
+  const TurnsOfBlock<Block> turns(block);
+  float* const dQ_head = dQ_of_head(block);
+  const auto row_tiles = block.row_tiles();
+  int n = row_tiles.first;
+#pragma unroll 1
+  for (; row_tiles.has(n); ++n) {
+    const int visit = n - row_tiles.first;
+    block.dQ_slot(1).await_filled(visit * kOfConsumer1);
+    turns.await(row_tiles[n]);
+    add_panels<1>(block, dQ_head, visit, row_tiles[n]);
+    if (visit > 0) turns.template pass_on<kOfConsumer1>(row_tiles[n - 1]);
+    add_panels<0>(block, dQ_head, visit, row_tiles[n]);
+  }
+  if (n > row_tiles.first) turns.template pass_on<0>(row_tiles[n - 1]);
+  device::wait_bulk_stores();
+}
+
+/// What both consumers do alike: a panel of dQ at a time, and the way of a sum to HBM.
+template <typename T, typename Block, int kConsumer>
+struct Flash2WideConsumer {
+  static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
+  using Part = device::WarpgroupScores<Br>;
+  using PanelSum = device::Accumulator<1, device::kPanelColumns>;
+
+  const Block& block;
+  const typename Block::Tiles row_tiles;
+  device::Accumulator<1, d> gradient{};  ///< dVj = 0, or dKj = 0
+  device::ScoreOperand<Br> operand;      ///< P or dS, transposed
+
+  __device__ explicit Flash2WideConsumer(const Block& block_)
+      : block(block_), row_tiles(block.row_tiles()) {}
+
+  __device__ int visit(int n) const { return n - row_tiles.first; }
+  __device__ static int lane() { return device::thread_index() % 32; }
+  __device__ static int warp() { return device::thread_index() / 32 % 4; }  ///< of the consumer
+
+  /// dQ = dS Kj, without the scale: the consumer's panels, one after the other.
+  __device__ void add_query_gradient(int n) {
+    using namespace device;
+    constexpr int kCount = Block::dQ_panels(kConsumer);
+#pragma unroll
+    for (int panel = 0; panel < kCount; ++panel) {
+      PanelSum dQ;
+      open_products();
+      start_query_gradient<T>(dQ, block.dS(visit(n)).panel(0), block.K(),
+                              Block::first_dQ_panel(kConsumer) + panel);
+      wait_products<0>(dQ, gradient);
+      if (panel == kCount - 1) block.dS_slots().empty(visit(n));
+      hand_over(dQ, n, panel);
+    }
+  }
+  /// A panel of dQ to the thread that adds it.
+  __device__ void hand_over(const PanelSum& dQ, int n, int panel) {
+    using namespace device;
+    const int handed_over = visit(n) * Block::dQ_panels(kConsumer) + panel;
+    block.dQ_slot(kConsumer).await_emptied(handed_over);
+    leave_fragments(block.dQ(kConsumer) + warp() * 8 * Block::kPieceBytes, dQ, lane());
+    show_to_async_units();
+    block.dQ_slot(kConsumer).fill(handed_over);
+  }
+
+  /// dKj or dVj to HBM through the slot of Kj or Vj; each warp stores its 16 rows.
+  __device__ void store(const typename Block::TileKV& slot, const TensorMap& map) {
+    using namespace device;
+    const int first_row = warp() * kFragmentRows;
+    both_warpgroups_barrier();  // Barrier A: no warp multiplies with Kj or Vj any more.
+    write_part<T, 1, d>(slot, first_row, 0, gradient, lane());
+    show_to_async_units();
+    __syncwarp();  // Barrier B: the rows of all lanes are written before the stores read them.
+    if (lane() != 0) return;
+    TilePlace place{0, block.j * Bc + first_row, block.head(), block.batch()};
+    store_rows(map, place, slot, first_row);
+    wait_bulk_stores_read();
+    block.finished().arrive();
+  }
+};
+
+/// Consumer 0: S and P, dVj. `n` is a position among the row tiles, i = row_tiles[n]. Its first
+/// warp records a trace: what consumer 1 does with a tile when dS of it is there.
+template <typename T, typename Block, typename Trace>
+struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
+  using Base = Flash2WideConsumer<T, Block, 0>;
+  using Base::block, Base::row_tiles, Base::visit, Base::Base, Base::Br, Base::Bc, Base::d;
+
+  __device__ void accumulate(Trace& trace) {
+    using namespace device;
+    block.K_arrived().wait(0);
+    trace.did(TraceStep::load_Kj, 0, block.j);
+    trace.did(TraceStep::load_Vj, 0, block.j);
+    int n = row_tiles.first;
+    if (row_tiles.has(n)) {
+      accumulate_value_gradient(n, trace);
+      for (++n; row_tiles.has(n); ++n) {
+        accumulate_value_gradient(n, trace);
+        add_query_gradient(n - 1, trace);
+      }
+      add_query_gradient(n - 1, trace);
+    }
+    this->store(block.V(), block.parameters.maps.dV_columns);
+    trace.did(TraceStep::store_dKj, 0, block.j);
+    trace.did(TraceStep::store_dVj, 0, block.j);
+  }
+
+  /// The consumer's panels of dQ, when consumer 1 has dS.
+  __device__ void add_query_gradient(int n, Trace& trace) {
+    using namespace device;
+    block.dS_slots().await_filled(visit(n));
+    trace.did(TraceStep::product_dP, row_tiles[n], block.j);
+    trace.did(TraceStep::softmax_gradient, row_tiles[n], block.j);
+    trace.did(TraceStep::accumulate_dK, row_tiles[n], block.j);
+    Base::add_query_gradient(n);
+    trace.did(TraceStep::add_dQi, row_tiles[n], block.j);
+  }
+
+  /// S = Qi Kj^T; P = exp(S - LSEi), to consumer 1 too; dVj = dVj + P^T dOi.
+  __device__ void accumulate_value_gradient(int n, Trace& trace) {
+    using namespace device;
+    const int i = row_tiles[n], j = block.j;
+    typename Base::Part::Registers P;
+    block.Q().await(visit(n));
+    trace.did(TraceStep::load_Qi, i, 0);
+    trace.did(TraceStep::load_dOi, i, 0);
+    open_products();
+    start_row_scores<T, d>(P, block.K(), block.Q().tile(visit(n)), 0);
+    block.statistics().await_filled(visit(n));
+    trace.did(TraceStep::load_statistics, i, 0);
+    wait_products<0>(P);
+    block.Q().release(visit(n));
+    trace.did(TraceStep::scores, i, j);
+    // masked where the mask's edge or the last key cuts the tile
+    if (block.columns().template shape_scores<typename Base::Part>(P, SharedTile<Bc, Br>{}, i, 0,
+                                                                   Base::warp(), Base::lane())) {
+      trace.did(TraceStep::mask, i, j);
+    }
+    exponentiate_transposed<1, Br>(P, block.LSE_log2(visit(n)),
+                                   block.parameters.shape.softmax_scale_log2, Base::lane());
+    trace.did(TraceStep::exponentiate, i, j);
+    block.statistics().empty(visit(n));
+    round_scores<T, Br>(this->operand, P);
+    block.P_slots().await_emptied(visit(n));
+    leave_operand(block.P(visit(n)), this->operand, thread_index() % kWarpgroupThreads);
+    block.P_slots().fill(visit(n));
+
+    block.dO().await(visit(n));
+    open_products();
+    start_output<T, Br, d>(this->gradient, this->operand, block.dO().tile(visit(n)));
+    wait_products<0>(this->gradient);
+    block.dO().release(visit(n));
+    trace.did(TraceStep::accumulate_dV, i, j);
+  }
+};
+
+/// Consumer 1: dP and dS, dKj.
+template <typename T, typename Block>
+struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
+  using Base = Flash2WideConsumer<T, Block, 1>;
+  using Base::block, Base::row_tiles, Base::visit, Base::Base, Base::Br, Base::Bc, Base::d;
+
+  __device__ void accumulate() {
+    using namespace device;
+    block.K_arrived().wait(0);
+    block.V_arrived().wait(0);
+    for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+      compute_score_gradient(n);
+      block.Q().await(visit(n));
+      open_products();
+      start_output<T, Br, d>(this->gradient, this->operand, block.Q().tile(visit(n)));
+      block.dS_slots().await_filled(visit(n));
+      this->add_query_gradient(n);
+      block.Q().release(visit(n));
+    }
+    scale_all(this->gradient, block.parameters.shape.softmax_scale);
+    this->store(block.K(), block.parameters.maps.dK_columns);
+  }
+
+  /// dP = dOi Vj^T; dS = P * (dP - Di), to shared memory too.
+  __device__ void compute_score_gradient(int n) {
+    using namespace device;
+    typename Base::Part::Registers dS, P;
+    block.dO().await(visit(n));
+    open_products();
+    start_row_scores<T, d>(dS, block.V(), block.dO().tile(visit(n)), 0);
+    block.statistics().await_filled(visit(n));
+    block.P_slots().await_filled(visit(n));
+    take_operand<T>(P, block.P(visit(n)), thread_index() % kWarpgroupThreads);
+    block.P_slots().empty(visit(n));
+    wait_products<0>(dS);
+    block.dO().release(visit(n));
+    softmax_gradient_transposed<1, Br>(dS, P, block.D(visit(n)), Base::lane());
+    block.statistics().empty(visit(n));
+    block.dS_slots().await_emptied(visit(n));
+    write_part<T, 1, Br>(block.dS(visit(n)), Base::warp() * kFragmentRows, 0, dS, Base::lane());
+    show_to_async_units();
+    block.dS_slots().fill(visit(n));
+    round_scores<T, Br>(this->operand, dS);
+  }
+};
+
+template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
+          typename Trace = device::NoTrace>
+__global__ void __launch_bounds__(kFlash2HopperThreads, 1)
+    flash2_backward_wide(const __grid_constant__
+                         typename Trace::template Parameters<Flash2HopperParameters>
+                             parameters) {
+  using namespace device;
+  using Block = Flash2WideGradientBlock<d, Br, Bc, kVisits>;
+  constexpr HopperRegisters kRegisters{40, 232, true};
+  static_assert(flash2_wide_gradient_holds(d, {Br, Bc}));
+  static_assert(Block::kBytes == flash2_backward_wide_shared_bytes(d, {Br, Bc}));
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Block block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers();
+  __syncthreads();  // Barrier C: no thread uses a barrier in shared memory before.
+
+  const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
+  if (warpgroup == Block::kServer) {
+    give_up_registers<kRegisters.serving>();
+    serve(block, [&] { add_query_gradients(block); });
+  } else {
+    take_registers<kRegisters.consuming>();
+    Trace trace(parameters, block.j);
+    if (warpgroup == 0) {
+      Flash2ValueConsumer<T, Block, Trace>(block).accumulate(trace);
+    } else {
+      Flash2KeyConsumer<T, Block>(block).accumulate();
+    }
+    trace.end();
+  }
+}
+
+}  // namespace attnscope::kernels

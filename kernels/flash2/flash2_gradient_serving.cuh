@@ -1,0 +1,144 @@
+/// What the serving warps of flash2's backward pass in Hopper's instructions do: they bring the
+/// tiles and the statistics of rows to the consumers, and add up dQ.
+#pragma once
+
+#include "kernels/device/bulk_adds.cuh"
+#include "kernels/device/turns.cuh"
+#include "kernels/flash2/flash2_backward.cuh"
+
+namespace attnscope::kernels {
+
+/// Loads Kj, Vj, and Qi and dOi of every visit. One thread.
+template <typename Block>
+__device__ inline void load_tiles(const Block& block) {
+  using namespace device;
+  const GradientMaps& maps = block.parameters.maps;
+  const auto row_tiles = block.row_tiles();
+  const int head = block.head(), batch = block.batch();
+  const TilePlace columns{0, block.j * Block::kKeys,
+                          head / block.parameters.shape.heads_per_kv_head, batch};
+  const auto load_column_tile = [&](const auto& tile, const TensorMap& map,
+                                    ArrivalBarrier arrived) {
+    arrived.expect(tile.kBytes);
+    load_panels(tile, map, columns, arrived);
+  };
+  load_column_tile(block.K(), maps.K_columns, block.K_arrived());
+  int n = row_tiles.first;
+  const auto rows = [&] { return TilePlace{0, row_tiles[n] * Block::kRows, head, batch}; };
+  if (row_tiles.has(n)) block.Q().load(0, maps.Q_rows, rows());
+  load_column_tile(block.V(), maps.V_columns, block.V_arrived());
+  for (; row_tiles.has(n); ++n) {
+    const int visit = n - row_tiles.first;
+    if (visit > 0) block.Q().load(visit, maps.Q_rows, rows());
+    block.dO().load(visit, maps.dO_rows, rows());
+  }
+}
+
+/// LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the exponent's
+/// unit. Rows that do not exist look like empty ones, whose P is zero. One warp.
+template <typename Block>
+__device__ inline void load_statistics(const Block& block) {
+  constexpr int Br = Block::kRows;
+  const BackwardParameters& parameters = block.parameters;
+  const auto row_tiles = block.row_tiles();
+  const Index head_row = block.head_index() * parameters.shape.N;
+#pragma unroll 1
+  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+    const int visit = n - row_tiles.first;
+    block.statistics().await_emptied(visit);
+    const int i = row_tiles[n];
+#pragma unroll 1
+    for (int row = device::thread_index() % 32; row < Br; row += 32) {
+      const float LSE = load_row_statistic<Br>(parameters, head_row, i, row);
+      const float D = load_row_statistic<Br>(parameters, head_row, i, Br + row);
+      store_row_statistic<Br>(block.LSE_log2(visit), LSE, row);
+      store_row_statistic<Br>(block.LSE_log2(visit), D, Br + row);
+    }
+    block.statistics().fill(visit);
+  }
+}
+
+/// dQi += what consumers have left of it from the shared address `source` on, by the bulk tensor
+/// unit: 16 rows at a time. They have `across` pieces of 8 columns, from `first_piece` on;
+/// `dQ_head` is the head's dQ_accum. One thread, which comes back when the slot is read.
+template <typename Block>
+__device__ inline void add_pieces(const Block& block, float* dQ_head, int i, uint32_t source,
+                                  int first_piece, int across) {
+  using namespace device;
+  const ForwardShape& shape = block.parameters.shape;
+  const int pieces = dQ_accum_pieces(shape.d);
+  const int first = i * (Block::kRows / 16);
+  const int past_last = min(first + Block::kRows / 16, dQ_accum_row_pieces(shape.N));
+  const int bytes = min(across, pieces - first_piece) * Block::kPieceBytes;
+  float* rows = dQ_head + (first * pieces + first_piece) * kFragmentFloats;
+#pragma unroll 1
+  for (int n = first; n < past_last && bytes > 0; ++n) {
+    start_bulk_add(rows, source, bytes);
+    rows += pieces * kFragmentFloats;
+    source += across * Block::kPieceBytes;
+  }
+  close_bulk_stores();
+  wait_bulk_stores_read();
+}
+
+/// The block's turns to add to row tiles. The column tiles that see row tile i add to it from the
+/// last to the first: a block waits for blocks of lower number alone, which the hardware starts
+/// before it, and under a causal mask the others have come to row tile i by then. Without a fixed
+/// order there is nothing to wait for. One thread.
+template <typename Block>
+struct TurnsOfBlock {
+  const Block& block;
+  const int first;  ///< number of the head's first turn
+
+  __device__ explicit TurnsOfBlock(const Block& block_)
+      : block(block_), first(static_cast<int>(block.head_index()) * block.Tr()) {}
+
+  __device__ void await(int i) const {
+    if (!block.in_turns()) return;
+    device::await_turn_alone(block.parameters.dQ_turns + first + i, block.turn_at(i));
+  }
+  /// Ends the turn when all adds but the newest kNewer groups are in L2.
+  template <int kNewer>
+  __device__ void pass_on(int i) const {
+    if (!block.in_turns()) return;
+    device::wait_bulk_stores<kNewer>();
+    device::pass_turn_alone(block.parameters.dQ_turns + first + i);
+  }
+};
+
+/// The head's dQ_accum.
+template <typename Block>
+__device__ inline float* dQ_of_head(const Block& block) {
+  const ForwardShape& shape = block.parameters.shape;
+  return block.parameters.dQ_accum + block.head_index() * dQ_accum_row_pieces(shape.N) *
+                                         (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
+}
+
+/// What the serving warpgroup does: each of its warps has a task. `add` adds dQi of all visits, by
+/// one thread.
+template <typename Block, typename Add>
+__device__ inline void serve(const Block& block, const Add& add) {
+  const int task = device::thread_index() - Block::kServer * device::kWarpgroupThreads;
+  if (task == 0) {
+    load_tiles(block);
+  } else if (task == 32) {
+    add();
+  } else if (64 <= task && task < 96) {
+    load_statistics(block);
+  } else if (task == 96 && device::kTrapsWhenStuck) {
+    device::trap_if_stuck(block.finished());
+  }
+}
+
+/// Starts the store of a warp's 16 rows of a gradient, which stand from `first_row` on. One thread.
+template <typename Tile>
+__device__ inline void store_rows(const TensorMap& map, device::TilePlace place, const Tile& tile,
+                                  int first_row) {
+#pragma unroll
+  for (int n = 0; n < tile.kPanels; ++n, place.column += device::kPanelColumns) {
+    device::start_bulk_store(map, place, tile.panel(n).address + first_row * 128);
+  }
+  device::close_bulk_stores();
+}
+
+}  // namespace attnscope::kernels

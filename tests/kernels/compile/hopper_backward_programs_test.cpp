@@ -1,0 +1,79 @@
+/// flash2's backward pass in Hopper's own instructions: which runs take it, and its machine code.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "kernels/resolve.h"
+#include "tests/kernels/compile/compiled_block.h"
+#include "tests/kernels/compile/machine_code.h"
+
+namespace attnscope::kernels {
+namespace {
+
+TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
+  AttentionProblem problem = problem_of(128, Mask::causal());
+  EXPECT_TRUE(has_hopper_gradients(problem, {64, 128}));
+  EXPECT_FALSE(has_hopper_gradients(problem, {64, 64}));
+  EXPECT_FALSE(has_hopper_gradients(problem, {128, 128}));
+  problem.dtype = DType::fp32;
+  EXPECT_FALSE(has_hopper_gradients(problem, {64, 128}));
+  EXPECT_TRUE(has_hopper_gradients(problem_of(64, Mask::none()), {128, 128}));
+  EXPECT_FALSE(has_hopper_gradients(problem_of(64, Mask::none()), {64, 128}));  // half of dQ each
+  EXPECT_TRUE(has_hopper_gradients(problem_of(96, Mask::none()), {64, 128}));
+  EXPECT_TRUE(has_hopper_gradients(problem_of(120, Mask::none()), {64, 128}));
+  EXPECT_FALSE(
+      has_hopper_gradients(problem_of(121, Mask::none()), {64, 128}));  // rows of 242 bytes
+  EXPECT_TRUE(has_hopper_gradients(problem_of(192, Mask::none()), {64, 64}));
+  EXPECT_TRUE(has_hopper_gradients(problem_of(256, Mask::causal()), {64, 64}));
+  EXPECT_FALSE(has_hopper_gradients(problem_of(256, Mask::causal()), {32, 64}));
+  EXPECT_FALSE(has_hopper_gradients(problem_of(128, *parse_mask("window:9")), {64, 128}));
+}
+
+/// At d = 128 it is the program of the default tiling, else of tiles that a run asks for.
+TEST(HopperBackwardProgram, IsAskedForByTileSizes) {
+  const auto has_program = [](Index d, const Tiling& tiling, bool asked) {
+    ResolvedRun run = test::kernel_run("flash2", problem_of(d, Mask::none()), PassKind::backward,
+                                       asked ? std::optional(tiling) : std::nullopt);
+    run.tiling = tiling;
+    return has_hopper_program(run, {});
+  };
+  EXPECT_TRUE(has_program(128, {64, 128}, false));
+  EXPECT_TRUE(has_program(128, {64, 128}, true));
+  EXPECT_FALSE(has_program(64, {128, 128}, false));
+  EXPECT_TRUE(has_program(64, {128, 128}, true));
+  EXPECT_FALSE(has_program(192, {64, 64}, false));
+  EXPECT_TRUE(has_program(192, {64, 64}, true));
+}
+
+/// The sums, scores and operands of a consumer fill its registers, and products run while other
+/// work does. The compiler serializes products where it cannot keep their registers apart: a wait
+/// then follows each of them.
+TEST(HopperBackwardProgram, SpillsNothingAndSerializesNoProduct) {
+  constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
+  struct Instance {
+    Index d;
+    Tiling tiling;
+    int most_waits;
+    DType dtype = DType::bf16;
+    LaunchKind kind = {};
+  };
+  for (const Instance& instance :
+       {Instance{64, {128, 128}, 20}, Instance{96, {64, 128}, 20}, Instance{128, {64, 128}, 20},
+        Instance{128, {64, 128}, 20, DType::fp16, {.listed = true}}, Instance{192, {64, 64}, 36},
+        Instance{256, {64, 64}, 36}}) {
+    AttentionProblem problem = problem_of(instance.d, Mask::causal());
+    problem.dtype = instance.dtype;
+    const BlockProgram block = launch_program(
+        "backward", test::kernel_run("flash2", problem, PassKind::backward, instance.tiling),
+        instance.kind, kMostSharedBytes, "9.0");
+    SCOPED_TRACE(block.program.expression);
+    ASSERT_EQ(block.instructions, kHopper);
+    const CompiledKernel made = compiled(block);
+    EXPECT_EQ(made.resources.registers, 168);
+    EXPECT_EQ(made.resources.spill_stores, 0);
+    EXPECT_LE(std::ranges::count(opcodes_of(made), kWarpgroupWait), instance.most_waits);
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
