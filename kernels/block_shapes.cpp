@@ -161,9 +161,25 @@ bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, c
                   .ascending = knobs.ascending,
                   .overlap = knobs.overlap,
                   .ping_pong = knobs.ping_pong,
+                  .persistent = knobs.persistent,
+                  .heads_together = knobs.heads_together,
+                  .trim = knobs.trim,
+                  .polynomial = knobs.polynomial,
                   .visit_hidden = knobs.visit_hidden};
+  const Index width = padded_head_dim(problem.d);
   return knobs == own && problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
-         flash2_hopper_holds(padded_head_dim(problem.d), tiling) && !score_features(problem).any();
+         flash2_hopper_holds(width, tiling) &&
+         flash2_hopper_layout(width, tiling, knobs.stages, knobs.persistent != 0,
+                              score_features(problem))
+                 .bytes <= kMostSharedBytes;
+}
+
+Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
+                           const Knobs& knobs) {
+  if (knobs.heads_together == 0 || !problem.mask.is_causal() || problem.is_packed()) return 1;
+  const Index kv_bytes = 2 * problem.N_kv * problem.d * size_bytes(problem.dtype);
+  return flash2_hopper_heads_at_once(problem.batch * problem.kv_heads, problem.heads_per_kv_head(),
+                                     kv_bytes, ceil_div(problem.N, tiling.Br));
 }
 
 }  // namespace attnscope::kernels

@@ -51,11 +51,16 @@ bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs = {});
 
-/// The same of flash2's forward pass: plain softmax attention, in 16 bits, in rows that bulk copies
-/// take (of whole 16 bytes), in the tilings whose O, S and P a thread block's registers hold, and
-/// with the switches that are the program's.
+/// The same of flash2's forward pass: in 16 bits, in rows that bulk copies take (of whole 16
+/// bytes), in the tilings whose O, S and P a thread block's registers hold and whose tiles its
+/// shared memory, and with the switches that are the program's.
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
+
+/// Heads whose row tiles of one number that program starts one after the other, under a causal mask
+/// of several, so that the longest tiles start first: flash2_hopper_heads_at_once().
+Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
+                           const Knobs& knobs);
 
 /// Stages of flash1's forward pass in 16 bits: as many as fit beside what score features need.
 Index flash1_stages(const BlockRequest& request);

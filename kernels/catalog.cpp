@@ -11,11 +11,12 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr std::string_view kFlash1Knobs[] = {"copies", "swizzle", "mask"};
-constexpr std::string_view kFlash2Knobs[] = {"stages",          "warps",   "partition", "copies",
-                                             "swizzle",         "rescale", "mask",      "order",
-                                             kInstructionsKnob, "overlap", "ping-pong"};
-constexpr std::string_view kFlash2HopperKnobs[] = {"stages", "rescale", "mask",
-                                                   "order",  "overlap", "ping-pong"};
+constexpr std::string_view kFlash2Knobs[] = {
+    "stages",          "warps",   "partition", "copies",   "swizzle", "rescale", "mask", "order",
+    kInstructionsKnob, "overlap", "ping-pong", "schedule", "heads",   "trim",    "exp"};
+constexpr std::string_view kFlash2HopperKnobs[] = {"stages",  "rescale",   "mask",     "order",
+                                                   "overlap", "ping-pong", "schedule", "heads",
+                                                   "trim",    "exp"};
 constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", kInstructionsKnob};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 

@@ -22,7 +22,7 @@ struct GradientMaps {
 
 /// The same of a forward pass.
 struct ForwardMaps {
-  TensorMap Q_rows;                ///< [B, H, N, d], Br rows per box
+  TensorMap Q_rows;                ///< [B, H, N, d], a consumer's 64 rows per box
   TensorMap K_columns, V_columns;  ///< [B, H_kv, N_kv, d], Bc rows per box
   TensorMap O_rows;                ///< [B, H, N, d], a warp's 16 rows per box
 };

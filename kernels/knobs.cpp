@@ -21,6 +21,9 @@ constexpr KnobValue kRescaled[] = {{"moved", 0}, {"always", 1}};
 constexpr KnobValue kMasked[] = {{"edge", 0}, {"all", 1}};
 constexpr KnobValue kPartitions[] = {{"split-q", 0}, {"sliced-k", 1}};
 constexpr KnobValue kOrders[] = {{"last", 0}, {"first", 1}};
+constexpr KnobValue kSchedules[] = {{"persistent", 1}, {"blocks", 0}};
+constexpr KnobValue kHeadOrders[] = {{"together", 1}, {"apart", 0}};
+constexpr KnobValue kExponentials[] = {{"special", 0}, {"mixed", 4}};
 constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
 constexpr Knob kKnobs[] = {
@@ -71,6 +74,26 @@ constexpr Knob kKnobs[] = {
      "their products in turn, so that one multiplies while the other computes its softmax; off, as "
      "it happens.",
      kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
+    {"schedule",
+     "In Hopper's program, what a thread block computes: persistent, one row tile after the other, "
+     "as each is free, so that the next one's loads run beside the stores of the last; blocks, one "
+     "row tile.",
+     kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
+    {"heads",
+     "In Hopper's program under a causal mask, how many heads' row tiles start in turn: together, "
+     "those of heads whose K and V fit 32 MiB of L2, the longest of all first; apart, one head's "
+     "after the other's.",
+     kHeadOrders, &Knobs::heads_together, "", true},
+    {"trim",
+     "In Hopper's program, the column tiles that four warps multiply: on, those that some of their "
+     "64 rows see; off, those that the row tile sees.",
+     kOnOff, &Knobs::trim, "ATTNSCOPE_TRIM", true},
+    {"exp",
+     "In Hopper's program, where exponentials of tiles without a mask are computed: special, in "
+     "the "
+     "special function units; mixed, every fourth by a polynomial on the units for multiply-adds, "
+     "within 7.5e-5 of it.",
+     kExponentials, &Knobs::polynomial, "ATTNSCOPE_POLYNOMIAL_EVERY", true},
 };
 
 const KnobValue* value_of(const Knob& knob, std::string_view name) {

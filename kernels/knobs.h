@@ -29,6 +29,10 @@ struct Knobs {
   int hopper = 1;          ///< the program that uses Hopper's instructions, if any
   int overlap = 1;         ///< Hopper: a tile's softmax meets products of the warpgroup's own
   int ping_pong = 1;       ///< Hopper: two consumers start their products in turn
+  int persistent = 1;      ///< Hopper: a block computes row tile after row tile
+  int heads_together = 1;  ///< Hopper, causal: the longest row tiles of several heads start first
+  int trim = 1;            ///< Hopper: a consumer leaves out column tiles hidden from its rows
+  int polynomial = 0;      ///< Hopper: of so many exponentials, one by multiply-adds; 0: none
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };

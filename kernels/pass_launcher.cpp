@@ -52,6 +52,11 @@ bool PassLauncher::runs_on_hopper(std::string_view launch) const {
   return program_of(launch).instructions == kHopper;
 }
 
+Index PassLauncher::blocks_at_once(std::string_view launch) const {
+  return arguments.resources->kernels.resident_blocks(program_of(launch)) *
+         device_attribute(cudaDevAttrMultiProcessorCount);
+}
+
 template <typename Element>
 const Element* PassLauncher::upload(const std::vector<Element>& elements) {
   if (elements.empty()) return nullptr;

@@ -51,14 +51,17 @@ class PassLauncher {
     mark(arguments.after_launch, launch);
   }
   /// The launch that records into arguments.trace, if that is not null. Every head has as many of
-  /// its blocks.
+  /// its `tiles`, each a block's, unless `blocks` that stay compute them.
   template <typename Parameters>
-  void start_traceable(std::string_view launch, Index blocks, const Parameters& parameters) {
-    if (arguments.trace == nullptr) return start(launch, blocks, parameters);
+  void start_traceable(std::string_view launch, Index tiles, const Parameters& parameters,
+                       std::optional<Index> blocks = {}) {
+    if (arguments.trace == nullptr) return start(launch, blocks.value_or(tiles), parameters);
     TracedParameters<Parameters> traced{parameters, *arguments.trace};
-    traced.trace.blocks_per_head = static_cast<int>(blocks / (problem.batch * problem.heads));
-    start(launch, blocks, traced);
+    traced.trace.blocks_per_head = static_cast<int>(tiles / (problem.batch * problem.heads));
+    start(launch, blocks.value_or(tiles), traced);
   }
+  /// Blocks of the launch that the GPU holds at once.
+  Index blocks_at_once(std::string_view launch) const;
   /// A launch that is a product of cuBLAS, which `enqueue` starts.
   template <typename Enqueue>
   std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {

@@ -104,6 +104,11 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
 }
 
 std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
+  ResolvedRun tiled = run;
+  tiled.tiling = tiling;
+  const bool counts_tiles =
+      run.pass() == PassKind::forward && has_hopper_program(tiled, knobs_of(run.asked));
+  if (counts_tiles) return align_up(kTileCounterBytes);
   const auto own_bytes = kernel_of(run).pass(run.pass()).workspace_bytes;
   return own_bytes == nullptr ? 0 : own_bytes(run.problem, tiling, run.asked.variant.carry);
 }

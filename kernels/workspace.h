@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/catalog.h"
 
@@ -42,6 +43,10 @@ struct Flash2BackwardWorkspace {
   std::size_t dQ_accum_offset, D_offset, dQ_turns_offset, dK_heads_offset, dV_heads_offset, bytes;
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
+
+/// flash2 and block_sparse2, forward, in Hopper's own instructions: the number of the next row
+/// tile.
+inline constexpr std::size_t kTileCounterBytes = sizeof(std::uint64_t);
 
 /// standard, backward: dP [B, H, N, N_kv], which dS overwrites, if the pass still reads S (for the
 /// soft cap's slope); else dP overwrites S in the forward pass's workspace; with grouped heads

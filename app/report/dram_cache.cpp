@@ -74,9 +74,9 @@ class Packer {
     add_all(d_once, skip_unused_kv, stages, visit_hidden);
   }
   void add(const BlockPlacement& placement) {
-    const auto& [residency, order] = placement;
+    const auto& [residency, order, heads_at_once] = placement;
     const auto& [kind, seed] = order;
-    add_all(residency, kind, seed);
+    add_all(residency, kind, seed, heads_at_once);
   }
   void add(const Bytes& moved) {
     const auto& [read_bytes, write_bytes, atomic_bytes] = moved;

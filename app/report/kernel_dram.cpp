@@ -4,6 +4,9 @@
 
 #include "app/report/dram_cache.h"
 #include "app/report/residency.h"
+#include "kernels/block_shapes.h"
+#include "kernels/resolve.h"
+#include "kernels/run_programs.h"
 #include "reference/algorithm.h"
 
 namespace attnscope {
@@ -12,7 +15,21 @@ BlockOrder kernel_block_order(const ResolvedRun& run) {
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
   const bool descends =
       algorithm.softmax == SoftmaxForm::divided_once && run.pass() == PassKind::forward;
-  return {descends ? BlockOrder::Kind::descending : BlockOrder::Kind::ascending};
+  const bool is_turned = kernels::knobs_of(run.asked).ascending != 0;
+  return {descends && !is_turned ? BlockOrder::Kind::descending : BlockOrder::Kind::ascending};
+}
+
+Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu) {
+  if (run.pass() != PassKind::forward) return 1;
+  const auto kernel = kernels::choose_kernel(run.asked);
+  if (!kernel) return 1;
+  ResolvedRun of_kernel = run;
+  of_kernel.asked.kernel = kernel.value()->name;
+  if (kernels::supports(of_kernel)) return 1;
+  const kernels::Knobs knobs = kernels::knobs_of(run.asked);
+  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  if (!kernels::runs_on_hopper(of_kernel, target, {.knobs = knobs})) return 1;
+  return kernels::hopper_heads_at_once(run.problem, run.tiling, knobs);
 }
 
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
@@ -31,7 +48,8 @@ void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches,
                          const PredictionLimits& limits) {
   const BlockPlacement placement{kernel_residency(report, gpu, launches),
-                                 kernel_block_order(report.run)};
+                                 kernel_block_order(report.run),
+                                 kernel_heads_at_once(report.run, gpu)};
   const DramCache cache;
   const std::string key = prediction_key(report.run, gpu, placement, limits.most_transfers);
   report.dram = cache.find(key, report.launches.size());

@@ -16,8 +16,11 @@ struct PredictionLimits {
 };
 
 /// In which order the kernel of a run starts the blocks of a head. FlashAttention-2's forward pass
-/// starts with the last row tile, which has the most columns under a causal mask.
+/// starts with the last row tile, which has the most columns under a causal mask, unless a switch
+/// says otherwise.
 BlockOrder kernel_block_order(const ResolvedRun& run);
+/// The heads of which it starts blocks in turn: BlockPlacement::heads_at_once.
+Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// Blocks of each launch that an SM holds: as the recorded kernels of `launches` say, else by the
 /// model's account of on-chip memory.

@@ -97,6 +97,10 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       value_of(calibration, kernels::first_step_name(steps)) == 0) {
     return unavailable("the calibration has the steps {} in part only", steps);
   }
+  // In flash2's forward pass in Hopper's instructions four more warps only load
+  const bool has_servers =
+      run.pass() == PassKind::forward &&
+      kernels::instructions_of(kernels::programs_of(run, target)) == kernels::kHopper;
   using kernels::StepCost;
   const auto most = static_cast<Index>(cycles.size());
   const double plain = cycles.back();
@@ -109,7 +113,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .masked_cycles = further(StepCost::masked),
       .rescaled_cycles = further(StepCost::rescaled),
       .from_dram_cycles = further(StepCost::from_dram),
-      .rows_of_warp = run.tiling.Br / warps,
+      .rows_of_warp = run.tiling.Br / (has_servers ? warps - 4 : warps),
       .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
       .clock_hz = clock_ratio(gpu) * value_of(calibration, kernels::step_clock_name(steps)),
       .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
@@ -169,6 +173,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
   ResolvedRun run = report.run;
   KernelCosts costs{.residency = kernel_residency(report, gpu, launches),
                     .order = kernel_block_order(run),
+                    .heads_at_once = kernel_heads_at_once(run, gpu),
                     .has_library_products = run.algorithm() == "standard",
                     .further = further_launches(run)};
   if (costs.has_library_products) return costs;

@@ -29,6 +29,15 @@
 #ifndef ATTNSCOPE_PING_PONG
 #define ATTNSCOPE_PING_PONG 1
 #endif
+#ifndef ATTNSCOPE_PERSISTENT
+#define ATTNSCOPE_PERSISTENT 1
+#endif
+#ifndef ATTNSCOPE_TRIM
+#define ATTNSCOPE_TRIM 1
+#endif
+#ifndef ATTNSCOPE_POLYNOMIAL_EVERY
+#define ATTNSCOPE_POLYNOMIAL_EVERY 0
+#endif
 #ifndef ATTNSCOPE_VISIT_HIDDEN
 #define ATTNSCOPE_VISIT_HIDDEN 0
 #endif
@@ -44,6 +53,9 @@ inline constexpr bool kSlicedK = ATTNSCOPE_SLICED_K != 0;
 inline constexpr bool kAscending = ATTNSCOPE_ASCENDING != 0;
 inline constexpr bool kOverlap = ATTNSCOPE_OVERLAP != 0;
 inline constexpr bool kPingPong = ATTNSCOPE_PING_PONG != 0;
+inline constexpr bool kPersistent = ATTNSCOPE_PERSISTENT != 0;
+inline constexpr bool kTrim = ATTNSCOPE_TRIM != 0;
+inline constexpr int kPolynomialEvery = ATTNSCOPE_POLYNOMIAL_EVERY;
 inline constexpr bool kVisitHidden = ATTNSCOPE_VISIT_HIDDEN != 0;
 
 }  // namespace attnscope::kernels::knob

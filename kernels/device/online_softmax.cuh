@@ -17,6 +17,18 @@ __device__ inline float exp2_fast(float x) {
   return result;
 }
 
+/// 2^x on the units for multiply-adds instead, within 7.5e-5 of it, x at most 0 and not -inf: 2^n
+/// times a polynomial of x - n, n the next integer. Below 2^-126 it is that.
+__device__ inline float exp2_polynomial(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: n in the low bits of x + kShift
+  x = fmaxf(x, -126.0f);
+  const float shifted = __fadd_rn(x, kShift);
+  const float f = __fsub_rn(x, __fsub_rn(shifted, kShift));
+  const float p =
+      fmaf(fmaf(fmaf(0.0551716685f, f, 0.242611125f), f, 0.693260968f), f, 0.999928057f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
+}
+
 inline constexpr float kMinusInfinity = __builtin_bit_cast(float, 0xff800000u);
 
 /// m in the exponent's unit. A row without keys has m = -inf and S = -inf throughout: with any
@@ -90,8 +102,9 @@ __device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRow
   return __any_sync(0xffffffffu, moved);
 }
 
-/// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l.
-template <int kRowPieces, int Bc>
+/// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l. Of every
+/// `kPolynomialEvery` pieces of eight keys, if that is not 0, one is exp2_polynomial()'s.
+template <int kRowPieces, int Bc, int kPolynomialEvery = 0>
 __device__ inline void exponentiate(Accumulator<kRowPieces, Bc>& S, RowStatistic<kRowPieces>& l,
                                     const RowStatistic<kRowPieces>& m, float softmax_scale_log2) {
 #pragma unroll
@@ -102,7 +115,10 @@ __device__ inline void exponentiate(Accumulator<kRowPieces, Bc>& S, RowStatistic
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         float& s = S[row / 2][n][row % 2 * 2 + c];
-        s = exp2_fast(fmaf(s, softmax_scale_log2, -m_log2));
+        const float exponent = fmaf(s, softmax_scale_log2, -m_log2);
+        const bool polynomial =
+            kPolynomialEvery != 0 && n % (kPolynomialEvery != 0 ? kPolynomialEvery : 1) == 0;
+        s = polynomial ? exp2_polynomial(exponent) : exp2_fast(exponent);
         l[row] += s;
       }
     }

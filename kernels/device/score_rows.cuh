@@ -67,6 +67,12 @@ class ScoreRows {
       if (thread_index() % 32 == 0) place() = {0, Br, head, batch};
     }
   }
+  /// For one warp whose next rows are another head's or batch entry's.
+  __device__ void note_head(int head, int batch) const {
+    if constexpr (kFeatures.depend_on_place()) {
+      if (thread_index() % 32 == 0) place().head = head, place().batch = batch;
+    }
+  }
   /// The caller synchronizes the warp before and after the call.
   __device__ void note_rows(int first_row, int lane) const {
     static_assert(Br <= 32);

@@ -1,6 +1,8 @@
 /// Which keys the rows of a tile see under windows and key lengths, and which rows see keys.
 #pragma once
 
+#include "kernels/device/knobs.cuh"
+#include "kernels/score_features.cuh"
 #include "kernels/score_parameters.cuh"
 
 namespace attnscope::kernels::device {
@@ -44,6 +46,28 @@ template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {
   return min(Bc, keys_of(shape, scores, batch) - j * Bc);
+}
+
+/// The column tiles [first, past_last) of Bc keys.
+struct TileSpan {
+  int first, past_last;
+};
+
+/// Those of which some row sees a key: `rows` rows from `first_row` on, which exist, or where there
+/// are none, none. Both ends of what a row sees rise with the row. With knob::kVisitHidden all that
+/// are not padding.
+template <ScoreFeatures kFeatures, int Bc>
+__device__ inline TileSpan tiles_seen_by(const ForwardShape& shape, const ScoreParameters& scores,
+                                         int batch, int first_row, int rows) {
+  const auto tiles = [](int keys) { return (keys + Bc - 1) / Bc; };
+  if constexpr (knob::kVisitHidden) {
+    return {0, tiles(kFeatures.key_ranges ? keys_of(shape, scores, batch) : shape.N_kv)};
+  }
+  if (rows <= 0) return {0, 0};
+  if constexpr (!kFeatures.key_ranges) return {0, tiles(shape.keys_end(first_row + rows - 1))};
+  const int begin = seen_keys(shape, scores, batch, first_row).begin;
+  const int end = seen_keys(shape, scores, batch, first_row + rows - 1).end;
+  return {begin / Bc, end <= begin ? begin / Bc : tiles(end)};
 }
 
 /// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.

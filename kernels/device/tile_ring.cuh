@@ -70,12 +70,12 @@ struct ProductTurns {
 /// Whether a thread watches over the waits of each block.
 inline constexpr bool kTrapsWhenStuck = true;
 
-/// Ends the launch with an error when a barrier's first phase has not ended after two seconds: a
-/// thread block of which threads wait for each other forever would hold the GPU.
-__device__ inline void trap_if_stuck(ArrivalBarrier finished) {
+/// Ends the launch with an error when the n-th phase of a barrier has not ended after two seconds:
+/// a thread block of which threads wait for each other forever would hold the GPU.
+__device__ inline void trap_if_stuck(ArrivalBarrier finished, int n) {
   constexpr uint64_t kLimitNs = 2'000'000'000;
   const uint64_t begin_ns = global_timer_ns();
-  while (!finished.has_ended(0)) {
+  while (!finished.has_ended(n)) {
     if (global_timer_ns() - begin_ns > kLimitNs) __trap();
   }
 }

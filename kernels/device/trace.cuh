@@ -15,7 +15,7 @@ struct NoTrace {
   using Parameters = KernelParameters;
 
   template <typename KernelParameters>
-  __device__ NoTrace(const KernelParameters&, int) {}
+  __device__ NoTrace(const KernelParameters&, int, int = 0) {}
   __device__ void did(TraceStep, int, int, bool = true) {}
   template <typename Tiles>
   __device__ void did_nth(TraceStep, int, const Tiles&, int, bool = true) {}
@@ -32,16 +32,19 @@ class BlockTrace {
   template <typename KernelParameters>
   using Parameters = TracedParameters<KernelParameters>;
 
-  /// `block` is the block's number within its head.
+  /// `block` is the block's number within its head. A block that does the work of several has a
+  /// trace for each, with a `record` of its own: all heads have as many, one head's after the
+  /// other's.
   template <typename TracedParameters>
-  __device__ BlockTrace(const TracedParameters& parameters, int block) : buffer_(parameters.trace) {
+  __device__ BlockTrace(const TracedParameters& parameters, int block, int record = block_index())
+      : buffer_(parameters.trace), record_(record) {
     if (!writes_events()) return;
-    TraceBlock& record = buffer_.blocks[block_index()];
-    record.sm = sm_index();
-    record.head_index = block_index() / buffer_.blocks_per_head;
-    record.block = block;
-    record.begin_ns = global_timer_ns();
-    record.begin_cycles = clock_cycles();
+    TraceBlock& record_of_block = buffer_.blocks[record_];
+    record_of_block.sm = sm_index();
+    record_of_block.head_index = record_ / buffer_.blocks_per_head;
+    record_of_block.block = block;
+    record_of_block.begin_ns = global_timer_ns();
+    record_of_block.begin_cycles = clock_cycles();
   }
 
   /// The step has been done on tile (i, j), or left out.
@@ -49,7 +52,7 @@ class BlockTrace {
     if (writes_events() && count_ < buffer_.events_per_block) {
       const uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
       const uint32_t what = static_cast<unsigned>(step) | static_cast<unsigned>(done) << 8;
-      const int64_t first = static_cast<int64_t>(block_index()) * buffer_.events_per_block;
+      const int64_t first = static_cast<int64_t>(record_) * buffer_.events_per_block;
       auto* const event = reinterpret_cast<uint2*>(buffer_.events + first + count_);
       event[0] = {clock_low(), tile};
       event[1] = {what, 0};
@@ -84,17 +87,17 @@ class BlockTrace {
     if (!writes || buffer_.row_step == 0 || query % buffer_.row_step != 0) return;
     const int kept = query / buffer_.row_step;
     if (kept >= buffer_.rows_per_head) return;
-    const int head_index = block_index() / buffer_.blocks_per_head;
+    const int head_index = record_ / buffer_.blocks_per_head;
     const int place = (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
     buffer_.rows[place + part * buffer_.rows_of_part] = {m, l, alpha};
   }
 
   __device__ void end() {
     if (!writes_events()) return;
-    TraceBlock& record = buffer_.blocks[block_index()];
-    record.end_cycles = clock_cycles();
-    record.end_ns = global_timer_ns();
-    record.event_count = static_cast<uint32_t>(count_);
+    TraceBlock& record_of_block = buffer_.blocks[record_];
+    record_of_block.end_cycles = clock_cycles();
+    record_of_block.end_ns = global_timer_ns();
+    record_of_block.event_count = static_cast<uint32_t>(count_);
   }
 
  private:
@@ -103,6 +106,7 @@ class BlockTrace {
   }
 
   const TraceBuffer& buffer_;
+  const int record_;
   int count_ = 0;
 };
 

@@ -40,6 +40,29 @@ struct VisitedTiles<Visits::listed> {
   __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
 };
 
+/// Those of a list that are less than a bound.
+struct ListedTilesBefore {
+  VisitedTiles<Visits::listed> tiles;
+  int past_last;
+  static constexpr int first = 0;
+
+  __device__ bool has(int position) const {
+    const int tile = tiles[position];
+    return 0 <= tile && tile < past_last;
+  }
+  __device__ int operator[](int position) const { return tiles[position]; }
+};
+
+/// Those of the tiles that are less than `past_last`, at the same positions.
+__device__ inline VisitedTiles<Visits::all> tiles_before(const VisitedTiles<Visits::all>& tiles,
+                                                         int past_last) {
+  return {tiles.first, min(tiles.past_last, past_last)};
+}
+__device__ inline ListedTilesBefore tiles_before(const VisitedTiles<Visits::listed>& tiles,
+                                                 int past_last) {
+  return {tiles, past_last};
+}
+
 /// The tiles `first` up to `past_last`, or those that the lists (kernels/tile_lists.h)
 /// have for tile `of`.
 template <Visits kVisits>

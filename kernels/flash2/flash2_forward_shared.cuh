@@ -2,6 +2,7 @@
 /// a tiling by it, and the kernel is started with it.
 #pragma once
 
+#include "kernels/score_shared.cuh"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -73,11 +74,52 @@ constexpr int flash2_hopper_width(Index d) {
   return static_cast<int>((d + 63) / 64 * 64);
 }
 
-/// Qi, the stages of Kj and Vj, two barriers for each stage, and two more.
-constexpr Index flash2_forward_hopper_shared_bytes(Index d, const Tiling& tiling, Index stages) {
-  constexpr Index kBarrierBytes = 8;
-  return flash2_forward_shared_bytes(flash2_hopper_width(d), tiling, stages) +
-         (2 * 2 * stages + 2) * kBarrierBytes;
+/// Where a thread block's shared memory holds what, in bytes from its beginning, and how many they
+/// are. Qi comes first.
+struct Flash2HopperLayout {
+  Index K, V;      ///< the rings of Kj and Vj
+  Index O;         ///< Oi on its way out; 0: in the rows of Qi
+  Index news;      ///< of the next row tiles (device::TileNews)
+  Index barriers;  ///< two for each stage of a ring, two for each consumer, five more
+  Index scores;    ///< what the score features need, each warp its own
+  Index bytes;
+};
+
+/// A block that computes several row tiles has a place for Oi where there is room, so that the next
+/// Qi need not wait for the stores.
+constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling, Index stages,
+                                                  bool persistent, const ScoreFeatures& features) {
+  constexpr Index kBarrierBytes = 8, kNewsBytes = 32, kElementBytes = 2;
+  constexpr Index kMostBytes = Index{227} * 1024;
+  const Index row_bytes = flash2_hopper_width(d) * kElementBytes;
+  const Index consumers = flash2_hopper_consumers(tiling);
+  const Index ring = stages * tiling.Bc * row_bytes;
+  const Index rows = tiling.Br * row_bytes;
+  const Index warp_scores = score_rows_shared_bytes(features, {16, tiling.Bc});
+  const Index others =
+      (4 * stages + 2 * consumers + 5) * kBarrierBytes + kNewsBytes + 4 * consumers * warp_scores;
+  const bool own_slot = persistent && 2 * rows + 2 * ring + others <= kMostBytes;
+  Flash2HopperLayout layout{.K = rows, .V = rows + ring, .O = own_slot ? rows + 2 * ring : 0};
+  layout.news = rows + 2 * ring + (own_slot ? rows : 0);
+  layout.barriers = layout.news + kNewsBytes;
+  layout.scores = layout.barriers + (4 * stages + 2 * consumers + 5) * kBarrierBytes;
+  layout.bytes = layout.scores + 4 * consumers * warp_scores;
+  return layout;
+}
+
+/// Heads whose row tiles of one number start one after the other under a causal mask: so many whose
+/// K and V stay in a part of L2, and no more row tiles than a few an SM, unless of eight heads,
+/// since those of one length all end at once. Whole groups of `group` heads that share a KV head,
+/// and a divisor of all `kv_heads` of them.
+constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index kv_bytes,
+                                            Index row_tiles) {
+  constexpr Index kL2Bytes = Index{32} * 1024 * 1024, kRowTiles = 256, kHeads = 8;
+  const Index few = kRowTiles / row_tiles > kHeads ? kRowTiles / row_tiles : kHeads;
+  Index most = kL2Bytes / kv_bytes < few / group ? kL2Bytes / kv_bytes : few / group;
+  if (most < 1) most = 1;
+  if (most > kv_heads) most = kv_heads;
+  while (kv_heads % most != 0) --most;
+  return most * group;
 }
 
 /// Shared memory in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four

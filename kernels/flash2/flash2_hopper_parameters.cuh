@@ -14,9 +14,18 @@ struct Flash2HopperParameters : BackwardParameters {
   int heads_in_turn = 1;
 };
 
-/// Beside what flash2_forward has, the same.
+/// The numbers of the row tiles that a launch's blocks take in turn (device/tile_queue.cuh).
+struct TileQueueParameters {
+  int tiles = 0;
+  uint32_t launch = 0;                 ///< no two launches that share `next` have the same
+  unsigned long long* next = nullptr;  ///< in device memory, which nobody has cleared
+};
+
+/// Beside what flash2_forward has, the same, and in which order row tiles are computed.
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
+  TileQueueParameters queue;
+  int heads_at_once = 1;  ///< whose row tiles of one number are neighbours; divides all heads
 };
 
 }  // namespace attnscope::kernels

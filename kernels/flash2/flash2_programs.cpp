@@ -40,13 +40,17 @@ BlockProgram tiles_program(const std::string& kernel, const ResolvedRun& run,
 
 BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const Index width = padded_head_dim(run.problem.d);
+  const ScoreFeatures features = score_features(run.problem);
   return {.program = {.sources = {"kernels/flash2/flash2_forward_hopper.cuh"},
-                      .expression = instance_of(
-                          "flash2_forward_hopper", element_type(run.problem.dtype), width,
-                          run.tiling.Br, run.tiling.Bc, visits_of(kind), trace_policy(kind.traced)),
+                      .expression =
+                          instance_of("flash2_forward_hopper", element_type(run.problem.dtype),
+                                      width, run.tiling.Br, run.tiling.Bc, visits_of(kind),
+                                      trace_policy(kind.traced), features_argument(features)),
                       .options = knob_options(kind.knobs)},
           .threads = flash2_hopper_threads(run.tiling),
-          .shared_bytes = flash2_forward_hopper_shared_bytes(width, run.tiling, kind.knobs.stages),
+          .shared_bytes = flash2_hopper_layout(width, run.tiling, kind.knobs.stages,
+                                               kind.knobs.persistent != 0, features)
+                              .bytes,
           .instructions = kHopper};
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
+#include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_hopper_parameters.cuh"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
@@ -20,6 +22,25 @@ Index heads_in_turn(Index sms, Index Tr, Index heads) {
   return std::clamp(ceil_div(kTilesApart * sms, Tr), Index{1}, heads);
 }
 
+/// The forward pass of so many row tiles in Hopper's own instructions.
+void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index tiles) {
+  static std::atomic<std::uint32_t> launches = 0;
+  const Knobs knobs = knobs_of(pass.arguments.run.asked);
+  std::uint32_t launch = ++launches;
+  if (launch == 0) launch = ++launches;  // 0 marks a counter that no launch uses
+  const Flash2HopperForwardParameters parameters{
+      shared,
+      forward_maps(shared, pass.problem, pass.tiling),
+      {.tiles = static_cast<int>(tiles),
+       .launch = launch,
+       .next = pass.workspace<unsigned long long>(0)},
+      static_cast<int>(hopper_heads_at_once(pass.problem, pass.tiling, knobs))};
+  const std::optional<Index> blocks =
+      knobs.persistent != 0 ? std::optional(std::min(tiles, pass.blocks_at_once("forward")))
+                            : std::nullopt;
+  pass.start_traceable("forward", tiles, parameters, blocks);
+}
+
 }  // namespace
 
 std::optional<Error> launch_flash2(PassLauncher& pass) {
@@ -35,9 +56,7 @@ std::optional<Error> launch_flash2(PassLauncher& pass) {
                                      .scores = pass.scores()};
   const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br);
   if (pass.runs_on_hopper("forward")) {
-    pass.start_traceable(
-        "forward", blocks,
-        Flash2HopperForwardParameters{parameters, forward_maps(parameters, problem, pass.tiling)});
+    launch_on_hopper(pass, parameters, blocks);
   } else {
     pass.start_traceable("forward", blocks, parameters);
   }

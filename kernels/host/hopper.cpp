@@ -94,11 +94,11 @@ bool bulk_copies_reach(const PassArguments& arguments) {
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling) {
-  constexpr Index kWarpRows = 16;
+  constexpr Index kConsumerRows = 64, kWarpRows = 16;
   const auto columns = [&](const TensorView& view) {
     return tensor_map(columns_of(view, problem, problem.kv_heads), tiling.Bc);
   };
-  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), tiling.Br),
+  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), kConsumerRows),
           .K_columns = columns(parameters.K),
           .V_columns = columns(parameters.V),
           .O_rows = tensor_map(rows_of(parameters.O, problem), kWarpRows)};

@@ -48,7 +48,7 @@ Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   const PassRun pass_run{run.problem, run.tiling, options, placement.order};
   try {
-    L2Run model(pass, pass_run, gpu, placement.residency, most_transfers, cancel);
+    L2Run model(pass, pass_run, gpu, placement, most_transfers, cancel);
     const auto l2_bytes = static_cast<double>(gpu.l2_bytes);
     const std::array<Index, 3> sizes = {gpu.l2_bytes, std::llround(l2_bytes / kL2Margin),
                                         std::llround(l2_bytes * kL2Margin)};

@@ -56,6 +56,9 @@ struct DramPrediction {
 struct BlockPlacement {
   std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
   BlockOrder order;              ///< in which the blocks of a head start
+  /// Heads whose blocks start in turn, one of each head and then the next of each; whole groups of
+  /// heads that share a KV head.
+  Index heads_at_once = 1;
 };
 
 /// How much a prediction may take: transfers of tiles that are followed, each about 100 ns.

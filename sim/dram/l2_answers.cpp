@@ -86,7 +86,7 @@ Result<L2Answers> answers_of_head(const ResolvedRun& run, const GpuDescription& 
   const PassRun pass_run{problem, run.tiling, options, placement.order};
   const Group group = batch * problem.kv_heads + problem.kv_head_of(head);
   try {
-    L2Run followed(pass, pass_run, gpu, placement.residency, most_transfers, cancel);
+    L2Run followed(pass, pass_run, gpu, placement, most_transfers, cancel);
     WatchedHead watched{followed.followed_group(group), head % problem.heads_per_kv_head()};
     const Index sizes[] = {gpu.l2_bytes};
     followed.follow(sizes, &watched);

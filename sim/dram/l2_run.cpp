@@ -37,9 +37,9 @@ void L2Run::choose_followed(double most_transfers) {
       groups = std::max(
           groups, kFollowedRounds / 2 * slots / std::max(moved_.blocks_of_group(launch), 1.0));
     }
-    if (groups < static_cast<double>(followed_)) {
-      followed_ = std::max<Group>(2, static_cast<Group>(std::ceil(groups)));
-    }
+    const auto in_turn = static_cast<double>(groups_at_once_);
+    groups = std::max(2.0, std::ceil(groups / in_turn)) * in_turn;
+    if (groups < static_cast<double>(followed_)) followed_ = static_cast<Group>(groups);
   }
   if (moved_.transfers_of_group() * static_cast<double>(followed_) > most_transfers) {
     throw TooManyTransfers{};
@@ -166,31 +166,55 @@ std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
   return place * ticks / static_cast<std::uint64_t>(residency_[launch]);
 }
 
-/// Starts the blocks of a group's heads, each as soon as a slot is free.
-void L2Run::run_group(std::size_t launch, Group group) {
-  for (Index head = 0; head < moved_.heads_of_group(); ++head) {
-    const LaunchTransfers* transfers = moved_.of(launch, group, head);
-    if (transfers == nullptr) continue;
-    std::vector<L2Answer>* answers = nullptr;
-    if (watched_ != nullptr && watched_->group == group && watched_->head == head) {
-      answers = &watched_->answers[launch];
-      answers->resize(transfers->transfers.size());
+/// Where the answers to the head's transfers go, if it is the watched one.
+std::vector<L2Answer>* L2Run::answers_of(std::size_t launch, Group group, Index head) const {
+  const bool is_watched = watched_ != nullptr && watched_->group == group && watched_->head == head;
+  return is_watched ? &watched_->answers[launch] : nullptr;
+}
+
+/// Starts the block of a head as soon as a slot is free, if the head takes part and has so many.
+void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t block) {
+  const LaunchTransfers* transfers = moved_.of(launch, group, head);
+  if (transfers == nullptr || block + 1 >= transfers->block_begins.size()) return;
+  const std::size_t first = transfers->block_begins[block];
+  const std::size_t past_last = transfers->block_begins[block + 1];
+  if (first == past_last) return;
+  while (free_slots_.empty()) step();
+  const std::size_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  std::uint64_t begin = now_;
+  if (now_ == 0) begin = delay_of_first(launch, slot, transfers->groups[past_last - 1].begin);
+  std::array<std::uint32_t, kTensorCount> first_pieces{};
+  for (const Tensor tensor : kTensors) {
+    first_pieces[static_cast<std::size_t>(tensor)] = first_piece(tensor, group, head);
+  }
+  slots_[slot] = {transfers, first,        past_last,
+                  begin,     first_pieces, answers_of(launch, group, head)};
+  next_.set(slot, begin + transfers->groups[first].begin);
+}
+
+/// Starts the blocks of the groups' heads: those of one head after the other, or, where the blocks
+/// of several groups start in turn, the first of each head, then the second of each.
+void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
+  std::size_t blocks = 0;
+  for (Group group = first; group < past_last; ++group) {
+    for (Index head = 0; head < moved_.heads_of_group(); ++head) {
+      const LaunchTransfers* transfers = moved_.of(launch, group, head);
+      if (transfers == nullptr) continue;
+      auto* const answers = answers_of(launch, group, head);
+      if (answers != nullptr) answers->resize(transfers->transfers.size());
+      const std::size_t of_head = transfers->block_begins.size() - 1;
+      blocks = std::max(blocks, of_head);
+      if (groups_at_once_ > 1) continue;
+      for (std::size_t block = 0; block < of_head; ++block) start_block(launch, group, head, block);
     }
-    std::array<std::uint32_t, kTensorCount> first_pieces{};
-    for (const Tensor tensor : kTensors) {
-      first_pieces[static_cast<std::size_t>(tensor)] = first_piece(tensor, group, head);
-    }
-    for (std::size_t block = 0; block + 1 < transfers->block_begins.size(); ++block) {
-      const std::size_t first = transfers->block_begins[block];
-      const std::size_t past_last = transfers->block_begins[block + 1];
-      if (first == past_last) continue;
-      while (free_slots_.empty()) step();
-      const std::size_t slot = free_slots_.back();
-      free_slots_.pop_back();
-      std::uint64_t begin = now_;
-      if (now_ == 0) begin = delay_of_first(launch, slot, transfers->groups[past_last - 1].begin);
-      slots_[slot] = {transfers, first, past_last, begin, first_pieces, answers};
-      next_.set(slot, begin + transfers->groups[first].begin);
+  }
+  if (groups_at_once_ == 1) return;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    for (Group group = first; group < past_last; ++group) {
+      for (Index head = 0; head < moved_.heads_of_group(); ++head) {
+        start_block(launch, group, head, block);
+      }
     }
   }
 }
@@ -215,11 +239,11 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   now_ = 0;
 
   const std::vector<L2Moved> before = traffic();
-  const Group half = followed_ / 2;
+  const Group half = half_of_followed();
   std::vector<L2Moved> at_half = before;
-  for (Group group = 0; group < followed_; ++group) {
+  for (Group group = 0; group < followed_; group += groups_at_once_) {
     if (group == half) at_half = traffic();
-    run_group(launch, group);
+    run_groups(launch, group, std::min(followed_, group + groups_at_once_));
   }
   const std::vector<L2Moved> at_last = traffic();
   while (!next_.empty()) step();
@@ -257,7 +281,7 @@ std::vector<std::vector<L2Moved>> L2Run::follow(std::span<const Index> l2_sizes,
 }
 
 Group L2Run::followed_group(Group group) const {
-  const Group half = followed_ / 2;
+  const Group half = half_of_followed();
   return group < followed_ ? group : half + (group - followed_) % (followed_ - half);
 }
 

@@ -2,6 +2,7 @@
 /// predictions of sim/dram/dram_model.h and the answers of l2_answers.h.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -35,10 +36,12 @@ struct WatchedHead {
 class L2Run {
  public:
   L2Run(const Pass& pass, const PassRun& run, const GpuDescription& gpu,
-        const std::vector<Index>& residency, double most_transfers, const std::atomic<bool>* cancel)
+        const BlockPlacement& placement, double most_transfers, const std::atomic<bool>* cancel)
       : pass_(pass),
         gpu_(gpu),
-        residency_(residency),
+        residency_(placement.residency),
+        groups_at_once_(
+            std::max(Index{1}, placement.heads_at_once / run.problem.heads_per_kv_head())),
         cancel_(cancel),
         moved_(pass, run, most_transfers, cancel) {
     choose_followed(most_transfers);
@@ -64,10 +67,14 @@ class L2Run {
   };
 
   void choose_followed(double most_transfers);
+  /// Groups of the first half, whole sets of those that start in turn.
+  Group half_of_followed() const { return followed_ / 2 / groups_at_once_ * groups_at_once_; }
   void number_pieces();
   void initialise();
   std::vector<L2Moved> run_launch(std::size_t launch);
-  void run_group(std::size_t launch, Group group);
+  void run_groups(std::size_t launch, Group first, Group past_last);
+  void start_block(std::size_t launch, Group group, Index head, std::size_t block);
+  std::vector<L2Answer>* answers_of(std::size_t launch, Group group, Index head) const;
   std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
   void step();
   void move(std::size_t slot);
@@ -77,6 +84,7 @@ class L2Run {
   const Pass& pass_;
   const GpuDescription& gpu_;
   const std::vector<Index>& residency_;
+  const Group groups_at_once_;  ///< whose blocks start in turn
   const std::atomic<bool>* cancel_;
   const GroupTransfers moved_;
 

@@ -17,11 +17,13 @@ struct BlockWork {
   Index last_bytes = 0;     ///< written since its last step began
 };
 
-/// The blocks of a launch in the order in which they start, of `heads` identical heads.
+/// The blocks of a launch in the order in which they start: those of a head, or of several heads
+/// that start in turn, which repeat for the others.
 struct LaunchWork {
   std::vector<BlockWork> blocks;
   std::vector<BlockId> ids;  ///< of the blocks, in the first of these heads
-  Index heads = 1;
+  Index heads = 1;           ///< how many times the blocks repeat
+  Index heads_at_once = 1;   ///< heads that the blocks belong to
 };
 
 /// Records every block of a head, launch by launch.

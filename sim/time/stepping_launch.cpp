@@ -83,7 +83,8 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   const std::size_t per_head = work_.blocks.size();
   for (const ScheduledBlock& each : scheduled) {
     BlockId id = work_.ids[each.index % per_head];
-    const Index head = id.head + static_cast<Index>(each.index / per_head);
+    const auto repeat = static_cast<Index>(each.index / per_head);
+    const Index head = id.head + work_.heads_at_once * repeat;
     id.batch += head / heads_of_entry;
     id.head = head % heads_of_entry;
     schedule.blocks.push_back({.id = id,

@@ -86,28 +86,34 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
   return recorder.launches();
 }
 
-/// Every launch's blocks, those of a head in `order`. Heads differ only by the batch entry's key
-/// length.
+/// Every launch's blocks, those of a head in `costs.order`. Heads differ only by the batch entry's
+/// key length; heads whose blocks start in turn are one whose every block starts so many times.
 std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDescription& gpu,
-                                     BlockOrder order, const std::atomic<bool>* cancel) {
+                                     const KernelCosts& costs, const std::atomic<bool>* cancel) {
   const AttentionProblem& problem = report.run.problem;
   const bool by_length = problem.has_key_lengths();
   const Index entries = by_length ? problem.batch : 1;
   const Index repeats = by_length ? problem.heads : 1;
   std::map<Index, std::vector<std::vector<BlockWork>>> of_length;
   std::vector<LaunchWork> work(report.launches.size());
-  for (LaunchWork& launch : work) launch.heads = by_length ? 1 : problem.batch * problem.heads;
+  const Index in_turn = by_length ? 1 : costs.heads_at_once;
+  for (LaunchWork& launch : work) {
+    launch.heads = by_length ? 1 : problem.batch * problem.heads / in_turn;
+    launch.heads_at_once = in_turn;
+  }
   for (Index batch = 0; batch < entries; ++batch) {
     const Index length = by_length ? problem.key_lengths[static_cast<std::size_t>(batch)] : 0;
     auto& launches = of_length[length];
     if (launches.empty()) launches = work_of_head(report, gpu, batch, cancel);
     for (std::size_t n = 0; n < work.size(); ++n) {
       const std::vector<BlockWork>& blocks = launches[n];
-      const auto sequence = order.sequence(static_cast<Index>(blocks.size()));
+      const auto sequence = costs.order.sequence(static_cast<Index>(blocks.size()));
       for (Index head = 0; head < repeats; ++head) {
         for (const Index block : sequence) {
-          work[n].blocks.push_back(blocks[static_cast<std::size_t>(block)]);
-          work[n].ids.push_back({batch, head, block});
+          for (Index turn = 0; turn < in_turn; ++turn) {
+            work[n].blocks.push_back(blocks[static_cast<std::size_t>(block)]);
+            work[n].ids.push_back({batch, head + turn, block});
+          }
         }
       }
     }
@@ -207,7 +213,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
     times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);
   }
   try {
-    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs.order, cancel);
+    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs, cancel);
     for (std::size_t n = 0; n < report.launches.size(); ++n) {
       const LaunchReport& launch = report.launches[n];
       const LaunchSetting setting{rates, gpu, bytes_of(launch, report.dram->launches[n]), cancel};
@@ -251,7 +257,7 @@ Result<PredictedSchedule> predict_schedule(const SimulationReport& report,
   }
   try {
     const auto n = static_cast<std::size_t>(found - report.launches.begin());
-    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs.order, cancel);
+    const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs, cancel);
     const Index steps = steps_in(work[n].blocks);
     if (steps == 0) {
       return unavailable("launch {} only moves bytes: its time is predicted as a whole", launch);

@@ -58,6 +58,7 @@ struct KernelCosts {
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start
+  Index heads_at_once = 1;            ///< whose blocks start in turn (BlockPlacement)
   Index warps = kPaperWarps;          ///< of a block of the launch with the products
   bool has_wgmma_products = false;    ///< else its products on tensor cores are mma.sync's
   bool has_library_products = false;  ///< a launch with products and no exponentials is a library's

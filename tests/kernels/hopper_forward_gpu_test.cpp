@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/resolve.h"
+#include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
+#include "tests/kernels/score_features.h"
 #include "tests/kernels/sizes.h"
 #include "tests/support/kernel_run.h"
 
@@ -38,6 +41,11 @@ class HopperForward : public ::testing::TestWithParam<Instance> {
   }
   ForwardCase forward_case() const {
     return {.kernel = find_kernel("flash2"), .tiling = GetParam().tiling};
+  }
+  /// Whether its tiles leave room for what the problem's score features need.
+  static bool fits(const AttentionProblem& problem) {
+    return has_hopper_program(
+        test::kernel_run("flash2", problem, PassKind::forward, GetParam().tiling), {});
   }
   /// The run takes the program, and its O and LSE are right.
   static void check(const AttentionProblem& problem, const ForwardCase& forward_case,
@@ -115,6 +123,118 @@ TEST_P(HopperForward, IsRightWithEverySwitch) {
       check(of, switched, 82);
     }
   }
+}
+
+/// More row tiles than SMs: a block computes several, of several heads and batch entries.
+TEST_P(HopperForward, ComputesRowTileAfterRowTile) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    for (const Size& size : {Size{1100, 1100}, {1300, 260}, {1100, 1}}) {
+      AttentionProblem many = problem(size, mask);
+      many.batch = 3;
+      many.heads = 18;
+      many.kv_heads = 6;
+      check(many, forward_case(), 83);
+    }
+  }
+}
+
+TEST_P(HopperForward, TakesEveryScoreFeatureAtEverySize) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  std::uint64_t seed = 100;
+  for (const NamedFeatures& named : kFeatures) {
+    for (const Size& size :
+         {Size{1, 239}, {799, 3}, {113, 203}, {256, 512}, {300, 140}, {384, 384}}) {
+      AttentionProblem scored = problem(size, Mask::none());
+      scored.kv_heads = 2;
+      for (const Feature feature : named.features) feature(scored);
+      if (!fits(scored)) continue;
+      SCOPED_TRACE(std::string(named.name) + ", " + describe(scored));
+      check(scored, forward_case(), seed++);
+    }
+  }
+}
+
+TEST_P(HopperForward, TakesScoreFeaturesInRowTileAfterRowTile) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  for (const NamedFeatures& named : kFeatures) {
+    AttentionProblem scored = problem({700, 700}, Mask::none());
+    scored.heads = 24;
+    scored.kv_heads = 8;
+    for (const Feature feature : named.features) feature(scored);
+    if (!fits(scored)) continue;
+    SCOPED_TRACE(named.name);
+    check(scored, forward_case(), 120);
+  }
+}
+
+/// NaN beyond the key lengths, where P is 0: bulk copies load what stands there.
+TEST_P(HopperForward, TakesNoPartOfPadding) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    AttentionProblem padded = problem({300, 460}, mask);
+    padded.key_lengths = {401, 150};
+    if (!fits(padded)) continue;
+    AttentionInputs inputs = make_inputs(padded, {.seed = 84});
+    const ForwardResult reference = naive_forward(padded, inputs);
+    for (Index batch = 0; batch < padded.batch; ++batch) {
+      for (Index head = 0; head < padded.kv_heads; ++head) {
+        const Index first = (batch * padded.kv_heads + head) * padded.N_kv;
+        for (Index row = padded.key_lengths[static_cast<std::size_t>(batch)]; row < padded.N_kv;
+             ++row) {
+          for (Index column = 0; column < padded.d; ++column) {
+            const auto at = static_cast<std::size_t>((first + row) * padded.d + column);
+            inputs.K.data[at] = inputs.V.data[at] = std::numeric_limits<double>::quiet_NaN();
+          }
+        }
+      }
+    }
+    check_forward(forward_case(), padded, inputs, reference);
+  }
+}
+
+TEST_P(HopperForward, VisitsTheTilesOfABlockMask) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  const KernelInfo* const sparse = find_kernel("block_sparse2");
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    AttentionProblem masked = problem({700, 900}, mask);
+    masked.heads = masked.kv_heads = 24;
+    const BlockPattern pattern = parse_block_pattern("random:0.6,3").value();
+    masked.block_mask = make_block_mask(pattern, masked.N, masked.N_kv, GetParam().tiling).value();
+    const ResolvedRun run =
+        test::kernel_run("block_sparse2", masked, PassKind::forward, GetParam().tiling);
+    ASSERT_TRUE(has_hopper_program(run, {}));
+    const AttentionInputs inputs = make_inputs(masked, {.seed = 85});
+    check_forward({.kernel = sparse, .tiling = GetParam().tiling}, masked, inputs,
+                  naive_forward(masked, inputs));
+  }
+}
+
+TEST_P(HopperForward, ComesToTheSameBitsEveryTime) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    AttentionProblem many = problem({300, 460}, mask);
+    many.heads = many.kv_heads = 40;
+    ForwardCase repeated = forward_case();
+    repeated.runs = kRepeats;
+    EXPECT_EQ(run_forward(repeated, many, make_inputs(many, {.seed = 86})).runs_of_other_bits, 0);
+  }
+}
+
+/// Ten thousand launches of a small odd-sized problem end.
+TEST(HopperForwardRuns, NeverHang) {
+  ATTNSCOPE_NEEDS_HOPPER();
+  const AttentionProblem odd{.batch = 1,
+                             .heads = 3,
+                             .kv_heads = 3,
+                             .N = 197,
+                             .N_kv = 331,
+                             .d = 128,
+                             .dtype = DType::bf16,
+                             .mask = Mask::causal()};
+  const ForwardCase forward_case{
+      .kernel = find_kernel("flash2"), .tiling = Tiling{128, 128}, .runs = 10'000};
+  EXPECT_EQ(run_forward(forward_case, odd, make_inputs(odd, {.seed = 87})).runs_of_other_bits, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, HopperForward,

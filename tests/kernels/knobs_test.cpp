@@ -54,9 +54,10 @@ TEST(Knobs, AreThoseOfTheKernelAndThePass) {
     for (const Knob* const knob : find_kernel(kernel)->knobs(pass)) names.push_back(knob->name);
     return names;
   };
-  EXPECT_THAT(knobs_of_pass("flash2", PassKind::forward),
-              ElementsAre("stages", "warps", "partition", "copies", "swizzle", "rescale", "mask",
-                          "order", "instructions", "overlap", "ping-pong"));
+  EXPECT_THAT(
+      knobs_of_pass("flash2", PassKind::forward),
+      ElementsAre("stages", "warps", "partition", "copies", "swizzle", "rescale", "mask", "order",
+                  "instructions", "overlap", "ping-pong", "schedule", "heads", "trim", "exp"));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::backward),
               ElementsAre("copies", "swizzle", "mask", "instructions"));
   EXPECT_THAT(knobs_of_pass("flash1", PassKind::both),

@@ -245,13 +245,35 @@ std::vector<Visit> tiles_in_order(const std::vector<Visit>& products) {
   return tiles;
 }
 
-/// Whether the program starts S of a tile before the output product of the tile before, so that the
-/// softmax is computed while that one is under way: flash2's forward pass in Hopper's instructions.
-bool skews_products(const KernelTrace& trace) {
-  const kernels::Knobs knobs = kernels::knobs_of(trace.run.asked);
+/// Whether the launch is flash2's forward pass in Hopper's instructions.
+bool is_hopper_forward(const KernelTrace& trace) {
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
-  return trace.run.pass() == PassKind::forward && knobs.overlap != 0 &&
-         kernels::runs_on_hopper(trace.run, target, {.knobs = knobs});
+  return trace.run.pass() == PassKind::forward &&
+         kernels::runs_on_hopper(trace.run, target, {.knobs = kernels::knobs_of(trace.run.asked)});
+}
+
+/// Whether the program starts S of a tile before the output product of the tile before, so that the
+/// softmax is computed while that one is under way.
+bool skews_products(const KernelTrace& trace) {
+  return is_hopper_forward(trace) && kernels::knobs_of(trace.run.asked).overlap != 0;
+}
+
+/// The column tiles from here on are hidden from the rows of that program's first consumer, which
+/// alone is recorded, and it leaves them out; but for the first one, which it visits all the same.
+Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
+                                  const TracedBlock& block) {
+  constexpr Index kConsumerRows = 64;
+  const kernels::Knobs knobs = kernels::knobs_of(trace.run.asked);
+  const bool takes_turns =
+      knobs.ping_pong != 0 && knobs.overlap != 0 && grid.tiling().Br == 2 * kConsumerRows;
+  if (!is_hopper_forward(trace) || knobs.trim == 0 || takes_turns || knobs.visit_hidden != 0) {
+    return grid.Tc();
+  }
+  const auto i = static_cast<std::int32_t>(block.block);
+  const Index last = grid.row_begin(i) + std::min(kConsumerRows, grid.rows_of(i)) - 1;
+  const KeyRange seen = trace.run.problem.keys_of(last, block.batch);
+  return std::max(seen.end, seen.begin) / grid.tiling().Bc +
+         (std::max(seen.end, seen.begin) % grid.tiling().Bc != 0 ? 1 : 0);
 }
 
 /// Whether two groups of warps share a tile's products, and one is ahead: flash2's backward pass of
@@ -301,6 +323,12 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
   const kernels::ScoreFeatures features = flash1_backward
                                               ? kernels::flash1_backward_features(trace.run.problem)
                                               : kernels::score_features(trace.run.problem);
+  const Index past_last = past_last_of_first_consumer(trace, traced.grid, block);
+  const auto first = std::ranges::find(scheduled, TraceStep::scores, &Visit::step);
+  const std::int32_t first_tile = first == scheduled.end() ? 0 : first->j;
+  std::erase_if(scheduled, [&](const Visit& step) {
+    return kernels::has_column_tile(step.step) && step.j >= past_last && step.j != first_tile;
+  });
   if (!features.key_ranges) return scheduled;
   std::erase_if(scheduled, [&](const Visit& step) {
     return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);

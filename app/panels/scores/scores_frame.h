@@ -95,9 +95,9 @@ struct ScoresFrame {
 
   std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
 
-  ShownHead head{};             ///< which rows these are
-  Tensor shown = Tensor::S;     ///< that the cells show
-  bool draws_all_slots = true;  ///< also tiles of other tensors on chip
+  ShownHead head{};                   ///< which rows these are
+  Tensor shown = Tensor::S;           ///< that the cells show
+  bool draws_all_slots = true;        ///< also tiles of other tensors on chip
   const WrongTiles* wrong = nullptr;  ///< of a broken run whose effect is shown
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {

@@ -1,10 +1,11 @@
-/// Steps of the backward kernels in Hopper's own instructions, as forward_steps.cuh has them for
-/// the forward kernels, but never masked. Copies need no map of a tensor: a tile is as many bytes
-/// in a row.
+/// Steps of the kernels in Hopper's own instructions, as forward_steps.cuh has them for the others;
+/// the backward ones are never masked. Copies need no map of a tensor: a tile is as many bytes in a
+/// row.
 #pragma once
 
 #include "kernels/flash1/flash1_backward_hopper.cuh"
 #include "kernels/flash2/flash2_backward_hopper.cuh"
+#include "kernels/flash2/flash2_forward_hopper.cuh"
 #include "kernels/measure/calibrate/step_values.cuh"
 
 namespace attnscope::kernels::steps {
@@ -75,6 +76,69 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
       add_query_gradient_panel(block, visit, warpgroup, dQ_part);
     }
     keep(__float_as_uint(sum_of<1, d>(dK) + sum_of<1, d>(dV)), times);
+  }
+  stopwatch.stop();
+}
+
+/// Loads the tiles of a tensor, kTiles of them in turn, into the ring. By one thread.
+template <int kTiles, typename Ring>
+__device__ inline void load_plain_ring(const Ring& ring, const TensorView& tensor, int tile_bytes,
+                                       int visits) {
+  const char* const tiles = static_cast<const char*>(tensor.data_dev) +
+                            device::block_index() % 4 * tensor.stride_head * 2;
+  for (int visit = 0; visit < visits; ++visit) {
+    if (visit >= knob::kStages) ring.free(visit).wait(visit / knob::kStages - 1);
+    ring.arrived(visit).expect(tile_bytes);
+    start_plain_load(ring.tile(visit).address, tiles + visit % kTiles * tile_bytes, tile_bytes,
+                     ring.arrived(visit));
+  }
+}
+
+/// flash2_forward_hopper, and block_sparse2's: a block's loop over the column tiles, which its
+/// consumers share.
+template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
+          typename Trace = device::NoTrace, ScoreFeatures kFeatures = ScoreFeatures{}>
+__global__ void __launch_bounds__(
+    Flash2ForwardBlock<d, Br, Bc, device::Visits::all, kFeatures>::kThreads, 1)
+    flash2_forward_hopper(const Flash2HopperForwardParameters parameters, const StepKind kind,
+                          BlockTime* __restrict__ times) {
+  using namespace device;
+  using Block = Flash2ForwardBlock<d, Br, Bc, Visits::all, kFeatures>;
+  constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
+  constexpr int kTileBytes = Bc * Block::kWidth * 2, kTiles = 4;  // maxima soon stop moving
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Block block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers();
+  __syncthreads();
+  const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
+  const Stopwatch stopwatch(times);
+  if (warpgroup == Block::kServer) {
+    if constexpr (kRegisters.moved) give_up_registers<kRegisters.serving>();
+    const int thread = thread_index() - Block::kServer * kWarpgroupThreads;
+    if (thread == 0) load_plain_ring<kTiles>(block.K(), parameters.K, kTileBytes, kind.count);
+    if (thread == 32) load_plain_ring<kTiles>(block.V(), parameters.V, kTileBytes, kind.count);
+    if (thread == 64) {
+      block.Q_arrived(0).expect(Block::RowsTile::kBytes);
+      start_plain_load(block.Q().address, parameters.Q.data_dev, Block::RowsTile::kBytes,
+                       block.Q_arrived(0));
+    }
+  } else {
+    if constexpr (kRegisters.moved) take_registers<kRegisters.consuming>();
+    NoTrace trace(parameters, 0);
+    Flash2Scores<T, Block> scores(block, warpgroup);
+    Flash2Rows<Block> rows(block, RowTile{0, 0, 0, Br}, warpgroup, 0, 0);
+    Flash2Consumer<T, Block, NoTrace> consumer(rows, scores, trace);
+    const bool masked = kind.masked != 0, rescaled = kind.rescaled != 0;
+    if (masked) rows.unmasked_keys = 0;  // the tiles are masked, though nothing is hidden
+    block.Q_arrived(0).wait(0);
+    scores.start(rows, 0);
+    consumer.soften_first(0);
+    int n = 1;
+    for (; n < kind.count && !masked && !rescaled; ++n) consumer.step(n, false);
+    for (; n < kind.count; ++n) consumer.step(n, masked, rescaled);
+    consumer.start_output(n - 1);
+    wait_products<0>(consumer.O);
+    keep(__float_as_uint(sum_of<1, d>(consumer.O) + consumer.l[0] + consumer.l[1]), times);
   }
   stopwatch.stop();
 }

@@ -81,8 +81,10 @@ class StepLauncher {
     const bool flash1 = kernel_name() == "flash1";
     const bool hopper = block.instructions == kHopper;
     if (steps_.run.pass() == PassKind::forward) {
-      flash1 ? start(block, blocks, flash1_forward(blocks), kind, times_dev)
-             : start(block, blocks, flash2_forward(), kind, times_dev);
+      if (flash1) return start(block, blocks, flash1_forward(blocks), kind, times_dev);
+      hopper
+          ? start(block, blocks, Flash2HopperForwardParameters{flash2_forward()}, kind, times_dev)
+          : start(block, blocks, flash2_forward(), kind, times_dev);
     } else if (flash1) {
       hopper ? start(block, blocks, flash1_hopper(blocks, kind.count), kind, times_dev)
              : start(block, blocks, flash1_backward(blocks), kind, times_dev);
@@ -254,7 +256,8 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
     // Others follow from their neighbours
     if (blocks <= 4 || blocks == most) measure(blocks, StepCost::plain);
   }
-  if (steps.block.instructions != kHopper) measure(most, StepCost::masked);
+  const bool forward = steps.run.pass() == PassKind::forward;
+  if (forward || steps.block.instructions != kHopper) measure(most, StepCost::masked);
   if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
   if (steps.has_own_tiles()) measure(most, StepCost::from_dram);
   const Index all = most * run.sm_count();

@@ -95,10 +95,6 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   }
   const auto programs = programs_of(run, target);
   const bool hopper = instructions_of(programs) == kHopper;
-  if (hopper && run.pass() == PassKind::forward) {
-    return unavailable(
-        "no calibration times the steps of the forward pass in Hopper's instructions");
-  }
   const bool carries_fp32 = kernel.honours_carry && run.pass() == PassKind::forward &&
                             run.asked.variant.carry == Carry::fp32;
   return fmt::format("{}_{}{}_{}{}_d{}_{}x{}", family, to_string(run.pass()),
@@ -131,6 +127,9 @@ std::string first_step_name(std::string_view steps) {
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   List list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
+  // Those of flash2's forward pass in Hopper's instructions
+  constexpr std::pair<Index, Tiling> kWide[] = {
+      {64, {192, 128}}, {96, {128, 128}}, {128, {128, 176}}, {192, {128, 112}}, {256, {128, 80}}};
   constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};
   for (const std::string_view name : {"flash2", "flash1"}) {
     const KernelInfo& kernel = *find_kernel(name);
@@ -140,6 +139,11 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
           const AttentionProblem problem{.d = d, .dtype = dtype};
           for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
             list.add(kernel, pass, problem, tiling);
+          }
+          if (name == "flash2" && pass == PassKind::forward && dtype == DType::bf16) {
+            for (const auto& [width, tiling] : kWide) {
+              if (width == d) list.add(kernel, pass, problem, tiling);
+            }
           }
           if (dtype != DType::bf16 || (d != 64 && d != 128)) continue;
           for (const Tiling& tiling : kFurther) list.add(kernel, pass, problem, tiling);

@@ -46,7 +46,8 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
   counters[std::string(counter::kL2WriteSectors)] =
       sectors(requested.write_bytes - requested.atomic_bytes);
   counters[std::string(counter::kL2HitSectors)] =
-      sectors(requested.total()) - static_cast<double>(dram.read_bytes) / static_cast<double>(kSectorBytes);
+      sectors(requested.total()) -
+      static_cast<double>(dram.read_bytes) / static_cast<double>(kSectorBytes);
   counters[std::string(counter::kDramReadBytes)] = static_cast<double>(dram.read_bytes);
   counters[std::string(counter::kDramWriteBytes)] = static_cast<double>(dram.write_bytes);
   return counters;

@@ -88,6 +88,21 @@ TEST(TileSteps, DoWhatTheKernelsLoopDoes) {
   }
 }
 
+/// Of flash2's forward pass in Hopper's instructions the kernel's longest loop is over row tiles.
+TEST(TileSteps, MultiplyOneColumnTileInHoppersForwardLoop) {
+  const auto all = calibrated_steps(target_of("9.0"));
+  for (const auto& [name, d, Bc] : {std::tuple{"flash2_forward_hopper_bf16_d64_192x128", 64, 128},
+                                    {"flash2_forward_hopper_bf16_d128_128x128", 128, 128},
+                                    {"flash2_forward_hopper_bf16_d256_128x80", 256, 80}}) {
+    const auto steps = std::ranges::find(all, name, &TileSteps::name);
+    ASSERT_NE(steps, all.end()) << name;
+    const std::vector<int> arithmetic = arithmetic_of(steps->block);
+    EXPECT_EQ(arithmetic[1], d / 16) << name;
+    EXPECT_EQ(arithmetic[2], Bc / 16) << name;
+    EXPECT_EQ(compiled(steps->block).resources.spill_stores, 0) << name;
+  }
+}
+
 TEST(TileSteps, HaveTheDefaultTilingsAndOneNameEach) {
   const auto all = calibrated_steps(target_of("9.0"));
   std::set<std::string> names;

@@ -1,6 +1,7 @@
 /// flash2's forward pass in Hopper's own instructions: which runs take it, and its machine code.
 #include <gmock/gmock.h>
 
+#include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/resolve.h"
 #include "tests/kernels/compile/compiled_block.h"
@@ -25,7 +26,7 @@ std::string_view instructions(const AttentionProblem& problem, const Tiling& til
   return on_hopper(problem, tiling, {.knobs = knobs}).instructions;
 }
 
-TEST(HopperForwardProgram, IsForPlainScoresInRowsOf16BytesAndTilesThatFitTheRegisters) {
+TEST(HopperForwardProgram, IsForRowsOf16BytesAndTilesThatFitTheRegistersAndSharedMemory) {
   AttentionProblem problem = problem_of(128, Mask::causal());
   EXPECT_EQ(instructions(problem, {128, 128}), kHopper);
   EXPECT_EQ(instructions(problem, {128, 176}), kHopper);
@@ -38,9 +39,11 @@ TEST(HopperForwardProgram, IsForPlainScoresInRowsOf16BytesAndTilesThatFitTheRegi
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 144}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(72, Mask::none()), {128, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(70, Mask::none()), {128, 128}), kTensorCores);
-  EXPECT_EQ(instructions(problem_of(128, *parse_mask("window:9")), {128, 128}), kTensorCores);
-  problem.score.soft_cap = 30.0;
-  EXPECT_EQ(instructions(problem, {128, 128}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(128, *parse_mask("window:9")), {128, 128}), kHopper);
+  EXPECT_EQ(instructions(problem_of(256, Mask::none()), {128, 80}), kHopper);
+  AttentionProblem dropped = problem_of(256, *parse_mask("window:9"));
+  dropped.score.dropout.probability = 0.1;  // both take the last of the shared memory
+  EXPECT_EQ(instructions(dropped, {128, 80}), kTensorCores);
   problem = problem_of(128, Mask::none());
   problem.dtype = DType::fp32;
   EXPECT_EQ(instructions(problem, {64, 80}), kCudaCores);
@@ -59,11 +62,32 @@ TEST(HopperForwardProgram, IsForGpusThatHaveItsInstructionsAndTensorsThatBulkCop
   EXPECT_EQ(instructions_of(programs_of(run, strided)), kTensorCores);
 }
 
+TEST(HopperForwardProgram, StartsRowTilesOfHeadsWhoseKeysFillAPartOfL2) {
+  AttentionProblem problem = problem_of(128, Mask::causal());
+  const auto at_once = [&](Index batch, Index heads, Index kv_heads, Index N) {
+    problem.batch = batch;
+    problem.heads = heads;
+    problem.kv_heads = kv_heads;
+    problem.N = problem.N_kv = N;
+    return hopper_heads_at_once(problem, {128, 128}, {});
+  };
+  EXPECT_EQ(at_once(16, 16, 16, 1024), 32);  // eight row tiles a head, 256 in turn
+  EXPECT_EQ(at_once(2, 16, 16, 8192), 8);    // 4 MiB of K and V a head
+  EXPECT_EQ(at_once(1, 16, 16, 16384), 4);
+  EXPECT_EQ(at_once(1, 16, 4, 16384), 8);  // two groups
+  EXPECT_EQ(at_once(1, 7, 7, 1024), 7);
+  EXPECT_EQ(at_once(1, 11, 11, 4096), 1);  // a divisor
+  EXPECT_EQ(hopper_heads_at_once(problem, {128, 128}, {.heads_together = 0}), 1);
+  problem.mask = Mask::none();
+  EXPECT_EQ(at_once(16, 16, 16, 1024), 1);
+}
+
 TEST(HopperForwardProgram, HasTheSwitchesThatItsCodeHas) {
   const AttentionProblem problem = problem_of(128, Mask::causal());
-  for (const Knobs& knobs :
-       {Knobs{.stages = 1}, Knobs{.rescale_always = 1}, Knobs{.mask_all = 1}, Knobs{.ascending = 1},
-        Knobs{.overlap = 0}, Knobs{.ping_pong = 0}, Knobs{.visit_hidden = 1}}) {
+  for (const Knobs& knobs : {Knobs{.stages = 1}, Knobs{.rescale_always = 1}, Knobs{.mask_all = 1},
+                             Knobs{.ascending = 1}, Knobs{.overlap = 0}, Knobs{.ping_pong = 0},
+                             Knobs{.persistent = 0}, Knobs{.heads_together = 0}, Knobs{.trim = 0},
+                             Knobs{.polynomial = 4}, Knobs{.visit_hidden = 1}}) {
     EXPECT_EQ(instructions(problem, {128, 128}, knobs), kHopper);
   }
   for (const Knobs& knobs : {Knobs{.warps = 8}, Knobs{.async_copies = 0}, Knobs{.swizzle = 0},
@@ -73,18 +97,22 @@ TEST(HopperForwardProgram, HasTheSwitchesThatItsCodeHas) {
 }
 
 TEST(HopperForwardProgram, IsOtherCodeForEachValueOfItsSwitches) {
-  const AttentionProblem problem = problem_of(128, Mask::causal());
-  const auto code = [&](const Knobs& knobs) {
-    const CompiledKernel kernel = compiled(on_hopper(problem, {128, 128}, {.knobs = knobs}));
+  const AttentionProblem problem = problem_of(64, Mask::causal());
+  const auto code = [&](const Tiling& tiling, const Knobs& knobs) {
+    const CompiledKernel kernel = compiled(on_hopper(problem, tiling, {.knobs = knobs}));
     return std::string(code_of(kernel.cubin, kernel.entry));
   };
-  const std::string plain = code({});
+  const Tiling three{192, 128}, two{128, 176};  // consumers
+  const std::string of_three = code(three, {}), of_two = code(two, {});
   for (const std::string_view name : find_kernel("flash2")->forward.hopper_knobs) {
     const Knob& knob = *find_knob(name);
+    if (knob.macro.empty()) continue;  // the launch's parameters have it
+    const bool needs_two = knob.member == &Knobs::ping_pong;
     for (const KnobValue& value : knob.values.subspan(1)) {
       Knobs knobs;
       knobs.*knob.member = value.value;
-      EXPECT_TRUE(code(knobs) != plain) << name << '=' << value.name;
+      const std::string changed = code(needs_two ? two : three, knobs);
+      EXPECT_TRUE(changed != (needs_two ? of_two : of_three)) << name << '=' << value.name;
     }
   }
 }
@@ -95,12 +123,20 @@ TEST(HopperForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   const BlockProgram plain = on_hopper(problem, {128, 176});
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash2_forward_hopper<attnscope::kernels::device::Fp16, 128, 128, "
-            "176, attnscope::kernels::device::Visits::all, attnscope::kernels::device::NoTrace>");
+            "176, attnscope::kernels::device::Visits::all, attnscope::kernels::device::NoTrace, "
+            "attnscope::kernels::ScoreFeatures{false, false, false, false}>");
   EXPECT_EQ(plain.threads, 3 * 128);
-  EXPECT_EQ(plain.shared_bytes, (128 + 4 * 176) * 128 * 2 + 10 * 8);
+  // Qi, two stages of Kj and Vj; two consumers' barriers; two places for the next row tile
+  EXPECT_EQ(plain.shared_bytes, (128 + 4 * 176) * 128 * 2 + 17 * 8 + 2 * 16);
   EXPECT_EQ(on_hopper(problem_of(64, Mask::none()), {192, 128}).threads, 4 * 128);
   EXPECT_EQ(on_hopper(problem_of(96, Mask::none()), {128, 128}).shared_bytes,
-            (128 + 4 * 128) * 128 * 2 + 10 * 8);  // in panels of 64 columns
+            (128 + 4 * 128 + 128) * 128 * 2 + 17 * 8 + 2 * 16);  // in panels of 64 columns; Oi
+  const Knobs blocks{.persistent = 0};
+  EXPECT_EQ(on_hopper(problem_of(96, Mask::none()), {128, 128}, {.knobs = blocks}).shared_bytes,
+            (128 + 4 * 128) * 128 * 2 + 17 * 8 + 2 * 16);  // Oi in the rows of Qi
+  problem.mask = *parse_mask("window:9");
+  const BlockProgram windowed = on_hopper(problem, {128, 128});
+  EXPECT_THAT(windowed.program.expression, HasSubstr("ScoreFeatures{true, false, false, false}"));
   EXPECT_THAT(on_hopper(problem, {128, 128}, {.listed = true, .traced = true}).program.expression,
               HasSubstr("Visits::listed, attnscope::kernels::device::BlockTrace"));
 }
@@ -120,8 +156,8 @@ TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
   const Instance instances[] = {
       {64, {192, 128}},  {96, {128, 128}},
       {128, {128, 128}}, {128, {128, 128}, DType::fp16, {.listed = true, .traced = true}},
-      {128, {128, 176}}, {192, {128, 128}},
-      {256, {128, 80}},  {256, {128, 96}, DType::fp16}};
+      {128, {128, 176}}, {192, {128, 112}},
+      {256, {128, 80}},  {256, {128, 80}, DType::fp16}};
   for (const Instance& instance : instances) {
     AttentionProblem problem = problem_of(instance.d, Mask::causal());
     problem.dtype = instance.dtype;
@@ -134,10 +170,11 @@ TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
     EXPECT_LE(kernel.resources.registers * block.threads, 65536);
     const std::vector<unsigned> opcodes = opcodes_of(kernel);
     const auto times = [&](unsigned opcode) { return std::ranges::count(opcodes, opcode); };
-    // The first tile's, those of each of two loops, and the last tile's
-    EXPECT_EQ(times(opcode::kHgmma), 3 * instance.d / 16);
+    // S of the first row tile, of the next one, also after one without keys, and in each of two
+    // loops; O in the loops and at the end
+    EXPECT_EQ(times(opcode::kHgmma), 5 * instance.d / 16);
     EXPECT_EQ(times(opcode::kHgmmaRegisters), 3 * instance.tiling.Bc / 16);
-    EXPECT_LE(times(kWarpgroupWait), 12);
+    EXPECT_LE(times(kWarpgroupWait), 20);
   }
 }
 

@@ -36,6 +36,26 @@ DramPrediction predict(const test::ModelRequest& request, Index residency = 1) {
       .value();
 }
 
+/// K and V of one head fit this L2, those of eight heads whose blocks start in turn do not.
+TEST(DramModel, ReadsKeysAgainWhereHeadsInTurnHaveMoreThanL2Holds) {
+  test::ModelRequest request = request_of("flash2", PassKind::forward, 8);
+  request.problem.N = request.problem.N_kv = 4096;
+  request.gpu_description.sm_count = 4;  // few of a head's row tiles at once
+  request.gpu_description.l2_partitions = 1;
+  request.gpu_description.l2_bytes = Index{2} << 20;
+  const ResolvedRun run = run_of(request);
+  const auto reads = [&](Index heads_at_once) {
+    return predict_dram(run, request.gpu_description, {{1}, {}, heads_at_once})
+        .value()
+        .total.read_bytes;
+  };
+  const Index kv_bytes = 2 * 4096 * 64 * 2;
+  EXPECT_LT(kv_bytes, request.gpu_description.l2_bytes);
+  EXPECT_GT(reads(8), 2 * reads(1));
+  request.gpu_description.l2_bytes = kHoldsAll;
+  EXPECT_EQ(reads(8), reads(1));
+}
+
 class EveryPass : public testing::TestWithParam<std::pair<const char*, PassKind>> {};
 
 TEST_P(EveryPass, ReadsTheCompulsoryBytesAndWritesNothingWhereL2HoldsEverything) {

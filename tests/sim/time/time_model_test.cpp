@@ -103,6 +103,20 @@ TEST_F(TimeModel, ALaunchWithoutStepsHasNoSchedule) {
   EXPECT_FALSE(predict_schedule(backward, gpu_, rates(), costs, "no such launch").ok());
 }
 
+/// Under a causal mask the last blocks to end are short ones where the longest of all heads start
+/// first, and a whole head's where heads follow each other.
+TEST_F(TimeModel, LongestBlocksOfAllHeadsFirstEndSooner) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 264, Mask::causal());
+  const auto seconds = [&](Index heads_at_once) {
+    KernelCosts costs{.steps = StepCosts{.cycles = {5000}, .clock_hz = 1e9},
+                      .residency = model_residency(report.run, gpu_),
+                      .order = {BlockOrder::Kind::descending},
+                      .heads_at_once = heads_at_once};
+    return predict_time(report, gpu_, rates(), costs).value().seconds;
+  };
+  EXPECT_LT(seconds(264), 0.98 * seconds(1));
+}
+
 TEST_F(TimeModel, AOneWaveLaunchTakesItsStepsAndWaits) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 1);
   const TimePrediction prediction = predicted(report, {.cycles = {5000}, .clock_hz = 0.5e9});
