@@ -60,7 +60,8 @@ struct PassArguments {
 };
 
 /// Bytes of workspace that the run's pass needs. Forward: S and P of `standard`; m and l of
-/// `flash1`, and with Carry::fp32 O, in fp32; O and LSE of every split in fp32 of `split_kv`.
+/// `flash1`, and with Carry::fp32 O, in fp32; O and LSE of every split in fp32 of `split_kv`; the
+/// number of the next row tile in tilings that `flash2` computes in Hopper's own instructions.
 /// Backward: dP of `standard` with a soft cap; D and dQ_accum in fp32 of `flash2`, and the turns of
 /// a deterministic dQ; where query heads share a KV head, each query head's dK and dV. Both: the
 /// lists of tiles of `block_sparse2`. Without requested tiles: enough for any default tiling.

