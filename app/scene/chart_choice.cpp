@@ -23,6 +23,7 @@ constexpr Entry kCharts[] = {
     {ChartChoice::recorded_time, ChartTopic::recorded, "time"},
     {ChartChoice::recorded_rate, ChartTopic::recorded, "TFLOP/s"},
     {ChartChoice::recorded_memory, ChartTopic::recorded, "memory"},
+    {ChartChoice::roofline, ChartTopic::roofline, "this run"},
     {ChartChoice::io_seq_len, ChartTopic::theorems, "N"},
     {ChartChoice::io_head_dim, ChartTopic::theorems, "d"},
     {ChartChoice::io_sram, ChartTopic::theorems, "SRAM"},
@@ -42,8 +43,8 @@ const Entry& entry(ChartChoice chart) {
 }  // namespace
 
 std::vector<ChartTopic> chart_topics() {
-  return {ChartTopic::sizes, ChartTopic::recorded, ChartTopic::theorems, ChartTopic::fusion,
-          ChartTopic::models};
+  return {ChartTopic::sizes,    ChartTopic::recorded, ChartTopic::roofline,
+          ChartTopic::theorems, ChartTopic::fusion,   ChartTopic::models};
 }
 
 std::vector<ChartChoice> charts_of(ChartTopic topic) {
@@ -59,7 +60,8 @@ ChartTopic topic_of(ChartChoice chart) {
 }
 
 std::string_view tab_word(ChartTopic topic) {
-  constexpr std::string_view kWords[] = {"sizes", "recorded", "theorems", "fusion", "models"};
+  constexpr std::string_view kWords[] = {"sizes",    "recorded", "roofline",
+                                         "theorems", "fusion",   "models"};
   return kWords[static_cast<std::size_t>(topic)];
 }
 

@@ -92,16 +92,20 @@ enum class ChartChoice : std::uint8_t {
   fusion_figure2,  ///< and of Figure 2 (left) of arXiv 2205.14135
   model_training,  ///< memory of a whole model against N
   model_inference,
+  roofline,  ///< of the run on the screen
 };
 
-constexpr std::array<std::string_view, 18> enum_names(ChartChoice) {
-  return {"bytes",          "time",           "rate",           "memory",          "error",
-          "recorded_bytes", "recorded_time",  "recorded_rate",  "recorded_memory", "io_seq_len",
-          "io_head_dim",    "io_sram",        "io_block_cols",  "io_density",      "fusion",
-          "fusion_figure2", "model_training", "model_inference"};
+constexpr std::array<std::string_view, 19> enum_names(ChartChoice) {
+  return {"bytes",          "time",           "rate",
+          "memory",         "error",          "recorded_bytes",
+          "recorded_time",  "recorded_rate",  "recorded_memory",
+          "io_seq_len",     "io_head_dim",    "io_sram",
+          "io_block_cols",  "io_density",     "fusion",
+          "fusion_figure2", "model_training", "model_inference",
+          "roofline"};
 }
 
-enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
+enum class ChartTopic : std::uint8_t { sizes, recorded, roofline, theorems, fusion, models };
 
 std::vector<ChartTopic> chart_topics();
 /// In the order of the tabs; never empty.

@@ -8,6 +8,7 @@
 #include "app/draw/canvas.h"
 #include "app/jobs/background_job.h"
 #include "app/panels/charts/charts.h"
+#include "app/panels/charts/roofline_chart.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 
@@ -224,7 +225,7 @@ class ChartJobs {
   std::tuple<BackgroundJob<SweepKey, SizeSweep>, BackgroundJob<ErrorKey, std::vector<AccuracyCase>>,
              BackgroundJob<TheoremKey, TheoremPoints>,
              BackgroundJob<FusionKey, std::vector<FusionStep>>,
-             BackgroundJob<ModelKey, std::vector<ModelCurve>>>
+             BackgroundJob<ModelKey, std::vector<ModelCurve>>, BackgroundJob<ResolvedRun, Roofline>>
       jobs_;
 };
 
@@ -237,7 +238,7 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
   const Theme& theme = context.theme;
   const Measurements& runs = context.measurements;
   const ChartTopic topic = topic_of(view.chart);
-  auto& [sizes, errors, theorems, fusion, models] = jobs_;
+  auto& [sizes, errors, theorems, fusion, models, rooflines] = jobs_;
   const auto chart = [&](auto& job, const auto& key, const auto& count,
                          const auto& make) -> const ShownChart* {
     const auto* counted = ask(job, key, gpu, count, progress);
@@ -250,6 +251,12 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
     return chart(errors, error_key(run.problem(), run.pass_kind(), view.error_carry), count_errors,
                  [&](const ErrorKey& key, const std::vector<AccuracyCase>& counted) {
                    return error_chart(key, counted, theme);
+                 });
+  }
+  if (topic == ChartTopic::roofline) {
+    return chart(rooflines, run.resolved(), predict_roofline,
+                 [&](const ResolvedRun&, const Roofline& roofline) {
+                   return roofline_chart(roofline, gpu, runs, theme);
                  });
   }
   if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {

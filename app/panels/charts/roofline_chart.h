@@ -1,0 +1,27 @@
+/// The roofline of the run on the screen: the rate of its matrix products against their number for
+/// each byte that passes a level of memory, below the ceilings of the GPU.
+#pragma once
+
+#include <optional>
+
+#include "app/panels/charts/charts.h"
+#include "sim/time/machine_rates.h"
+
+namespace attnscope::app {
+
+/// The run's prediction, and the ceilings that the GPU's calibration measured.
+struct Roofline {
+  SimulationReport model;  ///< with `time`, where the GPU is calibrated
+  std::optional<MachineRates> measured;
+};
+
+/// Models the run on the GPU, and predicts its DRAM bytes and time.
+Result<Roofline> predict_roofline(const ResolvedRun& run, const GpuDescription& gpu,
+                                  WorkControl& control);
+
+/// Predicted and recorded points for the bytes that are requested, that L2 serves and that DRAM
+/// moves. Without a prediction of the time, what the lower bound of it allows: "bounds only".
+ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
+                          const Measurements& measurements, const Theme& theme);
+
+}  // namespace attnscope::app
