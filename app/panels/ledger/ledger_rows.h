@@ -93,7 +93,7 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
 
 struct Ledger {
   std::vector<LedgerRow> tensors;
-  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, times
+  std::vector<LedgerRow> totals;  ///< requested, L2 and DRAM bytes, times
   /// If the run is not the one on the screen, its rows are separate, under a line with the reason:
   /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
   std::vector<LedgerRow> apart;

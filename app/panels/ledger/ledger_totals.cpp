@@ -33,6 +33,7 @@ constexpr const char* kAboutBound =
 constexpr Total kTotals[] = {
     {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes},
     {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
+    {"L2 missed", kMissedQuantity, Level::l2, false, counter::kL2HitSectors},
     {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
     {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
     {"time, predicted", kTime, Level::time, false, ""},
@@ -51,6 +52,9 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
       break;
     case Level::bound:
       row.modelled = totals.bound_s;
+      break;
+    case Level::l2:
+      if (basis.dram) row.modelled = static_cast<double>(basis.dram->total_missed_bytes());
       break;
     case Level::dram:
       if (basis.dram) row.modelled = bytes_of(basis.dram->total, total.write);
@@ -79,6 +83,14 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
                     draw::format_bytes(bytes_of(dram->least, total.write)),
                     draw::format_bytes(bytes_of(dram->most, total.write)));
   }
+}
+
+/// What an L2 row counts.
+void add_about_l2(LedgerRow& row, const Total& total) {
+  if (total.level != Level::l2) return;
+  row.formula_text =
+      "of what is read from L2, or added to in it: what the partition of the SM that asks does not "
+      "hold; it comes from the other partition or from DRAM";
 }
 
 /// What a time's row says about itself; a predicted time that is missing, in the number's place,
@@ -133,6 +145,7 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
     if (row.modelled && total.level == Level::dram) {
       add_compulsory(row, total, basis.comparison->model, basis.comparison->model.dram);
     }
+    add_about_l2(row, total);
     add_seen(row, total, basis);
     rows.push_back(std::move(row));
   }
@@ -150,11 +163,13 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads only
     LedgerRow row;
     row.label = total.label;
-    if (total.level == Level::dram && so_far) row.label += ", whole";
+    const bool whole_only = total.level == Level::dram || total.level == Level::l2;
+    if (whole_only && so_far) row.label += ", whole";
     row.unit = unit_of(total);
     set_modelled(row, total, run.totals, basis, requested);
     if (is_requested && so_far) row.modelled = bytes_of(sum(snapshot.bytes_so_far), total.write);
     add_about_time(row, total, basis.time);
+    add_about_l2(row, total);
     if (total.level == Level::dram) add_compulsory(row, total, run.totals, basis.dram);
     if (!basis.seen) {
       row.seen.about = basis.why_not_seen;

@@ -74,6 +74,10 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   EXPECT_NE(read.seen.about.find("NVIDIA H200"), std::string::npos);
   const LedgerRow& dram = row_named(ledger.totals, "DRAM read");
   EXPECT_FALSE(dram.seen.value);
+  const LedgerRow& missed = row_named(ledger.totals, "L2 missed");
+  EXPECT_GE(missed.modelled.value(), dram.modelled.value());  // or found in the other partition
+  EXPECT_FALSE(missed.seen.value);
+  EXPECT_NE(missed.formula_text.find("partition"), std::string::npos);
   EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
 }
 
