@@ -55,15 +55,14 @@ Tensor tensor_of(TraceStep step) {
 /// Keeps the blocks of one launch of a timeline, from that launch's begin on.
 class BlockCollector final : public TimelineSink {
  public:
-  BlockCollector(std::string_view launch, bool with_steps)
-      : launch_(launch), with_steps_(with_steps) {}
+  explicit BlockCollector(std::string_view launch) : launch_(launch) {}
 
   void begin_launch(std::string_view name, Index blocks_per_sm) override {
     wanted_ = name == launch_;
     if (wanted_) run.slots = blocks_per_sm;
   }
   void add_op(const TimedOp& op) override {
-    if (!wanted_ || !with_steps_) return;
+    if (!wanted_) return;
     const Tile& tile = op.op.kind == OpKind::load ? op.op.source_tiles[0] : op.op.dest_tiles[0];
     steps_.push_back({fmt::format("{} {}", to_string(op.op.kind), tile_name(tile)), tile.tensor,
                       false, tile.i, tile.j, op.begin_ps, op.end_ps});
@@ -93,7 +92,6 @@ class BlockCollector final : public TimelineSink {
 
  private:
   std::string launch_;
-  bool with_steps_ = true;
   bool wanted_ = false;
   std::vector<SmStep> steps_;
 };
@@ -152,37 +150,17 @@ SmRun recorded_run(const KernelTrace& trace) {
   return run;
 }
 
-/// Lays out one launch by the model.
-static Result<SmRun> lay_out_launch(const ResolvedRun& asked, const GpuDescription& gpu,
-                                    std::string_view launch, bool with_steps) {
-  ATTNSCOPE_TRY(const auto report, model_kernel_run(asked, gpu));
+Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
+  ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
   if (report.tile_ops > kMaxTraceOps) {
     return unavailable("the model of this run has too many operations to lay out");
   }
   const ResolvedRun& run = report.run;
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
-  BlockCollector collector(launch, with_steps);
+  BlockCollector collector(trace.launch);
   run_timeline(pass, {run.problem, run.tiling, options, {}}, report, gpu, collector);
   return std::move(collector.run);
-}
-
-Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
-  return lay_out_launch(trace.run, gpu, trace.launch, /*with_steps=*/true);
-}
-
-Result<ModelledLaunch> modelled_launch(const ModelledLaunchKey& key) {
-  ResolvedRun run = key.run->resolved();
-  run.asked.pass = key.pass;  // of both passes, only the one shown
-  ModelledLaunch modelled;
-  ATTNSCOPE_TRY(modelled.run, lay_out_launch(run, key.run->gpu, key.launch, /*with_steps=*/false));
-  auto& blocks = modelled.run.blocks;
-  std::ranges::sort(blocks, {},
-                    [](const SmBlock& block) { return std::pair(block.sm, block.begin_ps); });
-  for (std::size_t n = 0; n < blocks.size(); ++n) {
-    modelled.busy_sms += n == 0 || blocks[n].sm != blocks[n - 1].sm ? 1 : 0;
-  }
-  return modelled;
 }
 
 /// Lays out the trace and the model of the same run on the same GPU.

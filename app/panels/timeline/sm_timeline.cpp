@@ -248,28 +248,21 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
     runs_.start(key, [key](WorkControl&) { return find_sm_run(key); });
   }
   const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
-  const auto below = [&](float height) {
-    return Rect{{rect.min.x, rect.min.y + height}, rect.max};
-  };
   if (!fresh) {
-    const std::string why = runs_.error() ? "no recording: " + words(*runs_.error(), Reader::screen)
+    const std::string why = runs_.error() ? "unavailable: " + words(*runs_.error(), Reader::screen)
                                           : std::string("reading recorded traces…");
-    const float used = draw::wrapped_text(context, context.fonts.small, rect.min,
-                                          context.theme.text_faint, why, rect.width(), 3);
-    if (runs_.error()) modelled_.draw(snapshot, context, below(used));
+    draw::wrapped_text(context, context.fonts.small, rect.min, context.theme.text_faint, why,
+                       rect.width(), 3);
     return;
   }
   const FoundSmRun& found = *runs_.latest();
-  if (!found.pair) {
-    const float used = draw_offer(snapshot, context, rect, found);
-    return modelled_.draw(snapshot, context, below(used));
-  }
+  if (!found.pair) return draw_offer(snapshot, context, rect, found);
   const float top = found.pair->same_run ? 0.0f : draw_other_label(context, rect, *found.pair);
-  draw_pair(snapshot, context, below(top), *found.pair, time_);
+  draw_pair(snapshot, context, {{rect.min.x, rect.min.y + top}, rect.max}, *found.pair, time_);
 }
 
-float SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& context,
-                             const Rect& rect, const FoundSmRun& found) {
+void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                            const FoundSmRun& found) {
   const FontRef& font = context.fonts.small;
   const float used = draw::wrapped_text(context, font, rect.min, context.theme.text_dim,
                                         found.why_none, rect.width(), 3);
@@ -284,7 +277,6 @@ float SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& conte
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {
     asked_for_ = snapshot.run;
   }
-  return used + draw::line_height(font) + context.px(14.0f);
 }
 
 float SmTimeline::draw_other_label(const PanelContext& context, const Rect& rect,

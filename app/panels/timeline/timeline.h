@@ -87,53 +87,21 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key);
 /// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
 
-/// The key of a modelled launch.
-struct ModelledLaunchKey {
-  std::shared_ptr<const RunInfo> run;  ///< the one on the screen
-  PassKind pass = PassKind::forward;   ///< of it
-  std::string launch;
-  bool operator==(const ModelledLaunchKey&) const = default;
-};
-
-/// A launch of the run on the screen by the model alone: its thread blocks, without their steps.
-struct ModelledLaunch {
-  SmRun run;           ///< blocks ascending by SM, then by time
-  Index busy_sms = 0;  ///< SMs with a block
-};
-
-/// unavailable where the run has too many operations to lay out.
-Result<ModelledLaunch> modelled_launch(const ModelledLaunchKey& key);
-
-/// Every SM of the modelled GPU over time, and the thread blocks of the launch under the playhead,
-/// by the model: which SMs are idle, and when. Named rectangle: "timeline.modelled".
-class ModelledTimeline {
- public:
-  void draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
-  bool busy() const { return job_.busy(); }
-
- private:
-  BackgroundJob<ModelledLaunchKey, ModelledLaunch> job_;
-  draw::ZoomedAxis time_;  ///< the visible part
-};
-
 class SmTimeline {
  public:
-  /// Draws into the room below the panel's header: modelled above recorded, or the model alone
-  /// where nothing was recorded.
+  /// Draws into the room below the panel's header.
   void draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
-  bool busy() const { return runs_.busy() || modelled_.busy(); }
+  bool busy() const { return runs_.busy(); }
 
  private:
-  /// Draws the reason why there is no trace of this run, and a button that shows another one;
-  /// returns their height.
-  float draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
-                   const FoundSmRun& found);
+  /// Draws the reason why there is no trace of this run, and a button that shows another one.
+  void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                  const FoundSmRun& found);
   /// Draws the full description of another run's trace, and a button that hides it; returns its
   /// height.
   float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
 
   BackgroundJob<SmRunKey, FoundSmRun> runs_;
-  ModelledTimeline modelled_;
   draw::ZoomedAxis time_;                     ///< the visible part
   std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
 };

@@ -91,27 +91,6 @@ TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
   EXPECT_NE(none.error().message.find("no recorded trace of standard forward"), std::string::npos);
 }
 
-TEST(SmRun, OfTheModelAloneHasEveryThreadBlockAndTheBusySms) {
-  test::SampleRequest request;
-  request.problem.heads = request.problem.kv_heads = 3;
-  request.problem.N = request.problem.N_kv = 96;
-  const auto info = test::sample_run(request)->info();
-  const std::string launch(info->pass.launches.front().name);
-  const auto modelled = modelled_launch({info, PassKind::forward, launch});
-  ASSERT_TRUE(modelled.ok()) << modelled.error().message;
-  const auto& blocks = modelled.value().run.blocks;
-  EXPECT_EQ(static_cast<Index>(blocks.size()), 3 * info->Tr);
-  EXPECT_EQ(modelled.value().busy_sms, 3 * info->Tr);  // one on each SM: there are enough of them
-  for (std::size_t n = 0; n < blocks.size(); ++n) {
-    EXPECT_TRUE(blocks[n].steps.empty());
-    EXPECT_LT(blocks[n].begin_ps, blocks[n].end_ps);
-    EXPECT_LE(blocks[n].end_ps, modelled.value().run.end_ps);
-    if (n > 0) {
-      EXPECT_GE(blocks[n].sm, blocks[n - 1].sm);
-    }
-  }
-}
-
 TEST(SmRun, EveryShippedTraceCanBeModelled) {
   const std::vector<std::string> names = list_assets("recordings/traces");
   ASSERT_FALSE(names.empty());
