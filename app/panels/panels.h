@@ -31,7 +31,7 @@ Panel make_why_online_panel();
 Panel make_explain_panel();
 
 /// What each thread block of the shown head does, operation by operation: an order, not time. Or
-/// the SM and time of each block, modelled above recorded.
+/// the SM and time of each block, predicted above recorded.
 Panel make_timeline_panel();
 
 /// Charts, counted in the background: bytes, time, memory and error against N, the IO theorems

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 #include "app/draw/format.h"
 #include "app/report/compare.h"
+#include "app/report/kernel_dram.h"
+#include "app/report/kernel_time.h"
 #include "app/report/measured_trace.h"
 #include "kernels/measure/trace/trace_steps.h"
 #include "sim/device/assets.h"
@@ -96,6 +101,10 @@ class BlockCollector final : public TimelineSink {
   std::vector<SmStep> steps_;
 };
 
+std::tuple<Index, Index, Index> id_of(const SmBlock& block) {
+  return {block.batch, block.head, block.block};
+}
+
 /// How well a trace matches the key, and the difference.
 struct Suitability {
   int rank = 0;  ///< 0: not at all
@@ -131,6 +140,27 @@ std::vector<std::string> offers(const KernelTrace& trace) {
 
 }  // namespace
 
+void SmRun::sort() {
+  std::ranges::sort(blocks, {}, [](const SmBlock& block) {
+    return std::tuple(block.sm, block.begin_ps, block.slot);
+  });
+  by_id.resize(blocks.size());
+  std::iota(by_id.begin(), by_id.end(), 0U);
+  std::ranges::sort(by_id, {}, [this](std::uint32_t index) { return id_of(blocks[index]); });
+}
+
+std::span<const SmBlock> SmRun::of_sm(Index sm) const {
+  const auto found = std::ranges::equal_range(blocks, sm, {}, &SmBlock::sm);
+  return {found.begin(), found.end()};
+}
+
+const SmBlock* SmRun::find(const BlockId& id) const {
+  const auto at = [this](std::uint32_t index) { return id_of(blocks[index]); };
+  const auto found =
+      std::ranges::lower_bound(by_id, std::tuple(id.batch, id.head, id.block), {}, at);
+  return found != by_id.end() && blocks[*found].is(id) ? &blocks[*found] : nullptr;
+}
+
 SmRun recorded_run(const KernelTrace& trace) {
   SmRun run;
   run.end_ps = trace.end_ps();
@@ -147,10 +177,53 @@ SmRun recorded_run(const KernelTrace& trace) {
     run.slots = std::max(run.slots, slots[n] + 1);
     run.blocks.push_back(std::move(block));
   }
+  run.sort();
   return run;
 }
 
-Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
+namespace {
+
+SmRun laid_out(const PredictedSchedule& schedule) {
+  constexpr double kPsOfSecond = 1e12;
+  const auto ps = [](double seconds) { return std::llround(seconds * kPsOfSecond); };
+  SmRun run{.end_ps = ps(schedule.seconds), .slots = schedule.slots};
+  run.blocks.reserve(schedule.blocks.size());
+  for (const PredictedBlock& block : schedule.blocks) {
+    run.blocks.push_back({.sm = block.sm,
+                          .slot = block.slot,
+                          .batch = block.id.batch,
+                          .head = block.id.head,
+                          .block = block.id.block,
+                          .begin_ps = ps(block.begin_s),
+                          .end_ps = ps(block.end_s),
+                          .first_step_ps = ps(block.first_step_s),
+                          .last_step_end_ps = ps(block.last_step_end_s)});
+  }
+  run.sort();
+  return run;
+}
+
+}  // namespace
+
+Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription& gpu,
+                            std::string& launch, const std::atomic<bool>* cancel) {
+  if (!launch.empty()) {
+    ATTNSCOPE_TRY(const auto schedule, predict_kernel_schedule(report, gpu, launch, cancel));
+    return laid_out(schedule);
+  }
+  std::optional<Error> why_none;
+  for (const LaunchReport& each : report.launches) {
+    const auto schedule = predict_kernel_schedule(report, gpu, each.name, cancel);
+    if (schedule) {
+      launch = each.name;
+      return laid_out(schedule.value());
+    }
+    why_none = schedule.error();
+  }
+  return *why_none;
+}
+
+Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gpu) {
   ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
   if (report.tile_ops > kMaxTraceOps) {
     return unavailable("the model of this run has too many operations to lay out");
@@ -160,34 +233,73 @@ Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) 
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   BlockCollector collector(trace.launch);
   run_timeline(pass, {run.problem, run.tiling, options, {}}, report, gpu, collector);
+  collector.run.sort();
   return std::move(collector.run);
 }
 
+namespace {
+
+void list_sms(SmRunPair& pair) {
+  std::set<Index> sms;
+  for (const SmRun* run : {&pair.upper, &pair.recorded}) {
+    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+  }
+  pair.sms.assign(sms.begin(), sms.end());
+}
+
+/// Sets the upper run to the prediction; returns why there is none.
+std::optional<Error> set_predicted(SmRunPair& pair, SimulationReport report,
+                                   const GpuDescription& gpu, const std::atomic<bool>* cancel) {
+  predict_kernel_dram(report, gpu, {}, {.most_transfers = kQuickTransfers, .cancel = cancel});
+  if (!report.dram) return unavailable("too many tiles to follow through L2 while you wait");
+  predict_kernel_time(report, gpu, {}, cancel);
+  auto predicted = predicted_run(report, gpu, pair.launch, cancel);
+  if (!predicted) return predicted.error();
+  const bool calibrated = report.time && report.time->uncalibrated.empty();
+  pair.kind = calibrated ? UpperRun::calibrated : UpperRun::estimated;
+  pair.gpu = gpu.display_name;
+  pair.upper = std::move(predicted).value();
+  return std::nullopt;
+}
+
 /// Lays out the trace and the model of the same run on the same GPU.
-static Result<SmRunPair> lay_out(KernelTrace trace, std::string name) {
+Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic<bool>* cancel) {
   const DeviceInfo& device = trace.header.device;
   const auto gpu_name = find_gpu_of(device);
   if (!gpu_name) {
     return unavailable("no shipped description fits the trace's GPU '{}'", device.name);
   }
   ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
-  ATTNSCOPE_TRY(auto modelled, modelled_run(trace, gpu));
-  SmRunPair pair;
-  pair.name = std::move(name);
-  pair.gpu = gpu.display_name;
-  pair.modelled = std::move(modelled);
-  pair.recorded = recorded_run(trace);
-  std::set<Index> sms;
-  for (const SmRun* run : {&pair.modelled, &pair.recorded}) {
-    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+  ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
+  SmRunPair pair{.name = std::move(name), .launch = trace.launch, .gpu = gpu.display_name};
+  if (set_predicted(pair, report, gpu, cancel)) {
+    ATTNSCOPE_TRY(pair.upper, lower_bound_run(trace, gpu));
   }
-  pair.sms.assign(sms.begin(), sms.end());
+  pair.recorded = recorded_run(trace);
+  list_sms(pair);
   for (TracedBlock& block : trace.blocks) block.steps.clear();
   pair.trace = std::move(trace);
   return pair;
 }
 
-Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
+/// The run on the screen without a trace.
+Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* cancel) {
+  const RunInfo& run = *key.run;
+  SimulationReport report = run.totals;
+  if (run.resolved().pass() != key.pass) {
+    ResolvedRun of_pass = run.resolved();  // of both passes, only the one shown
+    of_pass.asked.pass = key.pass;
+    ATTNSCOPE_TRY(report, simulate(of_pass, run.gpu, cancel));
+  }
+  SmRunPair pair{.same_run = true};
+  if (auto why_none = set_predicted(pair, std::move(report), run.gpu, cancel)) return *why_none;
+  list_sms(pair);
+  return pair;
+}
+
+}  // namespace
+
+Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel) {
   // Of equally suitable ones, the one with the most thread blocks
   KernelTrace best;
   std::string best_name;
@@ -208,25 +320,34 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
     best = std::move(trace).value();
     best_name = name;
   }
-  if (suits.rank == 0) {
-    return unavailable(
-        "no recorded trace of {} {}{}{}", key.run->algorithm->name, to_string(key.pass),
-        unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
-        unreadable);
+  if (suits.rank > 0 && (suits.differs.none() || key.other)) {
+    FoundSmRun found;
+    ATTNSCOPE_TRY(found.pair, lay_out(std::move(best), std::move(best_name), cancel));
+    found.pair->same_run = suits.differs.none();
+    return found;
   }
 
-  // Show another run only on request
+  // The prediction alone; another run's trace only on request
   FoundSmRun found;
-  if (!suits.differs.none()) {
+  auto predicted = predicted_alone(key, cancel);
+  if (predicted) found.pair = std::move(predicted).value();
+  if (suits.rank > 0) {
     found.why_none =
         suits.differs.in == DifferenceIn::problem
             ? "No trace of this problem was recorded."
             : fmt::format("No trace of this run was recorded: {}.", suits.differs.words);
     found.offers = offers(best);
-    if (!key.other) return found;
+    return found;
   }
-  ATTNSCOPE_TRY(found.pair, lay_out(std::move(best), std::move(best_name)));
-  found.pair->same_run = suits.differs.none();
+  if (!found.pair) {
+    return unavailable(
+        "no recorded trace of {} {}{}{}, and no prediction: {}", key.run->algorithm->name,
+        to_string(key.pass),
+        unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
+        unreadable, predicted.error().message);
+  }
+  found.why_none =
+      fmt::format("No trace of {} {} was recorded.", key.run->algorithm->name, to_string(key.pass));
   return found;
 }
 

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/draw/zoom.h"
@@ -11,14 +13,17 @@
 #include "app/panels/parts/panel.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "sim/device/gpu_description.h"
+#include "sim/ops/observer.h"
 #include "sim/ops/tile_op.h"
+#include "sim/simulation.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
-// By SM: when each thread block ran on which SM, modelled above recorded inside the kernel on a
-// real GPU, on one axis of time. A trace of another run is shown only on request, with a full
-// description of the run.
+// By SM: when each thread block ran on which SM, predicted above recorded inside the kernel on a
+// real GPU, on one axis of time. Where the GPU is not calibrated, a lower bound takes the place of
+// the prediction. A trace of another run is shown only on request, with a full description of the
+// run.
 
 /// One step of a thread block.
 struct SmStep {
@@ -39,21 +44,44 @@ struct SmBlock {
   Index block = 0;  ///< within the head
   Index begin_ps = 0;
   Index end_ps = 0;
-  std::vector<SmStep> steps;
+  std::vector<SmStep> steps;  ///< none in a prediction
+  // Of a prediction: it waits before its first step and after its last one
+  Index first_step_ps = 0;
+  Index last_step_end_ps = 0;
+
+  bool is(const BlockId& id) const {
+    return batch == id.batch && head == id.head && block == id.block;
+  }
 };
 
 struct SmRun {
-  std::vector<SmBlock> blocks;
+  std::vector<SmBlock> blocks;  ///< by SM, and by begin
   Index end_ps = 0;
-  Index slots = 1;  ///< largest number of blocks resident on one SM
+  Index slots = 1;                     ///< largest number of blocks resident on one SM
+  std::vector<std::uint32_t> by_id{};  ///< indices of the blocks, by batch, head and block
+
+  /// Puts the blocks in order. Call it once they are there.
+  void sort();
+  std::span<const SmBlock> of_sm(Index sm) const;
+  /// nullptr where there is no such block.
+  const SmBlock* find(const BlockId& id) const;
 };
 
-/// One launch of one problem, modelled and recorded.
+/// What the upper run of a pair is.
+enum class UpperRun : std::uint8_t {
+  calibrated,   ///< predicted from measured steps
+  estimated,    ///< predicted from the rates of the units
+  lower_bound,  ///< from the datasheet
+};
+
+/// One launch of one problem, predicted and, where there is a trace, recorded.
 struct SmRunPair {
-  KernelTrace trace;  ///< without the steps, which are in `recorded`
-  std::string name;   ///< of its file
-  SmRun modelled;     ///< lower bound from the datasheet of `gpu`
-  SmRun recorded;
+  std::optional<KernelTrace> trace;  ///< without the steps, which are in `recorded`
+  std::string name;                  ///< of its file
+  std::string launch;
+  UpperRun kind = UpperRun::lower_bound;
+  SmRun upper;
+  SmRun recorded;          ///< empty without a trace
   std::string gpu;         ///< the modelled GPU: the trace's own
   std::vector<Index> sms;  ///< SMs with blocks in either, ascending
   bool same_run = false;   ///< as the one on the screen, on the same GPU
@@ -67,8 +95,8 @@ struct SmRunKey {
   bool operator==(const SmRunKey&) const = default;
 };
 
-/// The result: the trace of the run on the screen, or of another one on request, or the reason why
-/// there is none and the other one that exists.
+/// The result: the trace of the run on the screen, or of another one on request; without a trace of
+/// this run, its prediction alone, if there is one, the reason, and the other trace that exists.
 struct FoundSmRun {
   std::optional<SmRunPair> pair;
   std::string why_none;             ///< "No trace of this problem was recorded."
@@ -77,12 +105,18 @@ struct FoundSmRun {
 
 SmRun recorded_run(const KernelTrace& trace);
 
-/// The traced launch of the trace's problem by the model. The algorithm and the GPU must exist.
-Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu);
+/// A launch of a run with a DRAM prediction, as predicted; the first one whose blocks take steps
+/// where `launch` is empty, and then named in it. unavailable where there is no prediction.
+Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription& gpu,
+                            std::string& launch, const std::atomic<bool>* cancel = nullptr);
+
+/// The traced launch of the trace's problem at the datasheet's peak rates. The algorithm and the
+/// GPU must exist.
+Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gpu);
 
 /// Looks in assets/recordings/traces for the run, else for another one of the same algorithm and
-/// pass. unavailable when there is neither, or no description of the trace's GPU.
-Result<FoundSmRun> find_sm_run(const SmRunKey& key);
+/// pass. unavailable when there is neither, nor a prediction, or no description of the trace's GPU.
+Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel = nullptr);
 
 /// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
@@ -100,14 +134,30 @@ class SmTimeline {
   /// Draws the full description of another run's trace, and a button that hides it; returns its
   /// height.
   float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
+  float draw_other_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                         const FoundSmRun& found);
+  void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                 const SmRunPair& pair);
 
   BackgroundJob<SmRunKey, FoundSmRun> runs_;
   draw::ZoomedAxis time_;                     ///< the visible part
+  std::optional<BlockId> picked_;             ///< the block that was clicked
   std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
 };
 
+std::string sm_time_text(Index ps);
+/// "predicted" or "lower bound".
+std::string_view upper_word(UpperRun kind);
+/// The line above the lanes, the longest wording first; each names the recording's GPU.
+std::vector<std::string> sm_headings(const SmRunPair& pair);
+/// What the upper run rests on.
+std::string_view about_upper(UpperRun kind);
+
 /// "Not the run on the screen: flash2 forward, B 1, H 24, N 1024, ..., on NVIDIA H200".
 std::string other_label(const SmRunPair& pair);
+
+/// "block 3 of head 0: predicted SM 3, 0.12 us to 4.5 us; recorded SM 5, 0.1 us to 5.1 us".
+std::string compare_block(const SmRunPair& pair, const BlockId& id);
 
 /// "row 5 after column tile 2: m 1.160 modelled, 1.160 recorded; ..." of the row that the snapshot
 /// follows; empty where either is not there.

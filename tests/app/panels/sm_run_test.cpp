@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "app/panels/timeline/timeline.h"
+#include "app/report/kernel_dram.h"
+#include "app/report/kernel_time.h"
 #include "sim/device/assets.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -16,21 +18,63 @@ SmRunKey key_of(const test::SampleRequest& request, bool other = false) {
   return {test::sample_run(request)->info(), request.pass, other};
 }
 
-TEST(SmRun, OfTheSameProblemHasTheSameBlocksModelledAndRecorded) {
+TEST(SmRun, OfTheSameProblemHasTheSameBlocksPredictedAndRecorded) {
   const auto found = find_sm_run(key_of({}));
   ASSERT_TRUE(found.ok()) << found.error().message;
   ASSERT_TRUE(found.value().pair);
   const SmRunPair& pair = *found.value().pair;
   EXPECT_TRUE(pair.same_run);
-  for (const SmRun* run : {&pair.modelled, &pair.recorded}) {
+  EXPECT_NE(pair.kind, UpperRun::lower_bound);
+  ASSERT_TRUE(pair.trace);
+  for (const SmRun* run : {&pair.upper, &pair.recorded}) {
     ASSERT_EQ(run->blocks.size(), 4u);
     for (const SmBlock& block : run->blocks) {
       EXPECT_GE(block.begin_ps, 0);
       EXPECT_LT(block.begin_ps, block.end_ps);
       EXPECT_LE(block.end_ps, run->end_ps);
-      EXPECT_FALSE(block.steps.empty());
+      EXPECT_EQ(run->find({block.batch, block.head, block.block}), &block);
     }
   }
+  for (const SmBlock& block : pair.recorded.blocks) EXPECT_FALSE(block.steps.empty());
+  for (const SmBlock& block : pair.upper.blocks) {
+    EXPECT_LT(block.begin_ps, block.first_step_ps);
+    EXPECT_LT(block.first_step_ps, block.last_step_end_ps);
+    EXPECT_LE(block.last_step_end_ps, block.end_ps);
+  }
+  EXPECT_EQ(pair.upper.find({0, 0, 4}), nullptr);
+  const std::string words = compare_block(pair, {0, 0, 3});
+  for (const char* part : {"block 3 of head 0: predicted on SM ", "; recorded on SM ", " to "}) {
+    EXPECT_NE(words.find(part), std::string::npos) << words;
+  }
+  EXPECT_NE(sm_headings(pair).front().find("cold L2"), std::string::npos);
+}
+
+TEST(SmRun, OfAnyProblemOfACalibratedGpuIsPredicted) {
+  test::SampleRequest request;
+  request.problem.heads = request.problem.kv_heads = 80;
+  request.problem.N = request.problem.N_kv = 1024;
+  request.problem.d = 64;
+  request.set_tiling({128, 128});
+  const SmRunKey key = key_of(request);
+  const auto found = find_sm_run(key);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.value().pair);
+  const SmRunPair& pair = *found.value().pair;
+  EXPECT_EQ(pair.kind, UpperRun::calibrated);
+  EXPECT_TRUE(pair.same_run);
+  EXPECT_FALSE(pair.trace);
+  EXPECT_EQ(pair.launch, "forward");
+  EXPECT_EQ(pair.upper.blocks.size(), 8U * 80U);
+  EXPECT_EQ(pair.sms.size(), 132U);
+  EXPECT_FALSE(found.value().offers.empty());
+
+  // It is the schedule of the predicted time
+  SimulationReport report = key.run->totals;
+  predict_kernel_dram(report, key.run->gpu);
+  predict_kernel_time(report, key.run->gpu);
+  const LaunchTime& launch = report.time.value().launches.front();
+  const double overhead_s = launch.parts[static_cast<std::size_t>(TimePart::overhead)];
+  EXPECT_NEAR(static_cast<double>(pair.upper.end_ps) * 1e-12, launch.seconds - overhead_s, 1e-11);
 }
 
 TEST(SmRun, OfAnotherProblemIsShownOnlyWhenAskedAndSaysWhatItIsOf) {
@@ -38,7 +82,7 @@ TEST(SmRun, OfAnotherProblemIsShownOnlyWhenAskedAndSaysWhatItIsOf) {
   request.problem.N = request.problem.N_kv = 96;
   const auto found = find_sm_run(key_of(request));
   ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_FALSE(found.value().pair);
+  EXPECT_FALSE(found.value().pair->trace);
   EXPECT_EQ(found.value().why_none, "No trace of this problem was recorded.");
   ASSERT_FALSE(found.value().offers.empty());
   for (const std::string& offer : found.value().offers) {
@@ -50,8 +94,8 @@ TEST(SmRun, OfAnotherProblemIsShownOnlyWhenAskedAndSaysWhatItIsOf) {
   ASSERT_TRUE(asked.value().pair);
   const SmRunPair& other = *asked.value().pair;
   EXPECT_FALSE(other.same_run);
-  EXPECT_EQ(other.trace.run.algorithm(), "flash2");
-  EXPECT_EQ(other.trace.run.pass(), PassKind::forward);
+  EXPECT_EQ(other.trace->run.algorithm(), "flash2");
+  EXPECT_EQ(other.trace->run.pass(), PassKind::forward);
   for (const char* part : {"Not the run on the screen", "N 1024", "d 64", "NVIDIA H200"}) {
     EXPECT_NE(other_label(other).find(part), std::string::npos) << part;
   }
@@ -65,7 +109,7 @@ TEST(SmRun, OfAVariantAnotherGpuOrOtherTilesIsNotShownUnasked) {
   variant.variant.d_once = true;
   const auto of_variant = find_sm_run(key_of(variant));
   ASSERT_TRUE(of_variant.ok());
-  EXPECT_FALSE(of_variant.value().pair);
+  EXPECT_FALSE(of_variant.value().pair->trace);
   EXPECT_NE(of_variant.value().why_none.find("D once"), std::string::npos);
 
   SmRunKey elsewhere = key_of({});
@@ -80,7 +124,7 @@ TEST(SmRun, OfAVariantAnotherGpuOrOtherTilesIsNotShownUnasked) {
 
   test::SampleRequest tiles;
   tiles.set_tiling({32, 32});
-  EXPECT_FALSE(find_sm_run(key_of(tiles)).value().pair);
+  EXPECT_FALSE(find_sm_run(key_of(tiles)).value().pair->trace);
 }
 
 TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
@@ -99,7 +143,7 @@ TEST(SmRun, EveryShippedTraceCanBeModelled) {
     const auto trace = read_kernel_trace(find_asset("recordings/traces", name).value());
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     EXPECT_FALSE(trace.value().header.build.local_changes);
-    const auto modelled = modelled_run(trace.value(), load_gpu("h200").value());
+    const auto modelled = lower_bound_run(trace.value(), load_gpu("h200").value());
     ASSERT_TRUE(modelled.ok()) << modelled.error().message;
     EXPECT_EQ(modelled.value().blocks.size(), trace.value().blocks.size());
   }
@@ -116,7 +160,7 @@ TEST(SmRun, RecordedMLAndAlphaAreTheModels) {
     const Snapshot snapshot = test::sample_snapshot(*run, fraction);
     const SoftmaxRow& model = snapshot.softmax_row;
     if (!model.known || model.j < 0 || !model.m || !model.l || !model.alpha) continue;
-    const TracedRow* row = find_row(pair.trace, 0, 0, model.query);
+    const TracedRow* row = find_row(*pair.trace, 0, 0, model.query);
     ASSERT_NE(row, nullptr);
     const kernels::TraceRow& seen = row->states.at(static_cast<std::size_t>(model.j));
     EXPECT_TRUE(std::abs(seen.m - *model.m) <= 1e-5) << seen.m << ' ' << *model.m;
