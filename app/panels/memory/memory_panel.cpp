@@ -2,12 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/panels/memory/l2_box.h"
 #include "app/panels/memory/memory_boxes.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
@@ -120,13 +123,26 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   if (next) put_label(*next, playing ? "" : "next: ", "memory.label.next");
 }
 
-void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
+class MemoryPanel {
+ public:
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
+  bool busy() const { return l2_.busy(); }
+
+ private:
+  L2Box l2_;
+};
+
+void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const RunInfo& run = *snapshot.run;
   const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
   const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
 
-  // SRAM above, HBM below, room for the arrows' labels between them
-  const float gap = context.fonts.mono_small.size + context.px(20.0f);
+  // SRAM above, HBM below; between them L2, and room for the arrows' labels above it
+  l2_.update(snapshot.run);
+  const float margin = context.px(4.0f);
+  const float l2_height = L2Box::height(context, rest.height());
+  const float l2_room = l2_height > 0.0f ? l2_height + margin : 0.0f;
+  const float gap = context.fonts.mono_small.size + context.px(20.0f) + l2_room;
   const float boxes = rest.height() - gap;
   if (boxes < context.px(80.0f)) return;
   const float border = rest.min.y + boxes * (context.presenter ? 0.52f : 0.46f);
@@ -140,10 +156,13 @@ void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& 
   context.named_rects.add("memory.hbm", lower);
   sram.draw();
   hbm.draw();
+  const float bottom = lower.min.y - margin;
+  const Rect l2{{upper.min.x, bottom - l2_height}, {upper.max.x, bottom}};
+  if (l2_height > 0.0f) l2_.draw_frame(context, l2);
   sram.draw_operation();
-  draw_transfers(
-      snapshot, context, sram, hbm,
-      {{rest.min.x, border + context.px(4.0f)}, {rest.max.x, lower.min.y - context.px(4.0f)}});
+  draw_transfers(snapshot, context, sram, hbm,
+                 {{rest.min.x, border + margin}, {rest.max.x, bottom - l2_room}});
+  if (l2_height > 0.0f) l2_.draw_text(snapshot, context, l2);
   if (const auto pointed = pointed_highlight(snapshot, view)) {
     sram.draw_pointed_slots(*pointed);
     hbm.draw_pointed_tiles(*pointed);
@@ -155,7 +174,9 @@ void draw_memory(const Snapshot& snapshot, ViewState& view, const PanelContext& 
 }  // namespace
 
 Panel make_memory_panel() {
-  Panel panel{"memory", "MEMORY", Slot::memory, draw_memory};
+  const auto memory = std::make_shared<MemoryPanel>();
+  Panel panel{"memory", "MEMORY", Slot::memory, std::bind_front(&MemoryPanel::draw, memory)};
+  panel.busy = std::bind_front(&MemoryPanel::busy, memory);
   panel.shown = [](const ViewState& view) { return view.memory_tab == MemoryTab::memory; };
   return panel;
 }

@@ -1,0 +1,168 @@
+#include "app/panels/memory/l2_box.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "app/draw/format.h"
+#include "app/panels/parts/headings.h"
+#include "app/panels/parts/snapshot_view.h"
+#include "app/report/kernel_dram.h"
+#include "app/report/kernel_time.h"
+#include "reference/message_text.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr double kTera = 1e12;
+
+std::string bandwidth_words(double bytes_per_s) {
+  return fmt::format("{:.3g} TB/s", bytes_per_s / kTera);
+}
+
+/// Both bandwidths, the longest wording first.
+std::vector<std::string> bandwidths(const std::optional<MachineRates>& rates,
+                                    const GpuDescription& gpu) {
+  const std::string name = dram_name(gpu);
+  if (!rates) {
+    const std::string dram =
+        fmt::format("{} {}, datasheet", name, bandwidth_words(gpu.dram_bytes_per_s));
+    return {dram + "; L2 not measured", dram};
+  }
+  const std::string l2 = bandwidth_words(rates->l2_read_bytes_per_s);
+  const std::string dram = bandwidth_words(rates->dram_read_bytes_per_s);
+  return {fmt::format("reads, measured: L2 to the SMs {}, {} to L2 {}", l2, name, dram),
+          fmt::format("measured: to the SMs {}, from {} {}", l2, name, dram),
+          fmt::format("to SMs {}, from {} {}", l2, name, dram)};
+}
+
+/// What is said of the last operation; of the next one while that is animated, or where the last
+/// one moves no bytes.
+std::string words_at_playhead(const Snapshot& snapshot, const PanelContext& context,
+                              const L2Answers& answers) {
+  const RunInfo& run = *snapshot.run;
+  const bool animated = context.op_fraction > 0.0f;
+  const auto last = animated ? std::nullopt : answer_at(run, answers, snapshot.step);
+  if (last) return answer_words(*last, snapshot.op, run.gpu);
+  const auto next = answer_at(run, answers, snapshot.step + 1);
+  if (!next) return "";
+  return (animated ? "" : "next: ") + answer_words(*next, snapshot.next_op, run.gpu);
+}
+
+constexpr std::string_view kAbout =
+    "L2, modelled: all heads' thread blocks run on the GPU's SMs, and L2 keeps the pieces of "
+    "tensors that were used last, in sets of 16. It is empty at first. It has two partitions on "
+    "large GPUs, each beside half of the SMs: what both halves read is held twice. A miss in the "
+    "SM's own partition is answered by the other one, or by DRAM.";
+
+}  // namespace
+
+Result<L2View> view_l2(const RunInfo& run, const std::atomic<bool>* cancel) {
+  const BlockPlacement placement{kernel_residency(run.totals, run.gpu, {}),
+                                 kernel_block_order(run.resolved())};
+  ATTNSCOPE_TRY(auto answers, answers_of_head(run.resolved(), run.gpu, placement, run.batch,
+                                              run.head, kQuickTransfers, cancel));
+  return L2View{std::move(answers), calibrated_rates(run.gpu)};
+}
+
+std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step) {
+  const auto launch = std::ranges::find_if(
+      run.launches, [&](const StepSpan& span) { return step >= span.begin && step < span.end; });
+  if (launch == run.launches.end()) return std::nullopt;
+  const auto index = static_cast<std::size_t>(launch - run.launches.begin());
+  if (run.pass.launches[index].blocks_per_head(run.grids[index]) == 1) {
+    return answers.find(index, 0, step - launch->begin);
+  }
+  // The outer loop of a launch of several blocks is over its blocks
+  const auto first = std::ranges::lower_bound(run.outer, launch->begin, {}, &StepSpan::begin);
+  const auto past = std::ranges::upper_bound(run.outer, step, {}, &StepSpan::begin);
+  if (past <= first) return std::nullopt;
+  return answers.find(index, past - first - 1, step - std::prev(past)->begin);
+}
+
+std::string answer_words(const L2Answer& answer, const TileOp& op, const GpuDescription& gpu) {
+  const bool is_load = op.kind == OpKind::load;
+  const Tensor tensor = is_load ? op.sources()[0].tensor : op.dests()[0].tensor;
+  const std::string what =
+      fmt::format("{} {}", is_load ? "load" : (op.kind == OpKind::atomic_add ? "add to" : "store"),
+                  display_name(tensor));
+  if (answer.total() == 0) return what + ": in a piece that a neighbouring tile moves";
+  if (op.kind == OpKind::store) return what + ": kept until it is evicted";
+  std::string parts;
+  const auto add = [&](Index bytes, std::string_view words) {
+    if (bytes == 0) return;
+    const double percent = 100.0 * static_cast<double>(bytes) / static_cast<double>(answer.total());
+    parts += fmt::format("{}{}", parts.empty() ? "" : ", ", words);
+    if (bytes < answer.total()) parts += fmt::format(" {:.0f} %", percent);
+  };
+  add(answer.hit_bytes, "hit");
+  add(answer.other_bytes, "miss, in the other partition");
+  add(answer.dram_bytes, "miss, from " + dram_name(gpu));
+  return fmt::format("{}: {}", what, parts);
+}
+
+void L2Box::update(const std::shared_ptr<const RunInfo>& run) {
+  if (!view_.wants(run)) return;
+  view_.start(run, [run](WorkControl& control) { return view_l2(*run, &control.cancel_flag()); });
+}
+
+float L2Box::height(const PanelContext& context, float panel_height) {
+  const float line = draw::line_height(context.fonts.small);
+  if (panel_height < 20.0f * line) return 0.0f;
+  return (panel_height < 26.0f * line ? 1.0f : 2.0f) * line + context.px(8.0f);
+}
+
+void L2Box::draw_frame(const PanelContext& context, const Rect& rect) const {
+  draw::fill(context, rect, context.theme.inset, context.px(4.0f));
+  draw::outline(context, rect, context.theme.inset_border, 1.0f, context.px(4.0f));
+  context.named_rects.add("memory.l2", rect);
+}
+
+void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
+  const RunInfo& run = *snapshot.run;
+  const FontRef& font = context.fonts.small;
+  const Theme& theme = context.theme;
+  const L2View* const view = view_.latest();
+  const bool fresh = view != nullptr && *view_.latest_key() == snapshot.run;
+  std::string words, about = std::string(kAbout);
+  if (fresh) {
+    words = words_at_playhead(snapshot, context, view->answers);
+    if (view->answers.are_of_another_head()) {
+      about += "\nHeads repeat themselves: one that is followed stands for this one.";
+    }
+  } else if (view_.error()) {
+    words = "not followed: " + attnscope::words(*view_.error(), Reader::screen);
+  } else if (view_.busy()) {
+    words = "modelling…";
+  }
+
+  // Text on a patch, so that arrows do not cross it
+  const float margin = context.px(8.0f);
+  float y = rect.min.y + context.px(4.0f);
+  const auto put = [&](const std::string& text, ImU32 color) {
+    const std::string shown = draw::fitted(font, text, rect.width() - 2.0f * margin);
+    if (shown.empty()) return;
+    const ImVec2 at{rect.min.x + margin, y};
+    draw::fill(context, {{at.x - 2.0f, y}, {at.x + font.measure(shown).x + 2.0f, y + font.size}},
+               theme.inset);
+    draw::text(context, font, at, color, shown);
+    y += draw::line_height(font);
+  };
+  const std::string name = "L2, " + capacity_text(run.gpu.l2_bytes);
+  put(words.empty() ? name : fmt::format("{} · {}", name, words), theme.text);
+  const std::vector<std::string> rates =
+      bandwidths(fresh ? view->rates : std::optional<MachineRates>{}, run.gpu);
+  if (fresh && y + font.size < rect.max.y) {
+    put(draw::widest_that_fits(font, rates, rect.width() - 2.0f * margin), theme.text_faint);
+  }
+  if (hovered(rect)) {
+    tooltip(context,
+            fmt::format("{}{}{}\n{}", words, words.empty() ? "" : "\n", about,
+                        fresh ? rates.front() : ""),
+            rect);
+  }
+}
+
+}  // namespace attnscope::app

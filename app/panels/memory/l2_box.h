@@ -1,0 +1,47 @@
+/// L2 between HBM and the SMs: what it holds when the operation under the playhead asks for its
+/// tile, and the bandwidths on both sides.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/jobs/background_job.h"
+#include "app/panels/parts/panel.h"
+#include "sim/dram/l2_answers.h"
+#include "sim/snapshot/snapshot.h"
+#include "sim/time/machine_rates.h"
+
+namespace attnscope::app {
+
+/// What L2 answers to the operations of the shown head, and the measured bandwidths.
+struct L2View {
+  L2Answers answers;
+  std::optional<MachineRates> rates;  ///< of a calibrated GPU
+};
+
+/// Follows the whole problem through L2, for the head of the run; call it in the background.
+Result<L2View> view_l2(const RunInfo& run, const std::atomic<bool>* cancel = nullptr);
+
+/// The answer to the operation at `step`; nothing where it moves no bytes, or does not run.
+std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step);
+
+/// "load K: hit", "load Q: miss, from HBM", in one clause.
+std::string answer_words(const L2Answer& answer, const TileOp& op, const GpuDescription& gpu);
+
+class L2Box {
+ public:
+  /// Requests the answers of the run; call it once a frame.
+  void update(const std::shared_ptr<const RunInfo>& run);
+  bool busy() const { return view_.busy(); }
+
+  /// Its height in a panel of this height; 0 where there is no room.
+  static float height(const PanelContext& context, float panel_height);
+  /// Draws the box; the text follows after the arrows, which cross the box.
+  void draw_frame(const PanelContext& context, const Rect& rect) const;
+  void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+
+ private:
+  BackgroundJob<std::shared_ptr<const RunInfo>, L2View> view_;
+};
+
+}  // namespace attnscope::app
