@@ -68,6 +68,7 @@ gpu-sanitize: build ## run every kernel on small problems under compute-sanitize
 
 bench: install-draw install-test build ## print the speed of the model and of the app's frames
 	$(BUILD)/attnscope_sim_bench
+	$(BUILD)/attnscope_predict_bench
 	for scene in default flash2-4096-tiles; do
 	  echo "app, scene $$scene:"
 	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --scene $$scene --size 1600x900
