@@ -59,9 +59,13 @@ void Worker::free_replaced() {
 }
 
 bool Worker::wait_for_request(std::unique_lock<std::mutex>& lock) {
+  // The screen releases a replaced run within a few frames; whatever is held for longer is freed
+  // after the next answer, and nothing polls until then
   constexpr std::chrono::milliseconds kBetweenLooks{50};
+  constexpr int kMostLooks = 20;
   const auto is_wanted = [this] { return stopping_ || waiting_.has_value(); };
-  while (!replaced_.empty() && !wanted_.wait_for(lock, kBetweenLooks, is_wanted)) {
+  for (int look = 0; look < kMostLooks && !replaced_.empty(); ++look) {
+    if (wanted_.wait_for(lock, kBetweenLooks, is_wanted)) break;
     lock.unlock();
     free_replaced();
     lock.lock();

@@ -316,7 +316,7 @@ class LedgerPanel {
  private:
   /// The key of the basis: a different run or measurement needs a new one.
   struct BasisKey {
-    std::shared_ptr<const RunInfo> run;
+    RunOfWork run;
     std::size_t known_runs = 0;
     bool operator==(const BasisKey&) const = default;
   };
@@ -332,15 +332,17 @@ class LedgerPanel {
 
 void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
                           const Measurements& measurements) {
-  const BasisKey key{snapshot.run, measurements.recorded.size() + measurements.measured.size()};
+  const BasisKey key{{snapshot.run}, measurements.recorded.size() + measurements.measured.size()};
   if (basis_.wants(key)) {
-    basis_.start(key, [make = make_basis_, run = snapshot.run,
-                       seen = find_seen_run(*snapshot.run, measurements)](WorkControl& control) {
-      return make(*run, seen, &control.cancel_flag());
-    });
+    basis_.start(key,
+                 [make = make_basis_, waiting = snapshot.run,
+                  seen = find_seen_run(*snapshot.run, measurements)](WorkControl& control) mutable {
+                   const auto run = std::move(waiting);  // released when the work is done
+                   return make(*run, seen, &control.cancel_flag());
+                 });
   }
   const LedgerBasis* basis = basis_.latest();
-  if (basis == nullptr || basis_.latest_key()->run != snapshot.run) return;
+  if (basis == nullptr || !(basis_.latest_key()->run == RunOfWork{snapshot.run})) return;
   ledger_ = make_ledger(snapshot, scope, *basis);
   so_far_ = scope == LedgerScope::so_far;
 }
@@ -354,7 +356,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   std::string scope = head.packed > 1 ? fmt::format("bytes at the SM, {} heads as one", head.packed)
                                       : "bytes at the SM, this head";
   if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);
-  const bool stale = ledger_ && basis_.latest_key()->run != snapshot.run;
+  const bool stale = ledger_ && !(basis_.latest_key()->run == RunOfWork{snapshot.run});
   if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
   if (stale && basis_.error())
     scope = "of the last settings: " + words(*basis_.error(), Reader::screen);

@@ -1,6 +1,7 @@
 /// Queries on a snapshot that several panels use: names of tiles, their position and their state.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,14 @@
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
+
+/// The run that a panel's work belongs to. Does not keep it alive, because the panel may be hidden.
+struct RunOfWork {
+  std::weak_ptr<const RunInfo> run;
+  bool operator==(const RunOfWork& other) const {
+    return !run.owner_before(other.run) && !other.run.owner_before(run);
+  }
+};
 
 /// The launch of the snapshot's operation.
 const Launch& launch_of(const Snapshot& snapshot);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
@@ -189,14 +190,17 @@ std::vector<std::string> offer_labels(const FoundSmRun& found) {
 }  // namespace
 
 void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
-  if (asked_for_ != snapshot.run) asked_for_ = nullptr;
-  const SmRunKey key{snapshot.run, snapshot.in_backward() ? PassKind::backward : PassKind::forward,
-                     asked_for_ != nullptr};
+  const SearchKey key{{snapshot.run},
+                      snapshot.in_backward() ? PassKind::backward : PassKind::forward,
+                      asked_for_ == RunOfWork{snapshot.run}};
   if (runs_.wants(key)) {
     time_ = {};
     picked_.reset();
-    runs_.start(key,
-                [key](WorkControl& control) { return find_sm_run(key, &control.cancel_flag()); });
+    const SmRunKey search{snapshot.run, key.pass, key.other};
+    runs_.start(key, [waiting = search](WorkControl& control) mutable {
+      const SmRunKey asked = std::exchange(waiting, {});  // the run is released afterwards
+      return find_sm_run(asked, &control.cancel_flag());
+    });
   }
   const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
   if (!fresh) {
@@ -278,7 +282,7 @@ void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& contex
   const ImVec2 at{rect.min.x + font.measure(label).x + padding,
                   rect.min.y + used + context.px(8.0f)};
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {
-    asked_for_ = snapshot.run;
+    asked_for_ = {snapshot.run};
   }
 }
 
@@ -287,7 +291,7 @@ float SmTimeline::draw_other_label(const PanelContext& context, const Rect& rect
   const FontRef& font = context.fonts.small;
   const TextButton hide = draw_text_button(context, "timeline.hide", "hide",
                                            {rect.max.x + context.px(6.0f), rect.min.y}, false);
-  if (hide.pressed) asked_for_ = nullptr;
+  if (hide.pressed) asked_for_ = {};
   const float width = hide.left - rect.min.x - context.px(8.0f);
   const std::string label = other_label(pair);
   const std::size_t lines = draw::wrapped(font, label, width).size();

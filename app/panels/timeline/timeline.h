@@ -11,6 +11,7 @@
 #include "app/draw/zoom.h"
 #include "app/jobs/background_job.h"
 #include "app/panels/parts/panel.h"
+#include "app/panels/parts/snapshot_view.h"
 #include "kernels/measure/trace/kernel_trace.h"
 #include "sim/device/gpu_description.h"
 #include "sim/ops/observer.h"
@@ -92,7 +93,6 @@ struct SmRunKey {
   std::shared_ptr<const RunInfo> run;  ///< the one on the screen
   PassKind pass = PassKind::forward;   ///< of it
   bool other = false;  ///< if there is no trace of this run, one of another run is requested
-  bool operator==(const SmRunKey&) const = default;
 };
 
 /// The result: the trace of the run on the screen, or of another one on request; without a trace of
@@ -139,10 +139,17 @@ class SmTimeline {
   void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                  const SmRunPair& pair);
 
-  BackgroundJob<SmRunKey, FoundSmRun> runs_;
-  draw::ZoomedAxis time_;                     ///< the visible part
-  std::optional<BlockId> picked_;             ///< the block that was clicked
-  std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
+  struct SearchKey {
+    RunOfWork run;
+    PassKind pass = PassKind::forward;
+    bool other = false;
+    bool operator==(const SearchKey&) const = default;
+  };
+
+  BackgroundJob<SearchKey, FoundSmRun> runs_;
+  draw::ZoomedAxis time_;          ///< the visible part
+  std::optional<BlockId> picked_;  ///< the block that was clicked
+  RunOfWork asked_for_;            ///< the run for which another one's trace is shown
 };
 
 std::string sm_time_text(Index ps);
@@ -189,10 +196,10 @@ class TimelineLanes {
   Index longest() const { return longest_; }
 
  private:
-  void show_from(std::size_t first);
+  void show_from(const RunInfo& run, std::size_t first);
   void collect(const RunInfo& run, std::size_t launch);
 
-  std::shared_ptr<const RunInfo> run_;
+  RunOfWork run_;
   std::size_t launch_ = 0;
   std::size_t begin_ = 0;  ///< of the launch's spans of the outer loop
   std::size_t first_ = 0;

@@ -32,12 +32,12 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   // The lane under the playhead, and a window that moves only when it would leave it
   std::size_t current = 0;
   for (std::size_t k = begin; k < past && run.outer[k].begin <= step; ++k) current = k - begin;
-  const bool same = run_ == snapshot.run && launch_ == launch && count_ == count;
+  const bool same = run_ == RunOfWork{snapshot.run} && launch_ == launch && count_ == count;
   const bool inside = current >= first_ && current < first_ + lanes_.size();
   current_ = current;
   if (scrolled_at_ != current) scrolled_at_.reset();
   if (same && (inside || scrolled_at_ == current)) return;
-  run_ = snapshot.run;
+  run_ = {snapshot.run};
   launch_ = launch;
   begin_ = begin;
   count_ = count;
@@ -47,26 +47,27 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   for (std::size_t k = begin; k < past; ++k) {
     longest_ = std::max(longest_, run.outer[k].end - run.outer[k].begin);
   }
-  show_from(current > count / 3 ? current - count / 3 : 0);
+  show_from(run, current > count / 3 ? current - count / 3 : 0);
 }
 
 void TimelineLanes::scroll(std::ptrdiff_t lanes) {
   const auto last = static_cast<std::ptrdiff_t>(total_ <= count_ ? 0 : total_ - count_);
   const auto to = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first_) + lanes, 0, last);
-  if (run_ == nullptr || static_cast<std::size_t>(to) == first_) return;
+  const auto run = run_.run.lock();
+  if (run == nullptr || static_cast<std::size_t>(to) == first_) return;
   scrolled_at_ = current_;
-  show_from(static_cast<std::size_t>(to));
+  show_from(*run, static_cast<std::size_t>(to));
 }
 
 /// The lanes from this one on, or as many as there are.
-void TimelineLanes::show_from(std::size_t first) {
+void TimelineLanes::show_from(const RunInfo& run, std::size_t first) {
   first_ = total_ <= count_ ? 0 : std::min(first, total_ - count_);
   lanes_.clear();
   for (std::size_t k = first_; k < std::min(first_ + count_, total_); ++k) {
-    const StepSpan& span = run_->outer[begin_ + k];
+    const StepSpan& span = run.outer[begin_ + k];
     lanes_.push_back({span.begin, span.end, span.label, {}});
   }
-  collect(*run_, launch_);
+  collect(run, launch_);
 }
 
 void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {

@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "sim/snapshot/snapshot.h"
@@ -183,6 +186,45 @@ TEST(Worker, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
   shown.reset();
   EXPECT_TRUE(eventually([&] { return freed_by.load() != std::thread::id{}; }));
   EXPECT_NE(freed_by.load(), std::this_thread::get_id());
+}
+
+/// How often the threads of this program have gone to sleep so far.
+long sleeps() {
+  long count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;) {
+      long switches = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> switches) count += switches;
+    }
+  }
+  return count;
+}
+
+TEST(Worker, SleepsWhileSomebodyHoldsAReplacedRun) {
+  Worker worker(
+      [&](const Request& request, WorkControl&) {
+        auto snapshot = std::make_shared<Snapshot>();
+        snapshot->step = request.step;
+        snapshot->run = std::make_shared<RunInfo>();
+        return std::shared_ptr<const Snapshot>(std::move(snapshot));
+      },
+      {});
+  worker.request(request_for(64, 1));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  std::shared_ptr<const RunInfo> held = worker.latest()->snapshot->run;
+  const std::weak_ptr<const RunInfo> seen = held;
+  worker.request(request_for(64, 2));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot->step == 2; }));
+  std::this_thread::sleep_for(2s);
+  const long before = sleeps();
+  std::this_thread::sleep_for(1s);
+  EXPECT_LT(sleeps() - before, 8) << "20 a second while it looks for the run";
+
+  // The next answer frees it
+  held.reset();
+  worker.request(request_for(64, 3));
+  EXPECT_TRUE(eventually([&] { return seen.expired(); }));
 }
 
 TEST(Worker, EndsWhileWorkIsUnderWay) {

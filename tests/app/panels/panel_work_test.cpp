@@ -162,6 +162,27 @@ TEST(LedgerPanel, DrawsNoBarForAGpuWithoutACalibration) {
                });
 }
 
+TEST(HiddenPanels, KeepNoRunAlive) {
+  HeadlessImGui imgui(1600, 900);
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
+  for (const TimelineTab timeline : {TimelineTab::operations, TimelineTab::sms}) {
+    Surroundings around;
+    around.view.timeline_tab = timeline;
+    const Panels panels = make_panels();
+    for (const Panel& panel : panels) {
+      std::weak_ptr<const RunInfo> seen;
+      {
+        const auto sample = test::sample_run({});
+        const Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
+        seen = snapshot.run;
+        draw_panel(imgui, panel, snapshot, layout.panels.at(panel.slot), scales, false, around);
+      }
+      EXPECT_TRUE(seen.expired()) << panel.name << ", timeline: " << to_string(timeline);
+    }
+  }
+}
+
 TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   const auto sample = test::sample_run({});
   Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
