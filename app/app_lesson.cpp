@@ -21,23 +21,29 @@ bool moves_playhead(const Command& command) {
          std::holds_alternative<SeekTick>(command) || std::holds_alternative<TogglePlay>(command);
 }
 
-/// The chart whose x axis is the curve's field, or that shows the quantity that is asked for.
+/// The IO theorems over the curve's field, or the quantity that is asked for, against N.
 std::optional<ChartChoice> chart_of(const lessons::Question& question) {
   const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
   const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind);
-  if (curve != nullptr && curve->over->option == "head-dim") return ChartChoice::io_head_dim;
-  if (curve != nullptr && curve->over->option == "sram-bytes") return ChartChoice::io_sram;
-  if (curve != nullptr && curve->over->option == "block-cols") return ChartChoice::io_block_cols;
   if (curve == nullptr && number == nullptr) return std::nullopt;
+  constexpr std::pair<std::string_view, ChartAxis> kFields[] = {
+      {"head-dim", ChartAxis::head_dim},
+      {"sram-bytes", ChartAxis::sram},
+      {"block-cols", ChartAxis::block_size}};
+  for (const auto& [option, axis] : kFields) {
+    if (curve != nullptr && curve->over->option == option) {
+      return ChartChoice{ChartQuantity::theorems, axis};
+    }
+  }
   const auto paths = curve != nullptr ? curve->answer.paths() : number->answer.paths();
   const auto has = [&](std::string_view part) {
     return std::ranges::any_of(paths, [part](const lessons::Path& path) {
       return !path.parts.empty() && path.parts.front().key == part;
     });
   };
-  if (has("time")) return ChartChoice::time;
-  if (has("memory")) return ChartChoice::memory;
-  return question.unit == "bytes" ? std::optional(ChartChoice::bytes) : std::nullopt;
+  if (has("time")) return ChartChoice{ChartQuantity::time};
+  if (has("memory")) return ChartChoice{ChartQuantity::memory};
+  return question.unit == "bytes" ? std::optional(ChartChoice{}) : std::nullopt;
 }
 
 /// Selects the tabs of the step's panels; where two share a place, the first one. With a question,
@@ -54,7 +60,9 @@ void show_tabs(const lessons::Step& step, ViewState& view) {
   view.timeline_tab = TimelineTab::sms;
   view.explain_tab = ExplainTab::pseudo_code;
   if (!step.ask) return;
-  view.chart = chart_of(*step.ask).value_or(view.chart);
+  const ChartChoice chart = chart_of(*step.ask).value_or(shown_chart(view));
+  view.chart = chart.quantity;
+  view.chart_over = chart.over;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
              {"granularity", to_string(view.granularity)},
              {"theme", to_string(view.theme)},
              {"presenter", view.presenter},
-             {"chart", to_string(view.chart)},
+             {"chart", name_of(shown_chart(view))},
              {"enlarged", view.enlarged ? to_string(*view.enlarged) : "none"},
              {"show_keys", view.show_keys},
              {"scene", app.scene.name}};

@@ -373,13 +373,35 @@ void fit_decades(Axis& axis, const std::vector<Series>& series) {
 }
 
 std::string chart_csv(const Chart& chart) {
-  std::string csv = fmt::format("series,{},{}\n", chart.x.name, chart.y.name);
+  const auto quoted = [](const std::string& name) {
+    return name.find(',') == name.npos ? name : fmt::format("\"{}\"", name);
+  };
+  std::string csv = fmt::format("series,{},{}\n", quoted(chart.x.name), quoted(chart.y.name));
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
       csv += fmt::format("\"{}\",{:.17g},{:.17g}\n", series.name, point.x, point.y);
     }
   }
   return csv;
+}
+
+const std::string* draw_chart(const Canvas& canvas, const Rect& rect, const AnyChart& chart,
+                              ChartZoom& zoom) {
+  if (const auto* bars = std::get_if<BarChart>(&chart)) {
+    return draw_bar_chart(canvas, rect, *bars, zoom.x);
+  }
+  const ChartPoint* near = draw_chart(canvas, rect, std::get<Chart>(chart), zoom);
+  return near != nullptr ? &near->about : nullptr;
+}
+
+std::string chart_csv(const AnyChart& chart) {
+  if (const auto* bars = std::get_if<BarChart>(&chart)) return bar_chart_csv(*bars);
+  return chart_csv(std::get<Chart>(chart));
+}
+
+const std::vector<LegendEntry>& legend_of(const AnyChart& chart) {
+  return std::visit(
+      [](const auto& each) -> const auto& { return each.legend; }, chart);
 }
 
 }  // namespace attnscope::app::draw

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/draw/canvas.h"
@@ -162,5 +163,18 @@ const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const 
 
 /// One line per segment, with a heading line.
 std::string bar_chart_csv(const BarChart& chart);
+
+// Either: the specification of a picture.
+
+using AnyChart = std::variant<Chart, BarChart>;
+
+/// Draws the chart; the wheel zooms and scrolls it. Returns the tooltip of what is under the mouse,
+/// if anything.
+const std::string* draw_chart(const Canvas& canvas, const Rect& rect, const AnyChart& chart,
+                              ChartZoom& zoom);
+
+std::string chart_csv(const AnyChart& chart);
+
+const std::vector<LegendEntry>& legend_of(const AnyChart& chart);
 
 }  // namespace attnscope::app::draw

@@ -1,72 +1,83 @@
-#include "app/scene/view_state.h"
+#include <fmt/core.h>
 
 #include <algorithm>
+
+#include "app/scene/view_state.h"
 
 namespace attnscope::app {
 
 namespace {
 
-struct Entry {
-  ChartChoice chart;
-  ChartTopic topic;
+using Quantity = ChartQuantity;
+
+struct AxisEntry {
+  ChartAxis axis;
   std::string_view tab;
+  std::vector<Quantity> quantities;
 };
 
 // clang-format off
-constexpr Entry kCharts[] = {
-    {ChartChoice::bytes, ChartTopic::sizes, "bytes"},
-    {ChartChoice::time, ChartTopic::sizes, "time"},
-    {ChartChoice::rate, ChartTopic::sizes, "TFLOP/s"},
-    {ChartChoice::memory, ChartTopic::sizes, "memory"},
-    {ChartChoice::error, ChartTopic::sizes, "error"},
-    {ChartChoice::recorded_bytes, ChartTopic::recorded, "bytes"},
-    {ChartChoice::recorded_time, ChartTopic::recorded, "time"},
-    {ChartChoice::recorded_rate, ChartTopic::recorded, "TFLOP/s"},
-    {ChartChoice::recorded_memory, ChartTopic::recorded, "memory"},
-    {ChartChoice::roofline, ChartTopic::roofline, "this run"},
-    {ChartChoice::io_seq_len, ChartTopic::theorems, "N"},
-    {ChartChoice::io_head_dim, ChartTopic::theorems, "d"},
-    {ChartChoice::io_sram, ChartTopic::theorems, "SRAM"},
-    {ChartChoice::io_block_cols, ChartTopic::theorems, "block"},
-    {ChartChoice::io_density, ChartTopic::theorems, "density"},
-    {ChartChoice::fusion, ChartTopic::fusion, "this problem"},
-    {ChartChoice::fusion_figure2, ChartTopic::fusion, "the paper's Figure 2"},
-    {ChartChoice::model_training, ChartTopic::models, "training"},
-    {ChartChoice::model_inference, ChartTopic::models, "inference"},
+const AxisEntry kAxes[] = {
+    {ChartAxis::seq_len, "N", {Quantity::bytes, Quantity::time, Quantity::rate, Quantity::memory,
+                               Quantity::error, Quantity::theorems, Quantity::training,
+                               Quantity::inference}},
+    {ChartAxis::tokens, "16k tokens",
+     {Quantity::bytes, Quantity::time, Quantity::rate, Quantity::memory}},
+    {ChartAxis::heads, "heads", {Quantity::bytes, Quantity::time, Quantity::rate, Quantity::memory}},
+    {ChartAxis::head_dim, "d", {Quantity::bytes, Quantity::time, Quantity::rate, Quantity::memory,
+                                Quantity::theorems}},
+    {ChartAxis::block_size, "block", {Quantity::bytes, Quantity::time, Quantity::rate,
+                                      Quantity::memory, Quantity::theorems}},
+    {ChartAxis::density, "density", {Quantity::bytes, Quantity::time, Quantity::rate,
+                                     Quantity::memory, Quantity::theorems}},
+    {ChartAxis::sram, "SRAM", {Quantity::theorems}},
+    {ChartAxis::intensity, "roofline", {Quantity::rate}},
+    {ChartAxis::fusion, "fusion", {Quantity::bytes, Quantity::figure2}},
 };
 // clang-format on
 
-const Entry& entry(ChartChoice chart) {
-  return *std::ranges::find(kCharts, chart, &Entry::chart);
+const AxisEntry& entry(ChartAxis axis) {
+  return *std::ranges::find(kAxes, axis, &AxisEntry::axis);
 }
 
 }  // namespace
 
-std::vector<ChartTopic> chart_topics() {
-  return {ChartTopic::sizes,    ChartTopic::recorded, ChartTopic::roofline,
-          ChartTopic::theorems, ChartTopic::fusion,   ChartTopic::models};
+std::string name_of(const ChartChoice& chart) {
+  return fmt::format("{}-{}", to_string(chart.quantity), to_string(chart.over));
 }
 
-std::vector<ChartChoice> charts_of(ChartTopic topic) {
+std::vector<ChartAxis> chart_axes() {
+  std::vector<ChartAxis> axes;
+  for (const AxisEntry& each : kAxes) axes.push_back(each.axis);
+  return axes;
+}
+
+std::vector<ChartQuantity> quantities_over(ChartAxis axis) {
+  return entry(axis).quantities;
+}
+
+std::vector<ChartChoice> all_charts() {
   std::vector<ChartChoice> charts;
-  for (const Entry& each : kCharts) {
-    if (each.topic == topic) charts.push_back(each.chart);
+  for (const AxisEntry& each : kAxes) {
+    for (const Quantity quantity : each.quantities) charts.push_back({quantity, each.axis});
   }
   return charts;
 }
 
-ChartTopic topic_of(ChartChoice chart) {
-  return entry(chart).topic;
+std::string_view tab_word(ChartAxis axis) {
+  return entry(axis).tab;
 }
 
-std::string_view tab_word(ChartTopic topic) {
-  constexpr std::string_view kWords[] = {"sizes",    "recorded", "roofline",
-                                         "theorems", "fusion",   "models"};
-  return kWords[static_cast<std::size_t>(topic)];
+std::string_view tab_word(ChartQuantity quantity) {
+  constexpr std::string_view kWords[] = {"bytes",    "time",     "TFLOP/s",  "memory",   "error",
+                                         "theorems", "Figure 2", "training", "inference"};
+  return kWords[static_cast<std::size_t>(quantity)];
 }
 
-std::string_view tab_word(ChartChoice chart) {
-  return entry(chart).tab;
+ChartChoice shown_chart(const ViewState& view) {
+  const std::vector<Quantity> offered = quantities_over(view.chart_over);
+  const bool has = std::ranges::find(offered, view.chart) != offered.end();
+  return {has ? view.chart : offered.front(), view.chart_over};
 }
 
 }  // namespace attnscope::app

@@ -118,6 +118,7 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::timeline_tab>("view", "timeline"),
                                      view_field<&ViewState::ledger_scope>("view", "ledger"),
                                      view_field<&ViewState::chart>("view", "charts"),
+                                     view_field<&ViewState::chart_over>("view", "charts_over"),
                                      view_field<&ViewState::enlarged>("view", "enlarged"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 

@@ -72,49 +72,59 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
   return {"so_far", "whole_pass"};
 }
 
-/// The charts, by the names that scenes use. They are grouped by topic (chart_choice.cpp).
-enum class ChartChoice : std::uint8_t {
-  bytes,  ///< against N, like the next two
+/// What a chart shows, by the names that scenes use. Each axis has some of them
+/// (chart_choice.cpp).
+enum class ChartQuantity : std::uint8_t {
+  bytes,
   time,
-  rate,  ///< TFLOP/s
-  memory,
-  error,           ///< against the reference, of every algorithm
-  recorded_bytes,  ///< of the settings that were recorded, 16k tokens in all
-  recorded_time,
-  recorded_rate,
-  recorded_memory,
-  io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
-  io_head_dim,
-  io_sram,
-  io_block_cols,
-  io_density,
-  fusion,          ///< bytes after each step of fusion, of the problem that is shown
-  fusion_figure2,  ///< and of Figure 2 (left) of arXiv 2205.14135
-  model_training,  ///< memory of a whole model against N
-  model_inference,
-  roofline,  ///< of the run on the screen
+  rate,       ///< TFLOP/s
+  memory,     ///< peak of a pass
+  error,      ///< against the reference
+  theorems,   ///< bytes beside the IO theorems
+  figure2,    ///< bytes of Figure 2 (left) of arXiv 2205.14135
+  training,   ///< memory of a whole model
+  inference,  ///< the same
 };
-
-constexpr std::array<std::string_view, 19> enum_names(ChartChoice) {
-  return {"bytes",          "time",           "rate",
-          "memory",         "error",          "recorded_bytes",
-          "recorded_time",  "recorded_rate",  "recorded_memory",
-          "io_seq_len",     "io_head_dim",    "io_sram",
-          "io_block_cols",  "io_density",     "fusion",
-          "fusion_figure2", "model_training", "model_inference",
-          "roofline"};
+constexpr std::array<std::string_view, 9> enum_names(ChartQuantity) {
+  return {"bytes",    "time",    "rate",     "memory",   "error",
+          "theorems", "figure2", "training", "inference"};
 }
 
-enum class ChartTopic : std::uint8_t { sizes, recorded, roofline, theorems, fusion, models };
+/// What lies on a chart's x axis.
+enum class ChartAxis : std::uint8_t {
+  seq_len,     ///< N
+  tokens,      ///< N of the settings that were recorded: 16k tokens in all
+  heads,       ///< of a batch entry
+  head_dim,    ///< d
+  block_size,  ///< Br and Bc
+  density,     ///< share of the tiles that a block mask keeps
+  sram,        ///< of a thread block
+  intensity,   ///< operations per byte of the run on the screen: its roofline
+  fusion,      ///< steps of fusion, as bars
+};
+constexpr std::array<std::string_view, 9> enum_names(ChartAxis) {
+  return {"seq_len", "tokens", "heads",     "head_dim", "block_size",
+          "density", "sram",   "intensity", "fusion"};
+}
 
-std::vector<ChartTopic> chart_topics();
+struct ChartChoice {
+  ChartQuantity quantity = ChartQuantity::bytes;
+  ChartAxis over = ChartAxis::seq_len;
+  bool operator==(const ChartChoice&) const = default;
+};
+/// "time-heads": in the names of files.
+std::string name_of(const ChartChoice& chart);
+
+/// In the order of the tabs.
+std::vector<ChartAxis> chart_axes();
 /// In the order of the tabs; never empty.
-std::vector<ChartChoice> charts_of(ChartTopic topic);
-ChartTopic topic_of(ChartChoice chart);
+std::vector<ChartQuantity> quantities_over(ChartAxis axis);
+/// Every chart that can be chosen.
+std::vector<ChartChoice> all_charts();
 
-/// The label of the tab: "theorems", "block size".
-std::string_view tab_word(ChartTopic topic);
-std::string_view tab_word(ChartChoice chart);
+/// The label of the tab.
+std::string_view tab_word(ChartAxis axis);
+std::string_view tab_word(ChartQuantity quantity);
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
@@ -158,7 +168,8 @@ struct ViewState {
   LedgerScope ledger_scope = LedgerScope::so_far;
   bool hides_break = false;   ///< a quiz asks which operation is missing
   bool hides_effect = false;  ///< a lesson asks what the break of its run changes
-  ChartChoice chart = ChartChoice::bytes;
+  ChartQuantity chart = ChartQuantity::bytes;
+  ChartAxis chart_over = ChartAxis::seq_len;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 
   // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
@@ -179,6 +190,9 @@ struct ViewState {
   std::optional<Walk> start_walk;         ///< the requested walk
   bool welcome = false;                   ///< the card of the first start is requested
 };
+
+/// The chosen quantity over the chosen axis, or the axis's first if it does not have this one.
+ChartChoice shown_chart(const ViewState& view);
 
 /// Enlarges the panel of the slot; shows all panels again if it is enlarged.
 inline void enlarge_or_back(ViewState& view, Slot slot) {

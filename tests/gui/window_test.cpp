@@ -122,7 +122,7 @@ TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
   window.click("charts.tab.theorems");
   window.key("c");
   const auto dump = window.final_dump();
-  EXPECT_EQ(dump["state"]["chart"], "io_seq_len");
+  EXPECT_EQ(dump["state"]["chart"], "theorems-seq_len");
   EXPECT_EQ(dump["state"]["enlarged"], "charts");
   EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWidth);
 }

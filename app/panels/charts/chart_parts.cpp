@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/draw/format.h"
+#include "reference/message_text.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
@@ -32,16 +33,22 @@ std::string capacity_words(const GpuDescription& gpu) {
                      dram_name(gpu));
 }
 
-void add_capacity(draw::Chart& chart, const std::vector<Index>& lengths, const GpuDescription& gpu,
+void add_capacity(draw::Chart& chart, const std::vector<double>& values, const GpuDescription& gpu,
                   const Theme& theme) {
   const auto bytes = static_cast<double>(gpu.hbm_bytes);
   const std::string name = capacity_words(gpu);
   draw::Series capacity{.name = name, .color = theme.error, .dashed = true};
-  for (const Index N : lengths) {
-    capacity.points.push_back({static_cast<double>(N), bytes,
-                               fmt::format("capacity of {} in its device file", gpu.display_name)});
+  for (const double value : values) {
+    capacity.points.push_back(
+        {value, bytes, fmt::format("capacity of {} in its device file", gpu.display_name)});
   }
   add_series(chart, std::move(capacity), name);
+}
+
+std::string axis_tick(ChartAxis axis, double value) {
+  if (axis == ChartAxis::density) return fmt::format("{:.3g} %", 100.0 * value);
+  const auto size = static_cast<Index>(value);
+  return axis == ChartAxis::sram ? capacity_text(size) : draw::format_size(size);
 }
 
 std::string bytes_tick(double value) {

@@ -1,10 +1,10 @@
 /// The charts of the charts panel. Each has a key, on which it depends; a function that counts in
-/// the background and ends soon when cancelled; and one that draws the chart of the counts.
+/// the background and ends soon when cancelled; and one that makes a specification of the counts,
+/// which draw::draw_chart() draws.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "app/draw/chart.h"
@@ -23,7 +23,7 @@ struct ShownChart {
   std::string title;     ///< "BYTES AGAINST N"
   std::string subtitle;  ///< the problem: sizes, type, device
   std::string about;     ///< hover on the heading: what the chart assumes
-  std::variant<draw::Chart, draw::BarChart> picture;
+  draw::AnyChart picture;
 };
 
 /// A colour by the algorithm's place in the catalog, so that each has a different one; faint for a
@@ -35,9 +35,12 @@ void add_series(draw::Chart& chart, draw::Series series, std::string label);
 
 /// "151 GB (140 GiB) of HBM": products are named in GiB, charts count in GB.
 std::string capacity_words(const GpuDescription& gpu);
-/// The memory of the device as a line across the lengths.
-void add_capacity(draw::Chart& chart, const std::vector<Index>& lengths, const GpuDescription& gpu,
+/// The memory of the device as a line across these values of the x axis.
+void add_capacity(draw::Chart& chart, const std::vector<double>& values, const GpuDescription& gpu,
                   const Theme& theme);
+
+/// The label of a tick on the axis: "4k", "25 %", "64 KiB".
+std::string axis_tick(ChartAxis axis, double value);
 
 /// "1 kB", "10 GB".
 std::string bytes_tick(double value);
@@ -45,18 +48,19 @@ std::string bytes_tick(double value);
 /// Names the y axis and fits it to the series: decades, at most `most_ticks` of them with a label.
 void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel label);
 
-// Bytes, time and memory against N: every algorithm on the problem of the screen, or on the
-// recorded problems of 16k tokens in all.
+// Bytes, time, TFLOP/s and memory of every algorithm: the problem of the screen with one field
+// swept, or the recorded problems of 16k tokens in all.
 
 struct SweepKey {
-  /// Its problem has no block mask, key lengths or packed sequences, and N is one of the lengths;
-  /// `block_mask` is that of the block-sparse algorithms.
+  /// Its problem has no block mask, key lengths or packed sequences; `block_mask` is that of the
+  /// block-sparse algorithms.
   RunSpec run;
-  bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
-  bool predicts = false;      ///< also predicts DRAM bytes and times, which takes longer
+  /// Every axis but sram and fusion; over `tokens`, the batch shrinks as N grows.
+  ChartAxis over = ChartAxis::seq_len;
+  bool predicts = false;  ///< also predicts DRAM bytes and times, which takes longer
 
-  /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
-  /// only the keys are swept.
+  /// As many queries as keys: N sweeps both, and algorithms for decoding are left out. Otherwise
+  /// N sweeps only the keys.
   bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
   bool operator==(const SweepKey&) const = default;
 };
@@ -65,20 +69,21 @@ struct SweepKey {
 inline constexpr Index kSweepTokens = 16384;
 inline constexpr Index kSweepHidden = 2048;
 
-/// The problem of the screen: all fields except the length are taken from it.
-SweepKey charted_key(const ResolvedRun& run, std::string_view gpu);
+/// The problem of the screen: all fields that are not swept are taken from it.
+SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu);
 /// 16k tokens in all: with the problem's d and precision if a GPU ran them, else with the nearest
 /// that one ran (bf16, d = 64 or 128), else with the problem's.
 SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 
-/// The key's problem at this length.
-AttentionProblem sweep_problem(const SweepKey& key, Index length);
-/// Lengths of the sweep, ascending, including the key's own.
-std::vector<Index> sweep_lengths(const SweepKey& key);
+/// The key's problem at a value of the axis, without a block mask.
+AttentionProblem sweep_problem(const SweepKey& key, double value);
+/// Values of the axis, ascending, including the key's own: N (N_kv if only the keys are swept),
+/// heads, d, Br = Bc, or the density.
+std::vector<double> sweep_values(const SweepKey& key);
 
 struct SweepPoint {
-  Index length = 0;  ///< N, or N_kv if only the keys are swept
+  double value = 0.0;  ///< as of sweep_values()
   SimulationReport report;
   const std::string& algorithm() const { return report.run.algorithm(); }
 };
@@ -91,32 +96,31 @@ struct LeftOut {
 
 struct SizeSweep {
   SweepKey key;
-  std::vector<SweepPoint> points;  ///< in order of algorithm, then of length
+  std::vector<SweepPoint> points;  ///< in order of algorithm, then of value
   std::vector<LeftOut> left_out;
 };
 
-/// Uses each kernel's default tiling if there is one; the others use flash2's. When cancelled, ends
-/// early with the points so far.
+/// Uses each kernel's default tiling if there is one; the others use flash2's; over block_size,
+/// square tiles. When cancelled, ends early with the points so far.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
-/// The quantity on the y axis of a chart against N.
-enum class SweptQuantity { bytes, time, rate, memory };
-SweptQuantity swept_quantity(ChartChoice chart);
+/// Whether the quantity is drawn by size_chart(): bytes, time, rate, memory.
+bool is_swept(ChartQuantity quantity);
 /// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
-std::string value_text(SweptQuantity quantity, double value);
+std::string value_text(ChartQuantity quantity, double value);
 /// The matrix products that flash2 computes for the problem, per second: one count for every
 /// algorithm and library. Of the run itself where the sweep has no flash2 (with a block mask).
 double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s);
-/// "N = 4096, N_kv = 4096, 16 heads in 4 sequences".
+/// "N = 4096, N_kv = 4096, d = 64, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);
 
-/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep.
-void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantity,
+/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep:
+/// over block_size and density, which change nothing for them, at every value.
+void add_peers(draw::Chart& chart, const SizeSweep& sweep, ChartQuantity quantity,
                const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
 
-/// One of the charts of sizes: modelled lines, recorded or measured points. Every series names its
-/// kind.
-ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+/// A swept quantity: modelled lines, recorded or measured points. Every series names its kind.
+ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme);
 
 // The accuracy of each algorithm: the error against the reference as N grows.
@@ -147,8 +151,8 @@ struct TheoremKey {
 TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
                        const GpuDescription& gpu);
 
-/// The axis of a chart of theorems; nothing for the other charts.
-std::optional<IoAxis> io_axis_of(ChartChoice chart);
+/// The axis of the study; nothing for an axis without theorems.
+std::optional<IoAxis> io_axis_of(ChartAxis axis);
 
 using TheoremPoints = std::vector<IoPoint>;
 /// The study's points at its usual values.

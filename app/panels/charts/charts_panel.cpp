@@ -16,8 +16,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Draws the tabs so that they end at `right`; returns the index of the one pressed, and their left
-/// edge. Named rectangles: "charts.tab.WORD".
+/// Draws the tabs so that they end at `right`, which becomes their left edge; returns the one
+/// pressed. Named rectangles: "charts.tab.WORD".
 template <typename T>
 std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std::vector<T>& tabs,
                            T chosen) {
@@ -35,7 +35,8 @@ struct BelowHeading {
   float plot_top = 0.0f;
 };
 
-/// Title, settings and the topics. Settings that do not fit beside the title are placed under it.
+/// Title and settings, and the two choices: the x axis in the first line, the quantity in the
+/// second. Settings that do not fit beside the title are placed under it.
 BelowHeading draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
   const Rect& rect = context.rect;
   const FontRef& font = context.fonts.small;
@@ -46,9 +47,9 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
                        view.enlarged == Slot::charts ? "back (C)" : "enlarge (C)", at, false);
   if (large.pressed) enlarge_or_back(view, Slot::charts);
   at.x = large.left - 8.0f * context.scale;
-  if (const auto topic = draw_tabs(context, at, chart_topics(), topic_of(view.chart))) {
-    if (*topic != topic_of(view.chart)) view.chart = charts_of(*topic).front();
-  }
+  const ChartChoice chart = shown_chart(view);
+  const auto axis = draw_tabs(context, at, chart_axes(), chart.over);
+  if (axis) view.chart_over = *axis;
 
   const FontRef& title = context.fonts.title;
   const float left = rect.min.x + 14.0f * context.scale;
@@ -56,30 +57,20 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   const float used = title.measure(words).x + 22.0f * context.scale;
   const bool beside = title.measure(shown.subtitle).x <= at.x - left - used;
   const Rect rest = draw_panel_header(context, words, beside ? shown.subtitle : "", {});
-  BelowHeading below{rest, rest.min.y};
+  ImVec2 second{rest.max.x + context.px(6.0f), rest.min.y};
+  const auto quantity = draw_tabs(context, second, quantities_over(chart.over), chart.quantity);
+  if (quantity) view.chart = *quantity;
   if (!beside) {
-    float tabs = 0.0f;
-    for (const ChartChoice each : charts_of(topic_of(view.chart))) {
-      if (context.alone) break;
-      tabs += font.measure(tab_word(each)).x + 14.0f * context.scale;
-    }
     draw::fitted_text(context, font, rest.min, context.theme.text_dim, shown.subtitle,
-                      rest.width() - tabs);
-    below.plot_top += draw::line_height(font) + 2.0f * context.scale;
+                      second.x - rest.min.x);
   }
+  BelowHeading below{rest, rest.min.y};
+  const bool one_line = beside && context.alone;  // which has no choices
+  if (!one_line) below.plot_top += draw::line_height(font) + 2.0f * context.scale;
   if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
     tooltip(context, fmt::format("{} {}\n{}", shown.title, shown.subtitle, shown.about));
   }
   return below;
-}
-
-std::vector<draw::LegendEntry> legend_of(const ShownChart& shown) {
-  return std::visit([](const auto& chart) { return chart.legend; }, shown.picture);
-}
-
-std::string csv_of(const ShownChart& shown) {
-  if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) return draw::chart_csv(*chart);
-  return draw::bar_chart_csv(std::get<draw::BarChart>(shown.picture));
 }
 
 /// The precision of flash1's O in HBM, for the error chart; returns the button's left edge.
@@ -91,19 +82,15 @@ float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 rig
   return button.left;
 }
 
-/// The legend at the right, between the charts of the topic and the buttons; returns its left edge.
+/// The legend at the right, above the buttons; returns its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
   const FontRef& font = context.fonts.small;
-  const std::vector<draw::LegendEntry> entries = legend_of(shown);
+  const std::vector<draw::LegendEntry>& entries = draw::legend_of(shown.picture);
+  const ChartChoice chart = shown_chart(view);
 
-  ImVec2 at{rest.max.x + context.px(6.0f), rest.min.y};
-  const auto chosen = draw_tabs(context, at, charts_of(topic_of(view.chart)), view.chart);
-  if (chosen) view.chart = *chosen;
-  const float tabs_left = at.x;
-
-  at = {rest.max.x + context.px(6.0f), rest.max.y - font.size};
-  const std::string stem = fmt::format("attnscope-{}", to_string(view.chart));
+  ImVec2 at{rest.max.x + context.px(6.0f), rest.max.y - font.size};
+  const std::string stem = fmt::format("attnscope-{}", name_of(chart));
   const TextButton save = draw_text_button(context, "charts.save", "PNG", at, false);
   if (save.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".png"});
   at.x = save.left - context.px(2.0f);
@@ -111,19 +98,19 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   if (svg.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".svg"});
   at.x = svg.left - context.px(2.0f);
   const TextButton csv = draw_text_button(context, "charts.csv", "save CSV", at, false);
-  if (csv.pressed) context.commands.push(SaveText{stem + ".csv", csv_of(shown)});
+  if (csv.pressed) context.commands.push(SaveText{stem + ".csv", draw::chart_csv(shown.picture)});
   at.x = csv.left - context.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
-  if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
+  if (copy.pressed)
+    context.commands.push(CopyText{draw::chart_csv(shown.picture), shown.title + " as CSV"});
   float buttons_left = copy.left;
-  if (view.chart == ChartChoice::error) {
+  if (chart.quantity == ChartQuantity::error) {
     buttons_left = draw_carry_button(context, view, {copy.left - context.px(2.0f), at.y});
   }
 
   // As wide as its widest line, or as its lines need, if that leaves the larger part to the chart
   const float most = 0.42f * rest.width();
-  const float width = std::max(
-      {rest.max.x - tabs_left, rest.max.x - buttons_left, draw::legend_width(context, entries)});
+  const float width = std::max(rest.max.x - buttons_left, draw::legend_width(context, entries));
   Rect room{
       {rest.max.x - std::min(width, most), rest.min.y + draw::line_height(font) + context.px(5.0f)},
       {rest.max.x, rest.max.y - draw::line_height(font) - context.px(3.0f)}};
@@ -138,7 +125,7 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
     for (const draw::LegendEntry& entry : entries) all += entry.label + "\n";
     tooltip(context, all);
   }
-  return std::min(room.min.x, tabs_left);
+  return room.min.x;
 }
 
 /// The progress of the wanted chart.
@@ -169,34 +156,30 @@ const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescri
   return latest;
 }
 
-SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements& measurements) {
-  SweepKey key = topic_of(view.chart) == ChartTopic::recorded
-                     ? recorded_key(run.resolved(), run.resolved().asked.gpu, measurements)
-                     : charted_key(run.resolved(), run.resolved().asked.gpu);
+SweepKey sweep_key(const RunInfo& run, const ChartChoice& chart, const ViewState& view,
+                   const Measurements& measurements) {
+  const std::string& gpu = run.resolved().asked.gpu;
+  SweepKey key = chart.over == ChartAxis::tokens ? recorded_key(run.resolved(), gpu, measurements)
+                                                 : charted_key(run.resolved(), chart.over, gpu);
   const auto& pattern = view.choice.block_mask;
-  if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
+  const bool is_drawn = pattern && pattern->kind != BlockPattern::Kind::file;
+  if (is_drawn && chart.over != ChartAxis::density) key.run.block_mask = *pattern;
   key.run.what_if = run.gpu.what_if;
-  const SweptQuantity quantity = swept_quantity(view.chart);
-  key.predicts = quantity == SweptQuantity::time || quantity == SweptQuantity::rate;
+  key.predicts = chart.quantity == ChartQuantity::time || chart.quantity == ChartQuantity::rate;
   return key;
 }
 
 /// What a chart is drawn from besides the counts. While it stays the same, so does the chart.
 struct ChartSource {
-  ChartChoice chart{};
-  std::weak_ptr<const RunInfo> run;  // not kept alive by a panel that may be hidden
+  ChartChoice chart;
+  RunOfWork run;
   const Theme* theme = nullptr;
   int results = 0;  ///< the number of finished counts
   std::size_t recorded = 0, measured = 0;
-
-  bool operator==(const ChartSource& other) const {
-    const bool same_run = !run.owner_before(other.run) && !other.run.owner_before(run);
-    return same_run && chart == other.chart && theme == other.theme && results == other.results &&
-           recorded == other.recorded && measured == other.measured;
-  }
+  bool operator==(const ChartSource&) const = default;
 };
 
-/// The background counts for the charts, one job per topic.
+/// The background counts for the charts, one job per study.
 class ChartJobs {
  public:
   void give_up() {
@@ -206,7 +189,7 @@ class ChartJobs {
     std::apply([](auto&... job) { (job.again(), ...); }, jobs_);
   }
 
-  /// Requests the chart that the view selects; returns the newest chart of its topic, nullptr
+  /// Requests the chart that the view selects; returns the newest chart of its study, nullptr
   /// before the first. It lives until the next call.
   const ShownChart* newest_chart(const std::shared_ptr<const RunInfo>& run, const ViewState& view,
                                  const PanelContext& context, Progress& progress);
@@ -237,60 +220,70 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
   const std::string& asked_gpu = run.resolved().asked.gpu;
   const Theme& theme = context.theme;
   const Measurements& runs = context.measurements;
-  const ChartTopic topic = topic_of(view.chart);
+  const ChartChoice asked_chart = shown_chart(view);
   auto& [sizes, errors, theorems, fusion, models, rooflines] = jobs_;
   const auto chart = [&](auto& job, const auto& key, const auto& count,
                          const auto& make) -> const ShownChart* {
     const auto* counted = ask(job, key, gpu, count, progress);
     if (counted == nullptr) return nullptr;
-    return made_from(
-        {view.chart, asked_run, &theme, job.results(), runs.recorded.size(), runs.measured.size()},
-        [&] { return make(*job.latest_key(), *counted); });
+    return made_from({asked_chart,
+                      {asked_run},
+                      &theme,
+                      job.results(),
+                      runs.recorded.size(),
+                      runs.measured.size()},
+                     [&] { return make(*job.latest_key(), *counted); });
   };
-  if (view.chart == ChartChoice::error) {
-    return chart(errors, error_key(run.problem(), run.pass_kind(), view.error_carry), count_errors,
-                 [&](const ErrorKey& key, const std::vector<AccuracyCase>& counted) {
-                   return error_chart(key, counted, theme);
-                 });
-  }
-  if (topic == ChartTopic::roofline) {
+  if (asked_chart.over == ChartAxis::intensity) {
     return chart(rooflines, run.resolved(), predict_roofline,
                  [&](const ResolvedRun&, const Roofline& roofline) {
                    return roofline_chart(roofline, gpu, runs, theme);
                  });
   }
-  if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
-    SweepKey asked = sweep_key(run, view, runs);
+  if (is_swept(asked_chart.quantity) && asked_chart.over != ChartAxis::fusion) {
+    SweepKey asked = sweep_key(run, asked_chart, view, runs);
     SweepKey predicted = asked;
     predicted.predicts = true;
     // A sweep that predicts has everything that another one has
     if (sizes.latest_key() != nullptr && *sizes.latest_key() == predicted) asked = predicted;
     return chart(sizes, asked, run_size_sweep, [&](const SweepKey&, const SizeSweep& sweep) {
-      return size_chart(sweep, view.chart, gpu, runs, theme);
+      return size_chart(sweep, asked_chart.quantity, gpu, runs, theme);
     });
   }
-  if (topic == ChartTopic::theorems) {
-    TheoremKey asked = theorem_key(*io_axis_of(view.chart), run.pass_kind(), run.problem(), gpu);
-    asked.run.gpu = asked_gpu;
-    return chart(theorems, asked, count_theorems,
-                 [&](const TheoremKey& key, const TheoremPoints& points) {
-                   return theorem_chart(key, points, gpu, runs, theme);
-                 });
+  switch (asked_chart.quantity) {
+    case ChartQuantity::error:
+      return chart(errors, error_key(run.problem(), run.pass_kind(), view.error_carry),
+                   count_errors,
+                   [&](const ErrorKey& key, const std::vector<AccuracyCase>& counted) {
+                     return error_chart(key, counted, theme);
+                   });
+    case ChartQuantity::theorems: {
+      TheoremKey asked =
+          theorem_key(*io_axis_of(asked_chart.over), run.pass_kind(), run.problem(), gpu);
+      asked.run.gpu = asked_gpu;
+      return chart(theorems, asked, count_theorems,
+                   [&](const TheoremKey& key, const TheoremPoints& points) {
+                     return theorem_chart(key, points, gpu, runs, theme);
+                   });
+    }
+    case ChartQuantity::training:
+    case ChartQuantity::inference: {
+      const bool trains = asked_chart.quantity == ChartQuantity::training;
+      return chart(models, ModelKey{trains ? ModelMode::training : ModelMode::inference, asked_gpu},
+                   count_models, [&](const ModelKey& key, const std::vector<ModelCurve>& curves) {
+                     return model_chart(key, curves, gpu, theme);
+                   });
+    }
+    default:
+      break;
   }
-  if (topic == ChartTopic::fusion) {
-    FusionKey asked = view.chart == ChartChoice::fusion_figure2
-                          ? figure2_key(asked_gpu)
-                          : fusion_key(run.problem(), run.tiling(), asked_gpu);
-    asked.what_if.sram_bytes = gpu.what_if.sram_bytes;
-    return chart(fusion, asked, count_fusion,
-                 [&](const FusionKey& key, const std::vector<FusionStep>& steps) {
-                   return fusion_chart(key, steps, theme);
-                 });
-  }
-  const bool inference = view.chart == ChartChoice::model_inference;
-  return chart(models, ModelKey{inference ? ModelMode::inference : ModelMode::training, asked_gpu},
-               count_models, [&](const ModelKey& key, const std::vector<ModelCurve>& curves) {
-                 return model_chart(key, curves, gpu, theme);
+  FusionKey asked = asked_chart.quantity == ChartQuantity::figure2
+                        ? figure2_key(asked_gpu)
+                        : fusion_key(run.problem(), run.tiling(), asked_gpu);
+  asked.what_if.sram_bytes = gpu.what_if.sram_bytes;
+  return chart(fusion, asked, count_fusion,
+               [&](const FusionKey& key, const std::vector<FusionStep>& steps) {
+                 return fusion_chart(key, steps, theme);
                });
 }
 
@@ -325,13 +318,13 @@ class ChartsPanel {
  private:
   ChartJobs jobs_;
   bool busy_ = false;  ///< whether the job of the last frame's chart runs
-  ChartChoice zoomed_ = ChartChoice::bytes;
+  ChartChoice zoomed_;
   draw::ChartZoom zoom_;  ///< of that chart
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (zoomed_ != view.chart) zoom_ = {};
-  zoomed_ = view.chart;
+  if (!(zoomed_ == shown_chart(view))) zoom_ = {};
+  zoomed_ = shown_chart(view);
   Progress progress;
   static const ShownChart kNothingYet{.title = "CHARTS", .picture = draw::Chart{}};
   const ShownChart* const made = jobs_.newest_chart(snapshot.run, view, context, progress);
@@ -341,13 +334,9 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};
   plot.max.x = draw_side(context, rest, view, shown) - context.px(10.0f);
   if (made == nullptr) {
-    draw::text(context, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
-  } else if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) {
-    const draw::ChartPoint* near = draw::draw_chart(context, plot, *chart, zoom_);
-    if (near != nullptr) tooltip(context, near->about);
+    draw::text(context, context.fonts.small, plot.min, context.theme.text_faint, "modelling…");
   } else {
-    const std::string* about =
-        draw::draw_bar_chart(context, plot, std::get<draw::BarChart>(shown.picture), zoom_.x);
+    const std::string* about = draw::draw_chart(context, plot, shown.picture, zoom_);
     if (about != nullptr) tooltip(context, *about);
   }
   draw_progress(context, plot, progress, jobs_);

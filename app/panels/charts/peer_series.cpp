@@ -20,21 +20,23 @@ std::vector<std::string> libraries_on(const std::string& gpu, const std::vector<
   return names;
 }
 
-/// The point of the sweep for the problem that was timed; nullptr if there is none.
-const SweepPoint* point_of(const SizeSweep& sweep, const PeerTime& time) {
+/// The points of the sweep for the problem that was timed, one for each value.
+std::vector<const SweepPoint*> points_of(const SizeSweep& sweep, const PeerTime& time) {
+  std::vector<const SweepPoint*> points;
   const PassKind pass = time.backward ? PassKind::backward : PassKind::forward;
-  if (sweep.key.run.pass != pass) return nullptr;
-  const auto same = std::ranges::find_if(sweep.points, [&](const SweepPoint& point) {
-    return point.report.run.problem == time.problem;
-  });
-  return same == sweep.points.end() ? nullptr : &*same;
+  if (sweep.key.run.pass != pass) return points;
+  for (const SweepPoint& point : sweep.points) {
+    const bool is_new = std::ranges::find(points, point.value, &SweepPoint::value) == points.end();
+    if (is_new && point.report.run.problem == time.problem) points.push_back(&point);
+  }
+  return points;
 }
 
 }  // namespace
 
-std::string value_text(SweptQuantity quantity, double value) {
-  if (quantity == SweptQuantity::rate) return fmt::format("{:.1f} TFLOP/s", value);
-  return quantity == SweptQuantity::time ? draw::format_seconds(value) : draw::format_bytes(value);
+std::string value_text(ChartQuantity quantity, double value) {
+  if (quantity == ChartQuantity::rate) return fmt::format("{:.1f} TFLOP/s", value);
+  return quantity == ChartQuantity::time ? draw::format_seconds(value) : draw::format_bytes(value);
 }
 
 double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s) {
@@ -46,11 +48,11 @@ double tflops(const SizeSweep& sweep, const SimulationReport& model, double time
 }
 
 std::string setting(const AttentionProblem& problem) {
-  return fmt::format("N = {}, N_kv = {}, {} heads in {} sequences", problem.N, problem.N_kv,
-                     problem.heads, problem.batch);
+  return fmt::format("N = {}, N_kv = {}, d = {}, {} heads in {} sequences", problem.N, problem.N_kv,
+                     problem.d, problem.heads, problem.batch);
 }
 
-void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantity,
+void add_peers(draw::Chart& chart, const SizeSweep& sweep, ChartQuantity quantity,
                const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme) {
   constexpr draw::Marker kMarkers[] = {draw::Marker::square, draw::Marker::cross};
   std::size_t drawn = 0;
@@ -61,13 +63,14 @@ void add_peers(draw::Chart& chart, const SizeSweep& sweep, SweptQuantity quantit
                         .marker = kMarkers[drawn % std::size(kMarkers)]};
     for (const PeerTime& time : peers) {
       if (time.name != name || time.gpu != gpu.device_name) continue;
-      const SweepPoint* const point = point_of(sweep, time);
-      if (point == nullptr) continue;
-      const double value =
-          quantity == SweptQuantity::rate ? tflops(sweep, point->report, time.time_s) : time.time_s;
-      series.points.push_back({static_cast<double>(point->length), value,
-                               fmt::format("{}: {}\n{}\n{}", name, value_text(quantity, value),
-                                           setting(time.problem), time.how)});
+      for (const SweepPoint* const point : points_of(sweep, time)) {
+        const double value = quantity == ChartQuantity::rate
+                                 ? tflops(sweep, point->report, time.time_s)
+                                 : time.time_s;
+        series.points.push_back({point->value, value,
+                                 fmt::format("{}: {}\n{}\n{}", name, value_text(quantity, value),
+                                             setting(time.problem), time.how)});
+      }
     }
     if (series.points.empty()) continue;
     chart.legend.push_back({fmt::format("{}, recorded on {}", name, gpu.device_name),

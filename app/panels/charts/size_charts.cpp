@@ -1,6 +1,6 @@
 #include "app/panels/charts/charts.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -16,16 +16,26 @@ namespace attnscope::app {
 
 namespace {
 
-/// Other settings on which a point of this algorithm depends.
+/// The block mask of the sweep in words; over the density, each value has a mask of its own.
+std::string mask_words(const SweepKey& key) {
+  return key.over == ChartAxis::density ? "uniform" : run_field("block_mask").print(key.run);
+}
+
+/// Other settings on which a point of this algorithm depends, and whether its tiles fit.
 std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
+  std::string about;
   if (point.report.run.problem.block_mask != nullptr) {
-    return fmt::format(", block mask {}: {:.3g} % of the tiles",
-                       run_field("block_mask").print(sweep.key.run),
-                       100.0 * point.report.run.problem.block_mask->density());
+    about = fmt::format(", block mask {}: {:.3g} % of the tiles", mask_words(sweep.key),
+                        100.0 * point.report.run.problem.block_mask->density());
   }
   const Algorithm* algorithm = find_algorithm(point.algorithm());
-  if (algorithm == nullptr || !algorithm->splits_keys) return "";
-  return fmt::format(", {} splits", point.report.run.splits);
+  if (algorithm != nullptr && algorithm->splits_keys) {
+    about += fmt::format(", {} splits", point.report.run.splits);
+  }
+  // The tiles of a kernel fit, whatever the model counts
+  const bool is_chosen = sweep.key.over == ChartAxis::block_size;
+  if (is_chosen && !point.report.fits) about += "\ndoes not fit: " + point.report.overflow_reason;
+  return about;
 }
 
 /// NaN where the GPU is not calibrated for the run.
@@ -33,8 +43,8 @@ double predicted_s(const SimulationReport& model) {
   return model.time ? model.time->seconds : std::numeric_limits<double>::quiet_NaN();
 }
 
-bool of_time(SweptQuantity quantity) {
-  return quantity == SweptQuantity::time || quantity == SweptQuantity::rate;
+bool of_time(ChartQuantity quantity) {
+  return quantity == ChartQuantity::time || quantity == ChartQuantity::rate;
 }
 
 std::optional<double> total(std::optional<double> a, std::optional<double> b) {
@@ -45,7 +55,7 @@ std::optional<double> total(std::optional<double> a, std::optional<double> b) {
 /// A chart under construction, and its data.
 struct Making {
   const SizeSweep& sweep;
-  SweptQuantity quantity;
+  ChartQuantity quantity;
   const GpuDescription& gpu;
   const Measurements& measurements;
   const Theme& theme;
@@ -65,7 +75,7 @@ struct Making {
       const auto value = static_cast<double>(value_of(point.report));
       if (!std::isfinite(value)) continue;
       series.points.push_back(
-          {static_cast<double>(point.length), value,
+          {point.value, value,
            fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", series.name, print(value),
                        setting(point.report.run.problem), point.report.run.tiling.Br,
                        point.report.run.tiling.Bc, about_algorithm(sweep, point))});
@@ -89,7 +99,7 @@ struct Making {
       const RunProvenance& from = run->provenance;
       if (label.empty())
         label = fmt::format("{}, {} on {}", what, to_string(from.kind), from.gpu());
-      series.points.push_back({static_cast<double>(point.length), *value,
+      series.points.push_back({point.value, *value,
                                fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
                                            setting(point.report.run.problem), from.describe())});
     }
@@ -118,14 +128,14 @@ struct Making {
 
   /// The device's capacity, and where a GPU ran out of memory.
   void add_memory_limits() {
-    add_capacity(chart, sweep_lengths(sweep.key), gpu, theme);
+    add_capacity(chart, sweep_values(sweep.key), gpu, theme);
     draw::Series refused{
         .name = "did not run", .color = theme.error, .line = false, .marker = draw::Marker::cross};
     for (const SweepPoint& point : sweep.points) {
       const MeasuredRun* run = measurements.find_comparable(point.report, gpu);
       if (run == nullptr || !run->row.error) continue;
       refused.points.push_back(
-          {static_cast<double>(point.length), static_cast<double>(point.report.peak_hbm_bytes),
+          {point.value, static_cast<double>(point.report.peak_hbm_bytes),
            fmt::format("{}: {}\n{}", point.algorithm(), words(*run->row.error, Reader::screen),
                        run->provenance.describe())});
     }
@@ -141,10 +151,10 @@ struct Making {
       last = point.algorithm();
       std::string label = last;
       if (point.report.run.problem.block_mask != nullptr) {
-        label += fmt::format(", mask {}", run_field("block_mask").print(sweep.key.run));
+        label += fmt::format(", mask {}", mask_words(sweep.key));
       }
-      if (find_algorithm(last)
-              ->splits_keys) {  // low tiles, made for few queries, read K most often
+      // Low tiles, made for few queries, read K most often
+      if (find_algorithm(last)->splits_keys && sweep.key.over != ChartAxis::block_size) {
         label += fmt::format(", Br {}", point.report.run.tiling.Br);
       }
       chart.legend.push_back({label, algorithm_color(theme, last), Sample::line, {}});
@@ -152,10 +162,10 @@ struct Making {
     const auto line = [&](const char* label, Sample sample) {
       chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
     };
-    if (quantity == SweptQuantity::memory) return line("peak, modelled", Sample::line);
+    if (quantity == ChartQuantity::memory) return line("peak, modelled", Sample::line);
     if (of_time(quantity)) {
       line("predicted", Sample::line);
-      line(quantity == SweptQuantity::time ? "lower bound" : "upper bound", Sample::dashed);
+      line(quantity == ChartQuantity::time ? "lower bound" : "upper bound", Sample::dashed);
     } else {
       line("requested, modelled", Sample::line);
       line("DRAM, operands and results once, modelled", Sample::dashed);
@@ -163,39 +173,69 @@ struct Making {
   }
 };
 
-std::string title_of(SweptQuantity quantity, const SweepKey& key) {
-  constexpr std::string_view kNames[] = {"BYTES", "TIME", "TFLOP/S", "MEMORY"};
-  const std::string_view name = kNames[static_cast<std::size_t>(quantity)];
-  if (key.fixed_tokens) return fmt::format("{}, 16k TOKENS", name);
-  return fmt::format("{} AGAINST {}", name, key.is_prefill() ? "N" : "N_kv");
+/// "N: queries and keys of a head"; what stands before the colon is in the title.
+std::string_view axis_name(const SweepKey& key) {
+  switch (key.over) {
+    case ChartAxis::heads:
+      return "H: heads of a sequence";
+    case ChartAxis::head_dim:
+      return "d: elements of a query, key or value";
+    case ChartAxis::block_size:
+      return "BLOCK SIZE: queries and keys of a tile, Br = Bc";
+    case ChartAxis::density:
+      return "DENSITY: share of the tiles that the block mask keeps";
+    default:
+      return key.is_prefill() ? "N: queries and keys of a head" : "N_kv: keys of a head";
+  }
 }
 
-/// The settings that are the same at every length.
+std::string title_of(ChartQuantity quantity, const SweepKey& key) {
+  constexpr std::string_view kNames[] = {"BYTES", "TIME", "TFLOP/S", "MEMORY"};
+  const std::string_view name = kNames[static_cast<std::size_t>(quantity)];
+  if (key.over == ChartAxis::tokens) return fmt::format("{}, 16k TOKENS", name);
+  const std::string_view axis = axis_name(key);
+  return fmt::format("{} AGAINST {}", name, axis.substr(0, axis.find(':')));
+}
+
+/// The settings that are the same at every value.
 std::string problem_words(const SweepKey& key) {
   const AttentionProblem& problem = key.run.problem;
-  std::string words = fmt::format("d {}, {}", problem.d, to_string(problem.dtype));
-  if (!key.fixed_tokens) words += fmt::format(", B {}", problem.batch);
-  words += fmt::format(", H {}", problem.heads);
-  if (problem.kv_heads != problem.heads) words += fmt::format(" ({} KV)", problem.kv_heads);
-  if (!key.is_prefill()) words += fmt::format(", N {}", problem.N);
-  if (!problem.mask.is_none()) words += ", " + to_string(problem.mask);
-  return fmt::format("{}, {}", words, to_string(key.run.pass));
+  std::vector<std::string> words;
+  const bool sweeps_N = key.over == ChartAxis::seq_len || key.over == ChartAxis::tokens;
+  if (!sweeps_N || !key.is_prefill()) words.push_back(fmt::format("N {}", problem.N));
+  if (!sweeps_N && !key.is_prefill()) words.push_back(fmt::format("N_kv {}", problem.N_kv));
+  if (key.over != ChartAxis::head_dim) words.push_back(fmt::format("d {}", problem.d));
+  words.emplace_back(to_string(problem.dtype));
+  if (key.over != ChartAxis::tokens) words.push_back(fmt::format("B {}", problem.batch));
+  const bool is_grouped = problem.kv_heads != problem.heads;
+  if (key.over == ChartAxis::heads) {
+    if (is_grouped)
+      words.push_back(fmt::format("{} per KV head", problem.heads / problem.kv_heads));
+  } else {
+    words.push_back(fmt::format("H {}", problem.heads));
+    if (is_grouped) words.back() += fmt::format(" ({} KV)", problem.kv_heads);
+  }
+  if (!problem.mask.is_none()) words.push_back(to_string(problem.mask));
+  words.emplace_back(to_string(key.run.pass));
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 /// The tooltip of the heading.
 std::string about_sweep(const SizeSweep& sweep) {
   const SweepKey& key = sweep.key;
-  std::string about =
-      key.fixed_tokens
-          ? fmt::format(
-                "the recorded settings: 16,384 tokens in all, so that the batch is "
-                "16,384 / N; hidden size {}",
-                kSweepHidden)
-          : std::string(
-                "the problem on the screen, without individual sequence lengths; only the "
-                "length is swept");
-  about += fmt::format("\neach algorithm in its kernel's tiles, where it has one; block mask {}",
-                       run_field("block_mask").print(key.run));
+  std::string about = "the problem on the screen, without individual sequence lengths";
+  if (key.over == ChartAxis::tokens) {
+    about = fmt::format(
+        "the recorded settings: 16,384 tokens in all, so that the batch is 16,384 / N; hidden size "
+        "{}",
+        kSweepHidden);
+  }
+  about += key.over == ChartAxis::block_size
+               ? "\nevery algorithm in the same square tiles"
+               : "\neach algorithm in its kernel's tiles, where it has one";
+  about += fmt::format("; block mask {}", mask_words(key));
+  const bool only_masks = key.over == ChartAxis::density;
+  if (only_masks) about += "\nthe dense algorithms ignore the mask and compute every tile";
   for (const LeftOut& left : sweep.left_out) {
     about += fmt::format("\nnot drawn: {}: {}", left.algorithm, left.reason);
   }
@@ -204,35 +244,32 @@ std::string about_sweep(const SizeSweep& sweep) {
 
 }  // namespace
 
-ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescription& gpu,
+ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme) {
-  const SweptQuantity quantity = swept_quantity(choice);
   const SweepKey& key = sweep.key;
   ShownChart shown;
   shown.title = title_of(quantity, key);
-  shown.subtitle =
-      fmt::format("{}{}, {}", key.fixed_tokens ? "16k tokens in all, B = 16k / N: " : "",
-                  problem_words(key), gpu.display_name);
+  const bool fixed_tokens = key.over == ChartAxis::tokens;
+  shown.subtitle = fmt::format("{}{}, {}", fixed_tokens ? "16k tokens in all, B = 16k / N: " : "",
+                               problem_words(key), gpu.display_name);
   shown.about = about_sweep(sweep);
-  const std::vector<Index> lengths = sweep_lengths(key);
+  const std::vector<double> values = sweep_values(key);
   Making making{sweep, quantity, gpu, measurements, theme};
   draw::Chart& chart = making.chart;
-  chart.x = {key.is_prefill() ? "N: queries and keys of a head" : "N_kv: keys of a head", true,
-             static_cast<double>(lengths.front()) / 1.15,
-             static_cast<double>(lengths.back()) * 1.15};
-  for (const Index N : lengths) {
-    if (!std::has_single_bit(static_cast<std::uint64_t>(N))) continue;
-    chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
+  chart.x = {std::string(axis_name(key)), true, values.front() / 1.15, values.back() * 1.15};
+  for (const double value : values) {
+    const bool is_even = value < 1.0 || std::has_single_bit(static_cast<std::uint64_t>(value));
+    if (is_even) chart.x_ticks.push_back({value, axis_tick(key.over, value)});
   }
   making.add_legend();
   for (const Algorithm& algorithm : algorithms()) {
-    if (quantity == SweptQuantity::time) {
+    if (quantity == ChartQuantity::time) {
       making.add_modelled(algorithm.name, "predicted", false, predicted_s);
       making.add_modelled(algorithm.name, "lower bound", true,
                           [](const SimulationReport& model) { return model.bound_s; });
       making.add_seen(algorithm.name, "time", draw::Marker::circle,
                       [](const MeasuredRun& run, const auto&) { return run.time_s(); });
-    } else if (quantity == SweptQuantity::rate) {
+    } else if (quantity == ChartQuantity::rate) {
       making.add_modelled(algorithm.name, "predicted", false, [&](const SimulationReport& model) {
         return tflops(sweep, model, predicted_s(model));
       });
@@ -244,18 +281,18 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice choice, const GpuDescr
                         const std::optional<double> time_s = run.time_s();
                         return time_s ? std::optional(tflops(sweep, model, *time_s)) : std::nullopt;
                       });
-    } else if (quantity == SweptQuantity::memory) {
+    } else if (quantity == ChartQuantity::memory) {
       making.add_modelled(algorithm.name, "peak", false,
                           [](const SimulationReport& model) { return model.peak_hbm_bytes; });
     } else {
       making.add_bytes(algorithm.name);
     }
   }
-  if (quantity == SweptQuantity::memory) making.add_memory_limits();
+  if (quantity == ChartQuantity::memory) making.add_memory_limits();
   if (of_time(quantity)) add_peers(chart, sweep, quantity, measurements.peers, gpu, theme);
-  if (quantity == SweptQuantity::rate) {
+  if (quantity == ChartQuantity::rate) {
     fit_y(chart, "TFLOP/s", 5, [](double value) { return fmt::format("{:g}", value); });
-  } else if (quantity == SweptQuantity::time) {
+  } else if (quantity == ChartQuantity::time) {
     fit_y(chart, "seconds", 5, [](double value) { return draw::format_tick(value, "s"); });
   } else {
     fit_y(chart, "bytes", 5, bytes_tick);

@@ -11,32 +11,43 @@ namespace attnscope::app {
 
 namespace {
 
-/// The model at one length; an error if the algorithm does not run there.
-Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
+/// Each kernel's own tiles; those of flash2 for a block-sparse algorithm without a kernel.
+std::optional<Tiling> tiling_at(const RunSpec& spec, const Algorithm& algorithm,
+                                const GpuDescription& gpu) {
+  const PassKind pass = spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
+  auto tiling = kernels::own_tiling(algorithm.name, pass, spec.problem, gpu.shared_bytes_per_block);
+  if (tiling || !algorithm.takes_block_mask) return tiling;
+  return kernels::own_tiling("flash2", pass, spec.problem, gpu.shared_bytes_per_block);
+}
+
+/// The model at one value; an error if the algorithm does not run there.
+Result<SimulationReport> report_at(const SweepKey& key, double value, const Algorithm& algorithm,
                                    const GpuDescription& gpu, const std::atomic<bool>& cancel) {
   RunSpec spec = key.run;
-  spec.problem = sweep_problem(key, length);
+  spec.problem = sweep_problem(key, value);
   spec.algorithm = algorithm.name;
   spec.separate_heads = algorithm.splits_keys;  // as in its kernel
   spec.allow_overflow = true;                   // a kernel's tiles may not fit by the model's count
-  const PassKind kernel_pass =
-      spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
-  auto tiling =
-      kernels::own_tiling(algorithm.name, kernel_pass, spec.problem, gpu.shared_bytes_per_block);
-  if (!tiling && algorithm.takes_block_mask)
-    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem, gpu.shared_bytes_per_block);
+  const auto size = static_cast<Index>(value);
+  const bool is_block = key.over == ChartAxis::block_size;
+  const std::optional<Tiling> tiling =
+      is_block ? Tiling{size, size} : tiling_at(spec, algorithm, gpu);
   if (tiling) spec.set_tiling(*tiling);
+  if (key.over == ChartAxis::density) {
+    spec.block_mask = BlockPattern{.kind = BlockPattern::Kind::uniform, .density = value};
+  }
   if (!algorithm.takes_block_mask) spec.block_mask.reset();
   return resolve_and_simulate(spec, gpu, &cancel);
 }
 
 }  // namespace
 
-SweepKey charted_key(const ResolvedRun& run, std::string_view gpu) {
+SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu) {
   SweepKey key{.run = {.problem = run.asked.problem,
                        .pass = run.pass(),
                        .block_mask = BlockPattern{},
-                       .gpu = std::string(gpu)}};
+                       .gpu = std::string(gpu)},
+               .over = over};
   AttentionProblem& problem = key.run.problem;
   problem.block_mask = nullptr;
   problem.key_lengths.clear();
@@ -50,7 +61,7 @@ SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
   const AttentionProblem& problem = run.asked.problem;
   const auto key_of = [&](Index d, DType dtype) {
     SweepKey key{.run = {.pass = run.pass(), .block_mask = BlockPattern{}, .gpu = std::string(gpu)},
-                 .fixed_tokens = true};
+                 .over = ChartAxis::tokens};
     const Index heads = std::max<Index>(kSweepHidden / d, 1);
     key.run.problem = {.heads = heads,
                        .kv_heads = heads,
@@ -68,77 +79,99 @@ SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
     for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
       for (const MeasuredRun& seen : *runs) {
         if (seen.row.run.pass() != run.pass()) continue;
-        if (seen.row.run.problem == sweep_problem(key, seen.row.run.problem.N)) return key;
+        const AttentionProblem& ran = seen.row.run.problem;
+        if (ran == sweep_problem(key, static_cast<double>(ran.N))) return key;
       }
     }
   }
   return own;
 }
 
-AttentionProblem sweep_problem(const SweepKey& key, Index length) {
+AttentionProblem sweep_problem(const SweepKey& key, double value) {
   AttentionProblem problem = key.run.problem;
-  problem.N_kv = length;
-  if (key.is_prefill()) problem.N = length;
-  if (key.fixed_tokens) problem.batch = std::max<Index>(kSweepTokens / length, 1);
+  const auto size = static_cast<Index>(value);
+  if (key.over == ChartAxis::seq_len || key.over == ChartAxis::tokens) {
+    problem.N_kv = size;
+    if (key.is_prefill()) problem.N = size;
+  }
+  if (key.over == ChartAxis::tokens) problem.batch = std::max<Index>(kSweepTokens / size, 1);
+  if (key.over == ChartAxis::head_dim) problem.d = size;
+  if (key.over == ChartAxis::heads) {
+    const Index queries_per_key_head = problem.heads / problem.kv_heads;
+    problem.heads = size;
+    problem.kv_heads = size / queries_per_key_head;
+  }
   return problem;
 }
 
-std::vector<Index> sweep_lengths(const SweepKey& key) {
-  constexpr Index kShortest = 256;
-  const Index own = key.fixed_tokens ? kSweepTokens : key.run.problem.N_kv;
-  const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
-  std::vector<Index> lengths;
-  for (Index length = std::min(kShortest, power); length <= std::max(own, kSweepTokens);
-       length *= 2) {
-    lengths.push_back(length);
+namespace {
+
+/// Powers of two times `first`, up to `last`, and `own`.
+std::vector<double> doubled(Index first, Index last, Index own) {
+  std::vector<double> values;
+  for (Index value = first; value <= last; value *= 2) values.push_back(static_cast<double>(value));
+  const auto place = std::ranges::lower_bound(values, static_cast<double>(own));
+  if (place == values.end() || *place != static_cast<double>(own)) {
+    values.insert(place, static_cast<double>(own));
   }
-  if (power != own) lengths.insert(std::ranges::upper_bound(lengths, own), own);
-  return lengths;
+  return values;
 }
 
-SweptQuantity swept_quantity(ChartChoice chart) {
-  switch (chart) {
-    case ChartChoice::time:
-    case ChartChoice::recorded_time:
-      return SweptQuantity::time;
-    case ChartChoice::rate:
-    case ChartChoice::recorded_rate:
-      return SweptQuantity::rate;
-    case ChartChoice::memory:
-    case ChartChoice::recorded_memory:
-      return SweptQuantity::memory;
+}  // namespace
+
+std::vector<double> sweep_values(const SweepKey& key) {
+  constexpr Index kShortest = 256;
+  constexpr Index kMostHeads = 128;
+  const AttentionProblem& problem = key.run.problem;
+  switch (key.over) {
+    case ChartAxis::heads:
+      return doubled(problem.heads / problem.kv_heads, kMostHeads, problem.heads);
+    case ChartAxis::head_dim:
+      return doubled(16, 256, problem.d);
+    case ChartAxis::block_size:
+      return {16, 32, 64, 128, 256};
+    case ChartAxis::density:
+      return usual_values(IoAxis::density);
     default:
-      return SweptQuantity::bytes;
+      break;
   }
+  const Index own = key.over == ChartAxis::tokens ? kSweepTokens : problem.N_kv;
+  const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
+  return doubled(std::min(kShortest, power), std::max(own, kSweepTokens), own);
+}
+
+bool is_swept(ChartQuantity quantity) {
+  return quantity == ChartQuantity::bytes || quantity == ChartQuantity::time ||
+         quantity == ChartQuantity::rate || quantity == ChartQuantity::memory;
 }
 
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
   SizeSweep sweep;
   sweep.key = key;
-  const std::vector<Index> lengths = sweep_lengths(key);
+  const std::vector<double> values = sweep_values(key);
   std::size_t done = 0;
   const auto add_done = [&](std::size_t points) {
     done += points;
     control.set_progress(static_cast<double>(done) /
-                         static_cast<double>(algorithms().size() * lengths.size()));
+                         static_cast<double>(algorithms().size() * values.size()));
   };
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
     if (algorithm.splits_keys && key.is_prefill()) {
       sweep.left_out.push_back({name, "it is for decoding, with fewer queries than keys"});
-      add_done(lengths.size());
+      add_done(values.size());
       continue;
     }
-    for (const Index length : lengths) {
+    for (const double value : values) {
       Result<SimulationReport> report =
-          report_at(key, length, algorithm, gpu, control.cancel_flag());
+          report_at(key, value, algorithm, gpu, control.cancel_flag());
       if (report && key.predicts) {
         predict_kernel_dram(report.value(), gpu, {}, {.cancel = &control.cancel_flag()});
         predict_kernel_time(report.value(), gpu, {}, &control.cancel_flag());
       }
       if (control.cancelled()) return sweep;
       if (report) {
-        sweep.points.push_back({length, std::move(report).value()});
+        sweep.points.push_back({value, std::move(report).value()});
       } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
         sweep.left_out.push_back({name, words(report.error(), Reader::screen)});
       }

@@ -14,22 +14,22 @@ namespace {
 
 /// A chart of the theorems: its axis, and its text.
 struct AxisEntry {
-  ChartChoice chart;
+  ChartAxis chart;
   IoAxis axis;
   std::string_view title;
   std::string_view name;
 };
 
 constexpr AxisEntry kAxes[] = {
-    {ChartChoice::io_seq_len, IoAxis::seq_len, "REQUESTED BYTES AGAINST N",
+    {ChartAxis::seq_len, IoAxis::seq_len, "REQUESTED BYTES AGAINST N",
      "N: queries and keys of a head"},
-    {ChartChoice::io_head_dim, IoAxis::head_dim, "REQUESTED BYTES AGAINST d",
+    {ChartAxis::head_dim, IoAxis::head_dim, "REQUESTED BYTES AGAINST d",
      "d: elements of a query, key or value"},
-    {ChartChoice::io_sram, IoAxis::sram_bytes, "REQUESTED BYTES AGAINST SRAM",
+    {ChartAxis::sram, IoAxis::sram_bytes, "REQUESTED BYTES AGAINST SRAM",
      "shared memory of a thread block, bytes (M elements)"},
-    {ChartChoice::io_block_cols, IoAxis::block_cols, "REQUESTED BYTES AGAINST BLOCK SIZE",
+    {ChartAxis::block_size, IoAxis::block_cols, "REQUESTED BYTES AGAINST BLOCK SIZE",
      "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"},
-    {ChartChoice::io_density, IoAxis::density, "REQUESTED BYTES AGAINST DENSITY",
+    {ChartAxis::density, IoAxis::density, "REQUESTED BYTES AGAINST DENSITY",
      "s: share of the tiles that the block mask keeps"},
 };
 
@@ -38,10 +38,12 @@ double x_of(IoAxis axis, const IoPoint& point) {
   return axis == IoAxis::density ? point.density : point.value;
 }
 
+const AxisEntry& entry(IoAxis axis) {
+  return *std::ranges::find(kAxes, axis, &AxisEntry::axis);
+}
+
 std::string tick_label(IoAxis axis, double value) {
-  if (axis == IoAxis::density) return fmt::format("{:.3g} %", 100.0 * value);
-  const auto size = static_cast<Index>(value);
-  return axis == IoAxis::sram_bytes ? capacity_text(size) : draw::format_size(size);
+  return axis_tick(entry(axis).chart, value);
 }
 
 /// The data of one line or row of points.
@@ -216,8 +218,8 @@ TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown
                   .what_if = {.sram_bytes = gpu.shared_bytes_per_block}}};
 }
 
-std::optional<IoAxis> io_axis_of(ChartChoice chart) {
-  const auto* found = std::ranges::find(kAxes, chart, &AxisEntry::chart);
+std::optional<IoAxis> io_axis_of(ChartAxis axis) {
+  const auto* found = std::ranges::find(kAxes, axis, &AxisEntry::chart);
   return found != std::end(kAxes) ? std::optional(found->axis) : std::nullopt;
 }
 
@@ -239,7 +241,7 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme) {
-  const AxisEntry& axis = *std::ranges::find(kAxes, key.axis, &AxisEntry::axis);
+  const AxisEntry& axis = entry(key.axis);
   ShownChart shown;
   shown.title = axis.title;
   shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu.display_name);

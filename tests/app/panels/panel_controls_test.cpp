@@ -184,14 +184,15 @@ TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
   EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
 }
 
-TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
+TEST(ChartsPanel, TabsChooseTheQuantityAndTheAxis) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
   Pointed pointed;
   point_at("charts", snapshot, "charts.tab.theorems", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_seq_len);
+  EXPECT_EQ(shown_chart(pointed.around.view), (ChartChoice{ChartQuantity::theorems}));
   point_at("charts", snapshot, "charts.tab.density", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_density);
+  EXPECT_EQ(shown_chart(pointed.around.view),
+            (ChartChoice{ChartQuantity::theorems, ChartAxis::density}));
   point_at("charts", snapshot, "charts.copy", {0.5f, 0.5f}, pointed);
   ASSERT_EQ(pointed.commands.size(), 1U);
   EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("block_sparse"), std::string::npos);
@@ -210,20 +211,19 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
   const std::vector<MeasuredRun> recorded = load_shipped_recordings(problems);
   for (const auto& panel : make_panels()) {
     if (panel.name != "charts") continue;
-    for (const ChartTopic topic : chart_topics()) {
-      for (const ChartChoice chart : charts_of(topic)) {
-        for (const bool large : {false, true}) {
-          Surroundings around;
-          around.view.chart = chart;
-          around.measurements.recorded = recorded;
-          const Rect rect = (large ? alone : layout).panels.at(Slot::charts);
-          draw_panel(imgui, panel, snapshot, rect, scales, false, around);
-          around.rects.clear();  // the frames before the chart was ready had no legend
-          test::draw_frame(imgui, panel, snapshot, rect, scales, false, around);
-          EXPECT_TRUE(around.rects.find("charts.legend")) << to_string(chart);
-          EXPECT_TRUE(around.rects.find("charts.legend.whole"))
-              << to_string(chart) << (large ? ", large" : "");
-        }
+    for (const ChartChoice& chart : all_charts()) {
+      for (const bool large : {false, true}) {
+        Surroundings around;
+        around.view.chart = chart.quantity;
+        around.view.chart_over = chart.over;
+        around.measurements.recorded = recorded;
+        const Rect rect = (large ? alone : layout).panels.at(Slot::charts);
+        draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+        around.rects.clear();  // the frames before the chart was ready had no legend
+        test::draw_frame(imgui, panel, snapshot, rect, scales, false, around);
+        EXPECT_TRUE(around.rects.find("charts.legend")) << name_of(chart);
+        EXPECT_TRUE(around.rects.find("charts.legend.whole"))
+            << name_of(chart) << (large ? ", large" : "");
       }
     }
   }

@@ -193,7 +193,7 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const auto panel = make_charts_panel();
   Surroundings around;
-  around.view.chart = ChartChoice::bytes;
+  around.view.chart = ChartQuantity::bytes;
   const auto copied = [&](const std::shared_ptr<const RunInfo>& run) {
     snapshot.run = run;
     draw_panel(imgui, panel, snapshot, rect, scales, false, around);
@@ -218,7 +218,7 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   const auto panel = make_charts_panel();
   HeadlessImGui imgui(1600, 900);
   Surroundings around;
-  around.view.chart = ChartChoice::fusion;
+  around.view.chart_over = ChartAxis::fusion;
   const Rect rect{{0, 0}, {700, 300}};
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const auto draw_once = [&] {

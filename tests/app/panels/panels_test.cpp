@@ -194,10 +194,10 @@ TEST(Panels, DrawTheWholePassTheOtherChartsAndLightThemes) {
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
   ViewState view;
   view.ledger_scope = LedgerScope::whole_pass;
-  view.chart = ChartChoice::time;
+  view.chart = ChartQuantity::time;
   view.theme = ThemeName::light;
   check_all(snapshot, "light", view);
-  view.chart = ChartChoice::memory;
+  view.chart = ChartQuantity::memory;
   view.theme = ThemeName::contrast;
   check_all(snapshot, "contrast", view);
 }
@@ -205,28 +205,28 @@ TEST(Panels, DrawTheWholePassTheOtherChartsAndLightThemes) {
 TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
-  for (const ScreenSize& screen : kScreens) {
-    const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
-    HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
-    for (const bool large : {false, true}) {
-      if (screen.presenter && !large) continue;    // has no place for charts
-      if (large && screen.height > 800) continue;  // the narrow screens are the hard ones
-      const Layout layout =
-          large ? layout_enlarged(screen.width, screen.height, scales, Slot::charts)
-                : layout_screen(screen.width, screen.height, scales, kEverySlot, false);
-      const Rect& rect = layout.panels.at(Slot::charts);
-      const auto panel = make_charts_panel();
-      for (const ChartTopic topic : chart_topics()) {
-        for (const ChartChoice chart : charts_of(topic)) {
-          SCOPED_TRACE(
-              fmt::format("{} at {}{}", to_string(chart), screen.name, large ? ", large" : ""));
-          Surroundings around;
-          around.view.chart = chart;
-          draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
-          EXPECT_GT(imgui.letters().size(), 100U);
-          EXPECT_EQ(imgui.letters_outside(rect), 0);
-          EXPECT_LE(imgui.letters_on_letters(), 0);
-        }
+  HeadlessImGui imgui(1600, 900);
+  const auto panel = make_charts_panel();
+  for (const ChartChoice& chart : all_charts()) {  // each is counted once
+    for (const ScreenSize& screen : kScreens) {
+      const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
+      imgui.resize(screen.width, screen.height, scales.layout, scales.font);
+      for (const bool large : {false, true}) {
+        if (screen.presenter && !large) continue;    // has no place for charts
+        if (large && screen.height > 800) continue;  // the narrow screens are the hard ones
+        SCOPED_TRACE(
+            fmt::format("{} at {}{}", name_of(chart), screen.name, large ? ", large" : ""));
+        const Layout layout =
+            large ? layout_enlarged(screen.width, screen.height, scales, Slot::charts)
+                  : layout_screen(screen.width, screen.height, scales, kEverySlot, false);
+        const Rect& rect = layout.panels.at(Slot::charts);
+        Surroundings around;
+        around.view.chart = chart.quantity;
+        around.view.chart_over = chart.over;
+        draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
+        EXPECT_GT(imgui.letters().size(), 100U);
+        EXPECT_EQ(imgui.letters_outside(rect), 0);
+        EXPECT_LE(imgui.letters_on_letters(), 0);
       }
     }
   }

@@ -311,8 +311,8 @@ TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
   AttentionProblem expected = key.run.problem;
   expected.N = expected.N_kv = 4096;
   EXPECT_EQ(sweep_problem(key, 4096), expected);
-  EXPECT_EQ(sweep_lengths(key).front(), 64);
-  EXPECT_TRUE(std::ranges::binary_search(sweep_lengths(key), Index{100}));
+  EXPECT_EQ(sweep_values(key).front(), 64);
+  EXPECT_TRUE(std::ranges::binary_search(sweep_values(key), 100.0));
 
   // The keys alone where there are fewer queries
   key.run.problem.N = 4;
@@ -321,11 +321,11 @@ TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
 
   // The recorded settings keep the tokens: the batch shrinks
   key.run.problem.N = 100;
-  key.fixed_tokens = true;
+  key.over = ChartAxis::tokens;
   EXPECT_EQ(sweep_problem(key, 4096).batch * 4096, 16384);
   key.run.problem.N_kv = key.run.problem.N = 131072;
-  key.fixed_tokens = false;
-  EXPECT_EQ(sweep_lengths(key).back(), 131072);
+  key.over = ChartAxis::seq_len;
+  EXPECT_EQ(sweep_values(key).back(), 131072);
 }
 
 TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
@@ -333,7 +333,7 @@ TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
   SweepKey key;
   key.run.block_mask = BlockPattern{};
   const SizeSweep sweep = run_size_sweep(key, load_gpu("h200").value(), control);
-  EXPECT_EQ(sweep.points.size(), (algorithms().size() - 1) * sweep_lengths(key).size());
+  EXPECT_EQ(sweep.points.size(), (algorithms().size() - 1) * sweep_values(key).size());
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
 
   // Decoding is not among the algorithms of prefill

@@ -43,20 +43,20 @@ const draw::Series* series_named(const draw::Chart& chart, std::string_view part
   return found == chart.series.end() ? nullptr : &*found;
 }
 
-draw::Chart chart_of(ChartChoice quantity, const Measurements& measurements) {
+draw::Chart chart_of(ChartQuantity quantity, const Measurements& measurements) {
   return std::get<draw::Chart>(
       size_chart(sweep(), quantity, load_gpu("h200").value(), measurements, theme(ThemeName::dark))
           .picture);
 }
 
 TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
-  const draw::Chart chart = chart_of(ChartChoice::bytes, {});
+  const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
   for (const char* name : {"standard, requested", "flash1, requested", "flash2, requested",
                            "block_sparse, requested", "block_sparse2, requested"}) {
     const draw::Series* series = series_named(chart, name);
     ASSERT_NE(series, nullptr) << name;
     EXPECT_TRUE(series->line);
-    ASSERT_EQ(series->points.size(), sweep_lengths(sweep().key).size());
+    ASSERT_EQ(series->points.size(), sweep_values(sweep().key).size());
     EXPECT_NE(series->points[0].about.find("modelled"), std::string::npos);
   }
   EXPECT_EQ(series_named(chart, "recorded"), nullptr);
@@ -64,7 +64,7 @@ TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
 }
 
 TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
-  const draw::Chart chart = chart_of(ChartChoice::bytes, {});
+  const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
   const auto& standard = series_named(chart, "standard, requested")->points;
   const auto& flash2 = series_named(chart, "flash2, requested")->points;
   for (std::size_t k = 0; k < standard.size(); ++k) EXPECT_GT(standard[k].y, flash2[k].y);
@@ -73,9 +73,9 @@ TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
 TEST(SizeCharts, SetRecordedPointsBesideWithTheirGpu) {
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
-  const draw::Chart bytes = chart_of(ChartChoice::bytes, measurements);
+  const draw::Chart bytes = chart_of(ChartQuantity::bytes, measurements);
   ASSERT_NE(series_named(bytes, "requested, recorded"), nullptr);
-  const draw::Chart time = chart_of(ChartChoice::time, measurements);
+  const draw::Chart time = chart_of(ChartQuantity::time, measurements);
   const draw::Series* points = series_named(time, "recorded on NVIDIA H200");
   ASSERT_NE(points, nullptr);
   EXPECT_FALSE(points->line);
@@ -90,12 +90,12 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
   WorkControl control;
   const GpuDescription h200 = load_gpu("h200").value();
   const SizeSweep predicted = run_size_sweep(key, h200, control);
-  const auto chart = [&](ChartChoice quantity) {
+  const auto chart = [&](ChartQuantity quantity) {
     return std::get<draw::Chart>(
         size_chart(predicted, quantity, h200, {}, theme(ThemeName::dark)).picture);
   };
-  const draw::Chart time = chart(ChartChoice::recorded_time);
-  const draw::Chart rate = chart(ChartChoice::recorded_rate);
+  const draw::Chart time = chart(ChartQuantity::time);
+  const draw::Chart rate = chart(ChartQuantity::rate);
   for (const std::string name : {"standard", "flash1", "flash2"}) {
     const draw::Series* predicted_times = series_named(time, name + ", predicted");
     const draw::Series* bounds = series_named(time, name + ", lower bound");
@@ -110,7 +110,7 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
       EXPECT_LT(rates->points[k].y, 989.5) << "the peak of the tensor cores";
     }
   }
-  EXPECT_EQ(series_named(chart_of(ChartChoice::time, {}), "flash2, predicted"), nullptr)
+  EXPECT_EQ(series_named(chart_of(ChartQuantity::time, {}), "flash2, predicted"), nullptr)
       << "that sweep makes no predictions";
 }
 
@@ -120,16 +120,16 @@ TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {
   measurements.peers = {{"cuDNN", "NVIDIA H200", "recorded", problem, false, 1e-3},
                         {"cuDNN", "NVIDIA H200", "recorded", problem, true, 3e-3},
                         {"other", "NVIDIA H100 80GB HBM3", "recorded", problem, false, 2e-3}};
-  const draw::Chart time = chart_of(ChartChoice::time, measurements);
+  const draw::Chart time = chart_of(ChartQuantity::time, measurements);
   const draw::Series* peers = series_named(time, "cuDNN");
   ASSERT_NE(peers, nullptr);
   ASSERT_EQ(peers->points.size(), 1U);
   EXPECT_DOUBLE_EQ(peers->points[0].y, 1e-3);
   EXPECT_EQ(series_named(time, "other"), nullptr);
-  const draw::Chart rate = chart_of(ChartChoice::rate, measurements);
+  const draw::Chart rate = chart_of(ChartQuantity::rate, measurements);
   EXPECT_DOUBLE_EQ(series_named(rate, "cuDNN")->points[0].y,
                    tflops(sweep(), sweep().points[2].report, 1e-3));
-  EXPECT_EQ(series_named(chart_of(ChartChoice::bytes, measurements), "cuDNN"), nullptr);
+  EXPECT_EQ(series_named(chart_of(ChartQuantity::bytes, measurements), "cuDNN"), nullptr);
 }
 
 /// standard computes hidden scores too, and four products in the backward pass where flash2 has
@@ -142,13 +142,13 @@ TEST(SizeCharts, CountTheSameProductsForEveryRateOfAProblem) {
     WorkControl control;
     const GpuDescription h200 = load_gpu("h200").value();
     const SizeSweep swept = run_size_sweep(key, h200, control);
-    std::map<Index, std::set<double>> rates;
+    std::map<double, std::set<double>> rates;
     for (const SweepPoint& point : swept.points) {
       if (point.report.run.problem.block_mask != nullptr) continue;
-      rates[point.length].insert(tflops(swept, point.report, 1e-3));
+      rates[point.value].insert(tflops(swept, point.report, 1e-3));
     }
     ASSERT_FALSE(rates.empty());
-    for (const auto& [length, different] : rates) EXPECT_EQ(different.size(), 1U) << length;
+    for (const auto& [value, different] : rates) EXPECT_EQ(different.size(), 1U) << value;
   }
 }
 
@@ -158,7 +158,7 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   run.row.error = failed("out of memory");
   Measurements measurements;
   measurements.recorded.push_back(run);
-  const draw::Chart chart = chart_of(ChartChoice::memory, measurements);
+  const draw::Chart chart = chart_of(ChartQuantity::memory, measurements);
   const draw::Series* refused = series_named(chart, "did not run");
   ASSERT_NE(refused, nullptr);
   EXPECT_NE(refused->points[0].about.find("out of memory"), std::string::npos);
@@ -170,7 +170,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
   const auto points_beside = [](const MeasuredRun& run, const char* gpu) {
     Measurements measurements;
     measurements.recorded.push_back(run);
-    const ShownChart shown = size_chart(sweep(), ChartChoice::time, load_gpu(gpu).value(),
+    const ShownChart shown = size_chart(sweep(), ChartQuantity::time, load_gpu(gpu).value(),
                                         measurements, theme(ThemeName::dark));
     return series_named(std::get<draw::Chart>(shown.picture), "recorded on") != nullptr;
   };
@@ -190,20 +190,20 @@ TEST(SizeCharts, AreOfTheProblemOnTheScreen) {
   problem.mask = Mask::causal();
   ResolvedRun run;
   run.asked.problem = problem;
-  const SweepKey key = charted_key(run, "t4");
+  const SweepKey key = charted_key(run, ChartAxis::seq_len, "t4");
   EXPECT_EQ(key.run.problem, problem);
   EXPECT_EQ(key.run.gpu, "t4");
-  EXPECT_FALSE(key.fixed_tokens);
+  EXPECT_EQ(key.over, ChartAxis::seq_len);
   const GpuDescription t4 = load_gpu("t4").value();
   const ShownChart shown = size_chart({.key = key, .points = {}, .left_out = {}},
-                                      ChartChoice::bytes, t4, {}, theme(ThemeName::dark));
+                                      ChartQuantity::bytes, t4, {}, theme(ThemeName::dark));
   EXPECT_EQ(shown.title, "BYTES AGAINST N");
   EXPECT_EQ(shown.subtitle, "d 16, fp16, B 2, H 3, causal, forward, " + t4.display_name);
 }
 
 TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
-  const ShownChart shown = size_chart(sweep(), ChartChoice::recorded_bytes,
-                                      load_gpu("h200").value(), {}, theme(ThemeName::dark));
+  const ShownChart shown = size_chart(sweep(), ChartQuantity::bytes, load_gpu("h200").value(), {},
+                                      theme(ThemeName::dark));
   EXPECT_EQ(shown.title, "BYTES, 16k TOKENS");
   EXPECT_TRUE(shown.subtitle.starts_with("16k tokens in all, B = 16k / N: d 64, bf16, H 32"))
       << shown.subtitle;
@@ -215,6 +215,123 @@ TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
   run.asked.problem = {.d = 16, .dtype = DType::fp16};
   EXPECT_EQ(recorded_key(run, "h200", measurements), recorded_settings());
   EXPECT_EQ(recorded_key(run, "h200", {}).run.problem.d, 16);
+}
+
+/// The sweep of a problem whose runs were recorded: 16 heads of 4096 keys in 4 sequences.
+SizeSweep sweep_over(ChartAxis over, bool predicts) {
+  ResolvedRun run;
+  run.asked.problem = {.batch = 4,
+                       .heads = 16,
+                       .kv_heads = 4,
+                       .N = 4096,
+                       .N_kv = 4096,
+                       .d = 128,
+                       .dtype = DType::bf16};
+  SweepKey key = charted_key(run, over, "h200");
+  key.predicts = predicts;
+  WorkControl control;
+  return run_size_sweep(key, load_gpu("h200").value(), control);
+}
+
+class SweptAxis : public testing::TestWithParam<ChartAxis> {};
+
+TEST_P(SweptAxis, ChangesOnlyItsFieldAndDrawsEveryQuantity) {
+  const SizeSweep swept = sweep_over(GetParam(), false);
+  const std::vector<double> values = sweep_values(swept.key);
+  EXPECT_TRUE(std::ranges::is_sorted(values));
+  ASSERT_GE(values.size(), 5U);
+  std::set<double> flash2;
+  for (const SweepPoint& point : swept.points) {
+    const ResolvedRun& run = point.report.run;
+    AttentionProblem problem = run.problem;
+    const double density = problem.block_mask != nullptr ? problem.block_mask->density() : 1.0;
+    problem.block_mask = nullptr;
+    const std::map<ChartAxis, double> fields = {
+        {ChartAxis::heads, static_cast<double>(problem.heads)},
+        {ChartAxis::head_dim, static_cast<double>(problem.d)},
+        {ChartAxis::block_size, static_cast<double>(run.tiling.Br)},
+        {ChartAxis::density,
+         point.algorithm().starts_with("block_sparse") ? density : point.value}};
+    EXPECT_DOUBLE_EQ(fields.at(GetParam()), point.value) << point.algorithm();
+    EXPECT_EQ(problem.heads / problem.kv_heads, 4);
+    problem.heads = 16;
+    problem.kv_heads = 4;
+    problem.d = 128;
+    EXPECT_EQ(problem, swept.key.run.problem);
+    if (point.algorithm() == "flash2") flash2.insert(point.value);
+  }
+  EXPECT_EQ(flash2.size(), values.size());
+
+  const GpuDescription h200 = load_gpu("h200").value();
+  for (const ChartQuantity quantity :
+       {ChartQuantity::bytes, ChartQuantity::time, ChartQuantity::rate, ChartQuantity::memory}) {
+    const ShownChart shown = size_chart(swept, quantity, h200, {}, theme(ThemeName::dark));
+    const auto& chart = std::get<draw::Chart>(shown.picture);
+    EXPECT_NE(shown.title.find("AGAINST"), std::string::npos) << shown.title;
+    EXPECT_FALSE(chart.x_ticks.empty());
+    for (const draw::Series& series : chart.series) {
+      for (const draw::ChartPoint& point : series.points) {
+        EXPECT_GE(chart.x.position(point.x), 0.0f);
+        EXPECT_LE(chart.x.position(point.x), 1.0f);
+        EXPECT_LE(chart.y.position(point.y), 1.0f);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryField, SweptAxis,
+                         testing::Values(ChartAxis::heads, ChartAxis::head_dim,
+                                         ChartAxis::block_size, ChartAxis::density),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+TEST(SweptAxes, MoveFewerBytesInLargerTilesAndUnderSparserMasks) {
+  const auto bytes = [](const SizeSweep& swept, std::string_view algorithm) {
+    std::vector<Index> list;
+    for (const SweepPoint& point : swept.points) {
+      if (point.algorithm() == algorithm) list.push_back(point.report.requested.total());
+    }
+    return list;
+  };
+  const auto tiles = bytes(sweep_over(ChartAxis::block_size, false), "flash2");
+  EXPECT_TRUE(std::ranges::is_sorted(tiles, std::greater<>()));
+  EXPECT_GT(tiles.front(), 10 * tiles.back());
+  const SizeSweep masks = sweep_over(ChartAxis::density, false);
+  const auto sparse = bytes(masks, "block_sparse");
+  EXPECT_TRUE(std::ranges::is_sorted(sparse));
+  EXPECT_GT(sparse.back(), 4 * sparse.front());
+  const auto dense = bytes(masks, "flash2");
+  EXPECT_EQ(dense.front(), dense.back());
+}
+
+TEST(SweptAxes, PredictTimesAndShowRecordedOnesWhereTheyExist) {
+  const SizeSweep swept = sweep_over(ChartAxis::head_dim, true);
+  const auto at_128 = std::ranges::find_if(swept.points, [](const SweepPoint& point) {
+    return point.algorithm() == "flash2" && point.value == 128.0;
+  });
+  ASSERT_NE(at_128, swept.points.end());
+  Measurements measurements;
+  measurements.recorded.push_back(recorded(*at_128));
+  measurements.peers = {
+      {"cuDNN", "NVIDIA H200", "recorded", at_128->report.run.problem, false, 1e-3}};
+  const auto chart_over = [&](const SizeSweep& sweep) {
+    return std::get<draw::Chart>(size_chart(sweep, ChartQuantity::time, load_gpu("h200").value(),
+                                            measurements, theme(ThemeName::dark))
+                                     .picture);
+  };
+  const draw::Chart widths = chart_over(swept);
+  const draw::Series* predicted = series_named(widths, "flash2, predicted");
+  const draw::Series* bound = series_named(widths, "flash2, lower bound");
+  ASSERT_TRUE(predicted != nullptr && bound != nullptr);
+  EXPECT_FALSE(predicted->dashed);
+  EXPECT_TRUE(bound->dashed);
+  ASSERT_NE(series_named(widths, "flash2 time, recorded"), nullptr);
+  EXPECT_EQ(series_named(widths, "flash2 time, recorded")->points[0].x, 128.0);
+  ASSERT_EQ(series_named(widths, "cuDNN")->points.size(), 1U);
+
+  // Another library's time does not depend on the tiles
+  const SizeSweep tiles = sweep_over(ChartAxis::block_size, false);
+  EXPECT_EQ(series_named(chart_over(tiles), "cuDNN")->points.size(),
+            sweep_values(tiles.key).size());
 }
 
 }  // namespace

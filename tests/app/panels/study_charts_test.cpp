@@ -81,11 +81,11 @@ TEST(ErrorChart, HasALineForEveryAlgorithmAndKeepsFlash1sOutputInFp32) {
   EXPECT_FALSE(count_errors(error_key(problem, PassKind::forward, Carry::fp32), h200(), cancelled));
 }
 
-class TheoremCharts : public testing::TestWithParam<std::tuple<ChartChoice, PassKind>> {};
+class TheoremCharts : public testing::TestWithParam<std::tuple<IoAxis, PassKind>> {};
 
 TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
-  const auto [choice, pass] = GetParam();
-  const TheoremKey key = theorem_key(*io_axis_of(choice), pass, usual_io_problem(), h200());
+  const auto [axis, pass] = GetParam();
+  const TheoremKey key = theorem_key(axis, pass, usual_io_problem(), h200());
   WorkControl control;
   const TheoremPoints points = count_theorems(key, h200(), control).value();
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
@@ -128,11 +128,14 @@ TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryAxis, TheoremCharts,
-                         testing::Combine(testing::ValuesIn(charts_of(ChartTopic::theorems)),
+                         testing::Combine(testing::Values(IoAxis::seq_len, IoAxis::head_dim,
+                                                          IoAxis::sram_bytes, IoAxis::block_cols,
+                                                          IoAxis::density),
                                           testing::Values(PassKind::forward, PassKind::backward)),
                          [](const auto& test) {
-                           return fmt::format("{}_{}", to_string(std::get<0>(test.param)),
-                                              to_string(std::get<1>(test.param)));
+                           std::string name(to_string(std::get<0>(test.param)));
+                           std::ranges::replace(name, '-', '_');
+                           return fmt::format("{}_{}", name, to_string(std::get<1>(test.param)));
                          });
 
 TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
@@ -320,14 +323,26 @@ TEST(ModelChart, DrawsThePeakOfTheStudyAndWhereItEnds) {
   EXPECT_EQ(count_models({ModelMode::inference, "h200"}, h200(), control).value().size(), 3U);
 }
 
-TEST(ChartChoices, HaveNamesThatAreReadBack) {
-  for (const ChartTopic topic : chart_topics()) {
-    for (const ChartChoice chart : charts_of(topic)) {
-      EXPECT_EQ(parse_name<ChartChoice>(to_string(chart)), chart);
-      EXPECT_EQ(topic_of(chart), topic);
-    }
+TEST(ChartChoices, KeepAnAxisWithoutTheChosenQuantity) {
+  ViewState view;
+  view.chart = ChartQuantity::error;
+  EXPECT_EQ(shown_chart(view), (ChartChoice{ChartQuantity::error, ChartAxis::seq_len}));
+  view.chart_over = ChartAxis::sram;
+  EXPECT_EQ(shown_chart(view), (ChartChoice{ChartQuantity::theorems, ChartAxis::sram}));
+  for (const ChartChoice& chart : all_charts()) {
+    view.chart = chart.quantity;
+    view.chart_over = chart.over;
+    EXPECT_EQ(shown_chart(view), chart) << name_of(chart);
+    EXPECT_EQ(chart.quantity == ChartQuantity::theorems && !io_axis_of(chart.over), false);
   }
-  EXPECT_FALSE(parse_name<ChartChoice>("pie"));
+  EXPECT_FALSE(parse_name<ChartQuantity>("pie"));
+}
+
+TEST(ChartChoices, OfferTheSweptQuantitiesOverEveryFieldThatIsSwept) {
+  for (const ChartAxis axis : {ChartAxis::seq_len, ChartAxis::tokens, ChartAxis::heads,
+                               ChartAxis::head_dim, ChartAxis::block_size, ChartAxis::density}) {
+    EXPECT_EQ(std::ranges::count_if(quantities_over(axis), is_swept), 4) << to_string(axis);
+  }
 }
 
 }  // namespace

@@ -175,7 +175,8 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   view.presenter = true;
   view.explain_tab = ExplainTab::cuda_source;
   view.ledger_scope = LedgerScope::whole_pass;
-  view.chart = ChartChoice::io_density;
+  view.chart = ChartQuantity::theorems;
+  view.chart_over = ChartAxis::density;
   view.enlarged = Slot::charts;
   view.error_carry = Carry::problem;
   const Result<Scene> read = parse_scene(scene_text(scene), "/b/small.json");
@@ -191,7 +192,8 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   EXPECT_EQ(again.theme, view.theme);
   EXPECT_EQ(again.explain_tab, ExplainTab::cuda_source);
   EXPECT_EQ(again.ledger_scope, LedgerScope::whole_pass);
-  EXPECT_EQ(again.chart, ChartChoice::io_density);
+  EXPECT_EQ(again.chart, ChartQuantity::theorems);
+  EXPECT_EQ(again.chart_over, ChartAxis::density);
   EXPECT_EQ(again.enlarged, Slot::charts);
   EXPECT_EQ(again.error_carry, Carry::problem);
   // The second writing is the first one, to the letter
@@ -297,9 +299,10 @@ TEST(Scene, RefusesARowAColumnAndAStepThatAreNotThere) {
 
 TEST(Scene, OpensOnTheChartThatItNames) {
   const ViewState view = load_scene("chart-io-density").value().view;
-  EXPECT_EQ(view.chart, ChartChoice::io_density);
+  EXPECT_EQ(view.chart, ChartQuantity::theorems);
+  EXPECT_EQ(view.chart_over, ChartAxis::density);
   EXPECT_EQ(view.enlarged, Slot::charts);
-  EXPECT_EQ(load_scene("default").value().view.chart, ChartChoice::bytes);
+  EXPECT_EQ(load_scene("default").value().view.chart, ChartQuantity::bytes);
   EXPECT_EQ(load_scene("default").value().view.error_carry, Carry::fp32);
 }
 

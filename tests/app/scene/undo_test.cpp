@@ -147,11 +147,11 @@ TEST_F(UndoTest, LeavesTheTabsThatAreChosenWhileItIsSimulated) {
   app_.update(0.0);
   ASSERT_EQ(app_.scene.name, "flash1-64");
   app_.view.explain_tab = ExplainTab::cuda_source;
-  app_.view.chart = ChartChoice::time;
+  app_.view.chart = ChartQuantity::time;
   settle();
   EXPECT_EQ(app_.scene.name, "default");
   EXPECT_EQ(app_.view.explain_tab, ExplainTab::cuda_source);
-  EXPECT_EQ(app_.view.chart, ChartChoice::time);
+  EXPECT_EQ(app_.view.chart, ChartQuantity::time);
   EXPECT_FALSE(app_.scene_answer);  // no scene was opened
 }
 
