@@ -1,6 +1,7 @@
-/// The panels, each in a folder of its name.
+/// The panels, each in a folder of its name: declared and listed.
 #pragma once
 
+#include "app/panels/ledger/ledger_panel.h"
 #include "app/panels/parts/panel.h"
 
 namespace attnscope::app {
@@ -34,12 +35,16 @@ Panel make_explain_panel();
 /// the SM and time of each block, predicted above recorded.
 Panel make_timeline_panel();
 
-/// Charts, counted in the background: bytes, time, memory and error against N, the IO theorems
-/// beside the counts, fusion step by step, memory of whole models.
+/// Charts, counted in the background: bytes, time, TFLOP/s and memory over N, heads, d, tiles or
+/// masks; errors; the IO theorems beside the counts; fusion step by step; memory of whole models.
 Panel make_charts_panel();
 
-/// Every panel of the app, in drawing order. The ledger is in a header with its parts:
-/// app/panels/ledger/ledger_panel.h.
-Panels make_panels();
+/// Every panel of the app, in drawing order. The ledger is declared with its parts.
+inline Panels make_panels() {
+  return {make_memory_panel(),  make_warps_panel(),          make_gpu_panel(),
+          make_scores_panel(),  make_online_softmax_panel(), make_why_online_panel(),
+          make_explain_panel(), make_ledger_panel(),         make_timeline_panel(),
+          make_charts_panel()};
+}
 
 }  // namespace attnscope::app

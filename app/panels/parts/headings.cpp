@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string>
 #include <vector>
 
 #include "app/draw/canvas.h"
@@ -95,10 +98,13 @@ TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
   return tabs;
 }
 
+namespace {
+
 TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
-                          std::initializer_list<std::string_view> titles, int chosen,
+                          const std::vector<std::string>& titles, int chosen,
                           std::string_view note) {
-  if (context.alone) return {chosen, draw_panel_header(context, titles.begin()[chosen], {}, note)};
+  if (context.alone)
+    return {chosen, draw_panel_header(context, titles[static_cast<std::size_t>(chosen)], {}, note)};
   const Rect rest = draw_panel_header(context, {}, {}, {});
   const FontRef& font = context.fonts.title;
   const Theme& theme = context.theme;
@@ -106,7 +112,7 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
   float x = rest.min.x;
   int index = 0;
   int now = chosen;
-  for (const std::string_view title : titles) {
+  for (const std::string& title : titles) {
     const float width = font.measure(title).x;
     const Rect rect{{x, y - context.px(4.0f)}, {x + width, y + font.size + context.px(5.0f)}};
     const std::string name = fmt::format("{}.tab.{}", panel, title);
@@ -133,17 +139,26 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
   return {now, rest};
 }
 
+}  // namespace
+
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note) {
-  const TitleTabs tabs = draw_title_tabs(context, "memory", {"MEMORY", "WARPS", "GPU"},
-                                         static_cast<int>(view.memory_tab), note);
+  std::vector<std::string> titles;
+  for (const std::string_view name : enum_names(MemoryTab{})) {
+    std::string& title = titles.emplace_back(name);
+    std::ranges::transform(title, title.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  const TitleTabs tabs =
+      draw_title_tabs(context, "memory", titles, static_cast<int>(view.memory_tab), note);
   view.memory_tab = static_cast<MemoryTab>(tabs.chosen);
   return tabs.rest;
 }
 
 Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
                        std::string_view note) {
-  const TitleTabs tabs = draw_title_tabs(context, "online_softmax", {title, "WHY ONLINE"},
-                                         static_cast<int>(view.softmax_tab), note);
+  const TitleTabs tabs =
+      draw_title_tabs(context, "online_softmax", {std::string(title), "WHY ONLINE"},
+                      static_cast<int>(view.softmax_tab), note);
   view.softmax_tab = static_cast<SoftmaxTab>(tabs.chosen);
   return tabs.rest;
 }

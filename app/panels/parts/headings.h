@@ -29,13 +29,10 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
                              std::string_view title, std::string_view subtitle,
                              std::initializer_list<std::string_view> labels, int chosen);
 
-/// The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
-/// a note at the right if there is room. Named rectangles and result as above.
-TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
-                          std::initializer_list<std::string_view> titles, int chosen,
-                          std::string_view note);
+// The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
+// a note at the right if there is room. They return the room below. Named rectangles: as above.
 
-/// For the slot `memory`: memory, warps and GPU. Returns the room below.
+/// For the slot `memory`: the titles are the names of MemoryTab.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
 
 /// For the slot `online_softmax`: the followed row, under its title, and why the softmax is online.

@@ -1,4 +1,4 @@
-/// A panel: one drawing function, one file in app/panels/, one line in app/panels/panels.cpp.
+/// A panel: one drawing function, one file in app/panels/, one line in app/panels/panels.h.
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
 /// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
