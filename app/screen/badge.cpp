@@ -28,6 +28,7 @@ std::string short_name(const std::string& gpu) {
 }
 
 constexpr const char* kModelAndTrace = "model + trace";
+constexpr const char* kBroken = "broken";
 
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
@@ -40,7 +41,7 @@ BadgeText badge_text(const Frame& frame) {
   const RunBreak broken = snapshot ? snapshot->run->resolved().asked.variant.broken : RunBreak{};
   if (broken.any()) {
     return {
-        "broken",
+        kBroken,
         fmt::format("{}\nThe values are wrong on purpose. Bytes, operations and times are those "
                     "of the correct run; no measurement is compared with this run.",
                     app.view.hides_break ? "An operation is missing." : to_string(broken)),
@@ -163,10 +164,16 @@ float draw_run_button(const Frame& frame, const Rect& room) {
     }
     right = cancel.min.x - frame.px(4.0f);
   }
+  // As wide as its widest text and the other button, so that the choices beside it keep their
+  // places
   const FontRef& font = frame.fonts.ui_bold;
-  const float widest = font.measure("Run on GPU").x;
-  const float width = std::max(widest, font.measure(button.text).x) + frame.text_px(20.0f);
-  const Rect run{{right - width, room.min.y}, {right, room.max.y}};
+  float widest = font.measure("Run on GPU").x;
+  if (!measurements.live_gpu.empty()) {
+    widest = std::max(widest, font.measure("compiling 10 of 10 +1").x + room.height());
+  }
+  widest = std::max(widest, font.measure(button.text).x + (compiling ? room.height() : 0.0f));
+  const float left = room.max.x - widest - frame.text_px(20.0f) - frame.px(4.0f);
+  const Rect run{{left, room.min.y}, {right, room.max.y}};
   const bool clicked = ui::draw_button(frame, {.name = "badge.run",
                                                .rect = run,
                                                .text = button.text,
@@ -181,8 +188,10 @@ float draw_run_button(const Frame& frame, const Rect& room) {
 float widest_text(const Frame& frame, const std::string& shown) {
   const Measurements& measurements = frame.app.measurements;
   const FontRef& font = frame.fonts.ui;
-  float width = font.measure(shown).x;
-  if (!measurements.live_gpu.empty()) return width;
+  float width = std::max(font.measure(shown).x, font.measure(kBroken).x);
+  if (!measurements.live_gpu.empty()) {
+    return std::max(width, font.measure("live: " + short_name(measurements.live_gpu)).x);
+  }
   width = std::max(width, font.measure(kModelAndTrace).x);
   std::string_view last;  // the runs of a recording come from one GPU
   for (const MeasuredRun& run : measurements.recorded) {
