@@ -243,7 +243,7 @@ Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report
                                                   std::string_view launch,
                                                   const std::atomic<bool>* cancel) {
   const auto kernel = calibrated_kernel(report, gpu, {});
-  if (!kernel) return unavailable("{} is not calibrated", gpu.display_name);
+  if (!kernel) return unavailable("the GPU is not calibrated");
   return predict_schedule(report, gpu, kernel->rates, kernel->costs, launch, cancel);
 }
 
