@@ -1,11 +1,13 @@
 #include "app/ui/theme.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <utility>
 
 #include "app/ui/drawn_texts.h"
 #include "app/ui/pointed_word.h"
+#include "sim/ops/tensor_info.h"
 
 namespace attnscope::app {
 
@@ -86,6 +88,13 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"dO", 0xE0AFCA},
     {"ml", 0xB7A1FF},
 }};
+
+constexpr bool has_color(Tensor tensor) {
+  const auto hue = static_cast<std::size_t>(info_of(tensor).hue);
+  const std::string_view name = enum_names(Tensor{})[hue];
+  return std::ranges::any_of(kTensorColors, [&](const auto& each) { return each.first == name; });
+}
+static_assert(std::ranges::all_of(kTensors, has_color));
 
 double channel_luminance(double c) {
   return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);

@@ -7,24 +7,6 @@
 
 namespace attnscope {
 
-namespace {
-
-/// A reduction over the keys of a tile: its source is a tile of S or P, its result one number per
-/// row.
-bool reduces_keys(const TileOp& op) {
-  switch (op.kind) {
-    case OpKind::row_max:
-    case OpKind::running_max:
-    case OpKind::row_sum:
-    case OpKind::add_row_sum:
-      return is_score(op.source_tiles[0].tensor);
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 void WarpUses::add(const Tile& tile, WarpSpread spread, WarpAccess access) {
   ATTNSCOPE_CHECK(count_, <, uses_.size());
   uses_[count_++] = {tile, spread, access};
@@ -110,7 +92,7 @@ WarpUses::WarpUses(const TileOp& op, WarpPartition partition) : partition_(parti
     add_transposed_product(op);
   } else if (op.is_matrix_product()) {
     add_product(op);
-  } else if (reduces_keys(op)) {
+  } else if (op.reduces_rows() && is_score(op.source_tiles[0].tensor)) {
     add_reduction(op);
   } else if (op.kind == OpKind::row_dot) {
     add_row_dot(op);

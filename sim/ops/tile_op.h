@@ -151,6 +151,11 @@ struct TileOp {
   bool sums_queries() const {
     return kind == OpKind::accumulate_transposed || kind == OpKind::gradient_product_transposed;
   }
+  /// One number for each row of its source, from all columns of the row: a maximum or a sum.
+  bool reduces_rows() const {
+    return kind == OpKind::row_max || kind == OpKind::running_max || kind == OpKind::row_sum ||
+           kind == OpKind::add_row_sum;
+  }
 };
 
 }  // namespace attnscope

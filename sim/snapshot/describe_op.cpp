@@ -44,12 +44,15 @@ std::string indices(const Tile& tile, Print print) {
   return fmt::format("{}{}{}", print(tile.i), short_indices ? "" : ",", print(tile.j));
 }
 
+bool has_one_number_a_row(const Tile& tile) {
+  const TensorLayout layout = layout_of(tile.tensor);
+  return layout == TensorLayout::query_by_one || layout == TensorLayout::query_by_split;
+}
+
 /// "row maxima of S₂₁", "row sums of S₂₁"; for a tile with one number per row, its name: "m~₂".
 std::string of_rows(std::string_view what, const Tile& tile) {
-  const TensorLayout layout = layout_of(tile.tensor);
-  const bool one_a_row =
-      layout == TensorLayout::query_by_one || layout == TensorLayout::query_by_split;
-  return one_a_row ? tile_name(tile) : fmt::format("{} of {}", what, tile_name(tile));
+  return has_one_number_a_row(tile) ? tile_name(tile)
+                                    : fmt::format("{} of {}", what, tile_name(tile));
 }
 
 /// The tile named after its contents: the slot of S also holds its exponentials, that of dP the
@@ -122,6 +125,17 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
       arg("products",
           fmt::format("{} multiply-adds, no bytes move", flops_of(op, grid).matmul / 2)),
       arg("cap", score.soft_cap.value_or(0.0)), arg("kept", score.dropout.scale()));
+}
+
+std::string op_label(const TileOp& op) {
+  const auto name = [&](std::size_t source) {
+    return info_of(op.source_tiles[source].tensor).label;
+  };
+  const bool one_a_row = has_one_number_a_row(op.source_tiles[0]);
+  using fmt::arg;
+  return fmt::format(fmt::runtime(info_of(op.kind).label), arg("a", name(0)), arg("b", name(1)),
+                     arg("c", name(2)), arg("maxima", one_a_row ? "max" : "rowmax"),
+                     arg("sums", one_a_row ? "+" : "rowsum"));
 }
 
 std::string_view dropped_prefix(const TileOp& op) {

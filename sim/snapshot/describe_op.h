@@ -27,6 +27,10 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 /// a break drops.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 
+/// A short name of the operation: "Q Kᵀ", "rowmax", "rescale", "load"; empty where its tiles
+/// suffice.
+std::string op_label(const TileOp& op);
+
 /// What stands before this sentence where it may say that a break drops the operation; else empty.
 std::string_view dropped_prefix(const TileOp& op);
 

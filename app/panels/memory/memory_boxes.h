@@ -125,10 +125,6 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
 /// dashed outline.
 void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box);
 
-/// A short name of the operation that fits beside its arcs: "Q Kᵀ", "rowmax", "rescale"; empty for
-/// transfers, and where the tiles suffice.
-std::string_view operation_label(const TileOp& op);
-
 class SramBox {
  public:
   /// Places the slots within `rect`; nothing is drawn yet.

@@ -14,6 +14,7 @@
 #include "app/panels/memory/memory_boxes.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -39,10 +40,9 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   if (!route) return std::nullopt;
   Transfer transfer{load ? route->reversed() : *route};
   transfer.tensor = in_hbm.tensor;
-  const std::string_view verb =
-      load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
   transfer.bytes = draw::format_bytes(bytes);
-  transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor), transfer.bytes);
+  transfer.label =
+      fmt::format("{} {} {}", op_label(op), display_name(in_hbm.tensor), transfer.bytes);
   return transfer;
 }
 

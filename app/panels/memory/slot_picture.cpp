@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/draw/heat_map.h"
-#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -41,57 +40,6 @@ void draw_values(const draw::Canvas& canvas, const ValueTile& values, const Rect
   });
 }
 
-/// The kind of an operation's first source, if it changes the label.
-enum class Source : std::uint8_t { any, one_a_row, dropped, factors };
-
-Source source_of(const TileOp& op) {
-  const Tensor tensor = op.source_count > 0 ? op.sources()[0].tensor : Tensor::S;
-  if (tensor == Tensor::m_tile || tensor == Tensor::l_tile || is_of_split(tensor)) {
-    return Source::one_a_row;
-  }
-  if (tensor == Tensor::P_drop) return Source::dropped;
-  return tensor == Tensor::Z ? Source::factors : Source::any;
-}
-
-/// The first line with the operation's kind and source counts.
-struct Label {
-  OpKind kind;
-  std::string_view label;
-  Source source = Source::any;
-};
-
-constexpr Label kLabels[] = {
-    {OpKind::scores, "Q Kᵀ"},
-    {OpKind::accumulate, "P~ V", Source::dropped},
-    {OpKind::accumulate, "P V"},
-    {OpKind::running_max, "max", Source::one_a_row},
-    {OpKind::running_max, "rowmax"},
-    {OpKind::row_max, "max", Source::one_a_row},
-    {OpKind::row_max, "rowmax"},
-    {OpKind::exp, "exp"},
-    {OpKind::add_row_sum, "+", Source::one_a_row},
-    {OpKind::add_row_sum, "rowsum"},
-    {OpKind::row_sum, "+", Source::one_a_row},
-    {OpKind::row_sum, "rowsum"},
-    {OpKind::rescale, "rescale"},
-    {OpKind::normalize, "divide"},
-    {OpKind::log_sum_exp, "m + log l"},
-    {OpKind::convert, "round"},
-    {OpKind::product_transposed, "dO Vᵀ"},
-    {OpKind::accumulate_transposed, "P~ᵀ dO", Source::dropped},
-    {OpKind::accumulate_transposed, "Pᵀ dO"},
-    {OpKind::gradient_product, "dS K"},
-    {OpKind::gradient_product_transposed, "dSᵀ Q"},
-    {OpKind::row_dot, "rowsum ∘"},
-    {OpKind::add_row_dot, "rowsum ∘"},
-    {OpKind::softmax_gradient, "P ∘ (dP - D)"},
-    {OpKind::add, "+"},
-    {OpKind::soft_cap_slope, "1 - (S / cap)²"},
-    {OpKind::dropout, "dropout"},
-    {OpKind::multiply, "∘ Z", Source::factors},
-    {OpKind::multiply, "∘ T"},
-};
-
 }  // namespace
 
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
@@ -119,13 +67,6 @@ void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box) 
   draw::fill(canvas, box, mix(canvas.theme.inset, color, 0.45f));
   if (is_gradient(tensor)) hatch_gradient(canvas, box);
   draw::dashed_outline(canvas, box, color, canvas.px(2.0f), canvas.px(4.0f));
-}
-
-std::string_view operation_label(const TileOp& op) {
-  const auto found = std::ranges::find_if(kLabels, [&](const Label& each) {
-    return each.kind == op.kind && (each.source == Source::any || each.source == source_of(op));
-  });
-  return found != std::end(kLabels) ? found->label : "";
 }
 
 }  // namespace attnscope::app

@@ -108,9 +108,7 @@ void SramBox::place_slots(const Heights& heights) {
 
 /// Whether its values sum over row tiles of a problem in which only one is computed.
 bool SramBox::lacks_row_tiles(const SlotState& slot) const {
-  const bool of_keys = slot.tensor == Tensor::dK || slot.tensor == Tensor::dV ||
-                       slot.tensor == Tensor::dK_heads || slot.tensor == Tensor::dV_heads;
-  return snapshot_.run->has_tile_values && of_keys;
+  return snapshot_.run->has_tile_values && is_gradient(slot.tensor) && is_key_tile(slot.tensor);
 }
 
 void SramBox::draw() const {
@@ -287,7 +285,7 @@ void SramBox::draw_operation() const {
 
   // The label is beside the arcs, at the result, above the slots; else where it covers no end of an
   // arc
-  const std::string_view label = operation_label(op);
+  const std::string label = op_label(op);
   const float width = font.measure(label).x + context_.px(14.0f);
   const draw::Range room{left_edge(), rect_.max.x - context_.px(6.0f)};
   const draw::Range taken{arcs.low - context_.px(8.0f), arcs.high + context_.px(8.0f)};

@@ -6,42 +6,15 @@
 
 #include "app/draw/tooltip.h"
 #include "reference/block_mask.h"
+#include "sim/ops/tensor_info.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
 namespace {
 
-/// A tensor that takes the colour of another one, flash1's m~ that of m, or has another name than
-/// in the schedules.
-struct Look {
-  Tensor tensor;
-  std::string_view color;
-  std::string_view name;
-};
-
-constexpr Look kLooks[] = {
-    {Tensor::m_tile, "m", "m~"},         {Tensor::l_tile, "l", "l~"},
-    {Tensor::beta, "alpha", "beta"},     {Tensor::T, "alpha", "T"},
-    {Tensor::P_drop, "P", "P~"},         {Tensor::O_carry, "O", "O fp32"},
-    {Tensor::O_split, "O", "O parts"},   {Tensor::LSE_split, "LSE", "LSE parts"},
-    {Tensor::dQ_accum, "dQ", "dQ fp32"}, {Tensor::dK_heads, "dK", "dK/head"},
-    {Tensor::dV_heads, "dV", "dV/head"},
-};
-
-const Look* look_of(Tensor tensor) {
-  const auto found = std::ranges::find(kLooks, tensor, &Look::tensor);
-  return found != std::end(kLooks) ? found : nullptr;
-}
-
 std::string_view color_name(Tensor tensor) {
-  const Look* look = look_of(tensor);
-  return look != nullptr ? look->color : to_string(tensor);
-}
-
-bool is_key_tile(Tensor tensor) {
-  const TensorLayout layout = layout_of(tensor);
-  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
+  return to_string(info_of(tensor).hue);
 }
 
 /// A stored S or P of this element.
@@ -67,7 +40,12 @@ ImU32 text_color_of(const Theme& theme, Tensor tensor) {
 }
 
 bool is_gradient(Tensor tensor) {
-  return tensor >= Tensor::dO && tensor <= Tensor::dV_heads && tensor != Tensor::D;
+  return info_of(tensor).is_gradient;
+}
+
+bool is_key_tile(Tensor tensor) {
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
 }
 
 void hatch_gradient(const draw::Canvas& canvas, const Rect& rect) {
@@ -81,13 +59,12 @@ void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor) {
 }
 
 std::string_view display_name(Tensor tensor) {
-  const Look* look = look_of(tensor);
-  return look != nullptr ? look->name : to_string(tensor);
+  return info_of(tensor).label;
 }
 
 /// The letters of a slot's name; a superscript distinguishes it from others with the same letters.
 static draw::Symbol letters_of(Tensor tensor) {
-  const bool wide = tensor == Tensor::dQ_accum || tensor == Tensor::O_carry;
+  const bool wide = info_of(tensor).in_hbm == ElementType::fp32 && !is_of_split(tensor);
   const bool by_letters = wide || is_of_split(tensor);
   return {
       std::string(by_letters ? color_name(tensor) : display_name(tensor)), {}, wide ? "fp32" : ""};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -28,34 +29,39 @@ using kernels::TraceStep;
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
 /// The tensor whose colour a step takes: the one it writes, as for the model's operations.
-Tensor tensor_of(TraceStep step) {
-  constexpr std::pair<TraceStep, Tensor> kTensors[] = {
-      {TraceStep::load_Qi, Tensor::Q},
-      {TraceStep::load_Kj, Tensor::K},
-      {TraceStep::load_Vj, Tensor::V},
-      {TraceStep::load_dOi, Tensor::dO},
-      {TraceStep::load_statistics, Tensor::LSE},
-      {TraceStep::store_LSEi, Tensor::LSE},
-      {TraceStep::store_statistics, Tensor::m},
-      {TraceStep::update_max, Tensor::m},
-      {TraceStep::scores, Tensor::S},
-      {TraceStep::mask, Tensor::S},
-      {TraceStep::exponentiate, Tensor::P},
-      {TraceStep::product_dP, Tensor::dP},
-      {TraceStep::softmax_gradient, Tensor::dS},
-      {TraceStep::accumulate_dV, Tensor::dV},
-      {TraceStep::store_dVj, Tensor::dV},
-      {TraceStep::accumulate_dK, Tensor::dK},
-      {TraceStep::store_dKj, Tensor::dK},
-      {TraceStep::row_dot, Tensor::D},
-      {TraceStep::product_dQ, Tensor::dQ},
-      {TraceStep::load_dQi, Tensor::dQ},
-      {TraceStep::store_dQi, Tensor::dQ},
-      {TraceStep::add_dQi, Tensor::dQ},
-  };
-  const auto* found = std::ranges::find(kTensors, step, &std::pair<TraceStep, Tensor>::first);
-  return found != std::end(kTensors) ? found->second : Tensor::O;
+struct StepTensor {
+  TraceStep step;
+  Tensor tensor;
+};
+constexpr auto kStepTensors = std::to_array<StepTensor>({
+    {TraceStep::wait, Tensor::O},  // drawn without a colour
+    {TraceStep::load_Qi, Tensor::Q},        {TraceStep::load_Kj, Tensor::K},
+    {TraceStep::load_Vj, Tensor::V},        {TraceStep::load_Oi, Tensor::O},
+    {TraceStep::load_dOi, Tensor::dO},      {TraceStep::load_statistics, Tensor::LSE},
+    {TraceStep::scores, Tensor::S},         {TraceStep::mask, Tensor::S},
+    {TraceStep::update_max, Tensor::m},     {TraceStep::rescale, Tensor::O},
+    {TraceStep::exponentiate, Tensor::P},   {TraceStep::accumulate, Tensor::O},
+    {TraceStep::normalize, Tensor::O},      {TraceStep::store_Oi, Tensor::O},
+    {TraceStep::store_LSEi, Tensor::LSE},   {TraceStep::store_statistics, Tensor::m},
+    {TraceStep::product_dP, Tensor::dP},    {TraceStep::softmax_gradient, Tensor::dS},
+    {TraceStep::accumulate_dV, Tensor::dV}, {TraceStep::accumulate_dK, Tensor::dK},
+    {TraceStep::row_dot, Tensor::D},        {TraceStep::product_dQ, Tensor::dQ},
+    {TraceStep::load_dQi, Tensor::dQ},      {TraceStep::store_dQi, Tensor::dQ},
+    {TraceStep::add_dQi, Tensor::dQ},       {TraceStep::store_dKj, Tensor::dK},
+    {TraceStep::store_dVj, Tensor::dV},
+});
+
+constexpr Tensor tensor_of(TraceStep step) {
+  return kStepTensors[static_cast<std::size_t>(step)].tensor;
 }
+static_assert(
+    [] {
+      for (std::size_t n = 0; n < kStepTensors.size(); ++n) {
+        if (kStepTensors[n].step != static_cast<TraceStep>(n)) return false;
+      }
+      return kStepTensors.size() == kernels::kTraceStepCount;
+    }(),
+    "a row for each step, in the order of the enumeration");
 
 /// Keeps the blocks of one launch of a timeline, from that launch's begin on.
 class BlockCollector final : public TimelineSink {

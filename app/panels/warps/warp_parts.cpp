@@ -116,8 +116,6 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
 }
 
 std::string_view warp_sentence(const TileOp& op) {
-  const bool reduces = op.kind == OpKind::row_max || op.kind == OpKind::running_max ||
-                       op.kind == OpKind::row_sum || op.kind == OpKind::add_row_sum;
   if (op.makes_scores()) {
     return "No sum is cut, so nothing is exchanged: each warp has all that its part of the result "
            "needs.";
@@ -130,7 +128,7 @@ std::string_view warp_sentence(const TileOp& op) {
     return "A sum over the keys. Under sliced-K each warp has a part of every element, and the "
            "parts are summed in shared memory; under split-Q each warp has whole sums.";
   }
-  if (reduces && is_score(op.source_tiles[0].tensor)) {
+  if (op.reduces_rows() && is_score(op.source_tiles[0].tensor)) {
     return "One number per query, over all keys. Under sliced-K the warps' parts have to be put "
            "together; under split-Q each warp has all keys of its queries.";
   }
