@@ -18,15 +18,16 @@ __device__ inline void sum_heads_of(const TensorView& gradient, const TensorView
   for (int n = static_cast<int>(threadIdx.x); n < tile.rows * chunks; n += kThreads) {
     const Index row = tile.first_row + n / chunks;
     const int column = n % chunks * kElements;
-    float sum[kElements] = {};
+    float sum[kElements] = {};  // @start
     for (int head = 0; head < heads_per_kv_head; ++head) {
       float part[kElements];
       const int query_head = tile.head * heads_per_kv_head + head;
+      // @load_head_gradients
       load_chunk(part, rows_of_head<const T>(parts, tile.batch, query_head).row(row), column, d);
 #pragma unroll
-      for (int c = 0; c < kElements; ++c) sum[c] += part[c];
+      for (int c = 0; c < kElements; ++c) sum[c] += part[c];  // @add_heads
     }
-    store_chunk(destination.row(row), column, d, sum);
+    store_chunk(destination.row(row), column, d, sum);  // @store_key_gradients
   }
 }
 

@@ -1,9 +1,30 @@
-# Writes OUTPUT, a C++ file with the text of every one of FILES (relative to ROOT):
+# Writes OUTPUT, a C++ file with the text of every one of FILES (relative to ROOT), and the lines
+# that comments mark as doing a step, "// @scores": an unknown step does not compile.
 #   cmake -DFILES=a;b -DROOT=... -DOUTPUT=... -P embed_sources.cmake
 set(entries "")
+set(marks "")
 foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} text)
   string(APPEND entries "    {\"${file}\", R\"attnscope_source(${text})attnscope_source\"sv},\n")
+
+  # A list of lines: without what lists treat specially
+  string(REGEX REPLACE "[][;\\\\]" "." lines "${text}")
+  string(REPLACE "\n" ";" lines "${lines}")
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    if(line MATCHES "//.*@[A-Za-z]")
+      string(REGEX MATCHALL "@[A-Za-z0-9_]+" steps "${line}")
+      set(marked ${number})
+      if(line MATCHES "^ *//( @[A-Za-z0-9_]+)+$") # a line of its own, above the one it marks
+        math(EXPR marked "${number} + 1")
+      endif()
+      foreach(step IN LISTS steps)
+        string(REPLACE "@" "Step::" step ${step})
+        string(APPEND marks "    {\"${file}\", ${step}, ${marked}},\n")
+      endforeach()
+    endif()
+  endforeach()
 endforeach()
 file(WRITE ${OUTPUT} "// Made by kernels/compile/embed_sources.cmake.
 #include \"kernels/compile/kernel_sources.h\"
@@ -15,10 +36,17 @@ using namespace std::string_view_literals;
 
 constexpr SourceFile kSources[] = {
 ${entries}};
+
+constexpr MarkedLine kMarkedLines[] = {
+${marks}};
 }
 
 std::span<const SourceFile> embedded_sources() {
   return kSources;
+}
+
+std::span<const MarkedLine> marked_lines() {
+  return kMarkedLines;
 }
 
 }  // namespace attnscope::kernels

@@ -43,6 +43,14 @@ std::optional<std::string_view> kernel_source(std::string_view path) {
   return file != files.end() ? std::optional(file->text) : std::nullopt;
 }
 
+std::vector<int> lines_of_step(std::string_view path, Step step) {
+  std::vector<int> numbers;
+  for (const MarkedLine& line : marked_lines()) {
+    if (line.path == path && line.step == step) numbers.push_back(line.number);
+  }
+  return numbers;
+}
+
 std::vector<SourceFile> include_closure(std::span<const std::string_view> paths) {
   std::vector<SourceFile> found;
   for (const std::string_view path : paths) add_with_includes(path, found);

@@ -1,4 +1,5 @@
 /// The kernels' sources, embedded when AttnScope was built: what the app shows is what is compiled.
+/// Comments in them mark the lines that do a step of the algorithm.
 #pragma once
 
 #include <optional>
@@ -6,12 +7,28 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/step.h"
+
 namespace attnscope::kernels {
 
 struct SourceFile {
   std::string_view path;  ///< root-relative, as #include names it: "kernels/device/place.cuh"
   std::string_view text;
 };
+
+/// A line that does a step of the algorithm: a comment of the source says so, "// @scores", at its
+/// end or alone on the line above.
+struct MarkedLine {
+  std::string_view path;
+  Step step;
+  int number;  ///< the file's first line is 1
+};
+
+/// Those of every embedded file, in order.
+std::span<const MarkedLine> marked_lines();
+
+/// Numbers of the file's lines that do the step; none when it is not embedded or marks none.
+std::vector<int> lines_of_step(std::string_view path, Step step);
 
 /// Every embedded file.
 std::span<const SourceFile> embedded_sources();

@@ -274,14 +274,14 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const int past_without = scores.past_last_position();
     const auto past = [&] { return kFeatures.any() ? scores.past_last_position() : past_without; };
 
-    // load Kj, Vj; dKj = 0; dVj = 0
+    // load Kj, Vj; dKj = 0; dVj = 0 @load_column_tile
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
     // the pass before is visible to the threads that read it now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_column_tile<T, kThreads, kColumns>(parameters.shared, Kj, Vj, {j, kv_head, batch, keys},
                                             scores, thread_index, trace);
-    typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
+    typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};  // @start
 
     if (first < past()) row_tiles.load(scores.row_tile(first), first, trace);
     for (int n = first; n < past(); ++n) {
@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       scores.note_row_tile(i, 0);
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
-      // load Qi, Oi, dOi, dQi, li, mi
+      // load Qi, Oi, dOi, dQi, li, mi @load_row_tile
       if (n + 1 < past()) row_tiles.load(scores.row_tile(n + 1), n + 1, trace);
       const auto [Qi, Oi, dOi, dQi] = row_tiles[n];
 
@@ -302,35 +302,37 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       const int part_key = Scores::first_row(warp);
       const int part_query = Scores::first_column(warp);
 
-      // Di = rowsum(dOi * Oi)
+      // Di = rowsum(dOi * Oi) @row_dot
       row_dots<T, kThreads>(D, Oi, dOi);
       trace.did(TraceStep::row_dot, i, j);
 
-      // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
+      // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile @scores
       typename Scores::Registers P, dS;
       multiply_scores_transposed<T, Scores>(P, Kj, Qi, part_key, part_query, lane);
       trace.did(TraceStep::scores, i, j);
+      // @soft_cap @alibi @mask
       if (scores.template shape_scores<Scores>(P, dS_tile, i, 0, warp, lane)) {
         trace.did(TraceStep::mask, i, j);
       }
 
       // P = exp(S - mi) / li; dP = dOi Vj^T
-      exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+      exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(  // @exponentiate
           P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
-      scores.template drop<Scores>(P, lane);
+      scores.template drop<Scores>(P, lane);  // @dropout
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(
           P_tile, part_key, part_query, P, lane, [&](float p) { return scores.kept(p); });
       trace.did(TraceStep::exponentiate, i, j);
+      // @product_dP
       multiply_scores_transposed<T, Scores>(dS, Vj, dOi, part_key, part_query, lane);
       trace.did(TraceStep::product_dP, i, j);
       __syncthreads();  // Barrier C: D of all rows is written before any warp reads it.
       trace.did(TraceStep::wait, i, j);
 
-      // dS = P * (dP - Di)
+      // dS = P * (dP - Di) @softmax_gradient
       softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
           dS, P, D + part_query, lane,
-          [&](float p, float dp, float Di) { return scores.gradient(p, dp, Di); });
-      scores.template apply_slopes<Scores>(dS, dS_tile, warp, lane);
+          [&](float p, float dp, float Di) { return scores.gradient(p, dp, Di); });  // @drop_dP
+      scores.template apply_slopes<Scores>(dS, dS_tile, warp, lane);                 // @apply_slope
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                               lane);
       trace.did(TraceStep::softmax_gradient, i, j);
@@ -339,18 +341,19 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
 
       // dVj = dVj + P^T dOi; dQi = dQi + scale dS Kj, stored; dKj = dKj + dS^T Qi, without the
       // scale
-      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);  // @update_dV
       trace.did(TraceStep::accumulate_dV, i, j);
+      // @update_dQ
       add_query_gradient_shared<T, kWarps, Br, Bc, d>(dQi, dS_tile, Kj, shape.softmax_scale);
       trace.did(TraceStep::product_dQ, i, j);
       __syncthreads();  // Barrier E: the parts of all warps are added before rows are stored.
       trace.did(TraceStep::wait, i, j);
-      row_tiles.store_dQ(i, n, trace);
-      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+      row_tiles.store_dQ(i, n, trace);                                 // @store_dQ
+      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);  // @update_dK
       trace.did(TraceStep::accumulate_dK, i, j);
     }
 
-    // store dKj, dVj
+    // store dKj, dVj @store_key_gradients
     wait_copies<0>();
     __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
     trace.did(TraceStep::wait, 0, j);

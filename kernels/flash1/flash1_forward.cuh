@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     const auto past = [&] { return kRecomputes ? scores.past_last_position(j) : past_without; };
     if (scores.is_unseen(first, past())) continue;
 
-    // load Kj, Vj; load the first Qi, Oi
+    // load Kj, Vj; load the first Qi, Oi @load_column_tile
     const int keys = scores.keys_to_load(j);
     // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the lanes that read it in this one.
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
 
     for (int n = first; n < past(); ++n) {
       const int i = scores.row_tile(n);
-      // load mi, li; load the next Qi, Oi
+      // load mi, li; load the next Qi, Oi @load_row_tile
       const int first_row = warp_rows.first_row(i);
       RowStatistic<1> m, l, alpha;
       load_statistic(m, again(parameters.m, m_head), first_row, shape.N, kMinusInfinity,
@@ -218,27 +218,27 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
       trace.did(TraceStep::wait, i, j);
 
-      // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+      // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key @scores
       scores.draw(j, lane_scored());
       Accumulator<1, Bc> S;
       multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane_scored()),
                                    TileKV{Kj_address}.lane_address_columns(lane_scored()));
       trace.did(TraceStep::scores, i, j);
-      if (scores.shape_scores(S, i, j, first_row, lane_scored())) {
+      if (scores.shape_scores(S, i, j, first_row, lane_scored())) {  // @soft_cap @alibi @mask
         trace.did(TraceStep::mask, i, j);
       }
 
       // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
-      update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
+      update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);  // @update_max
       trace.did(TraceStep::update_max, i, j);
       RowStatistic<1> sum{}, weight, inverse_l;
-      exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
-      merge_row_sums(l, weight, inverse_l, alpha, sum, scores.output_scale());
+      exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);                 // @exponentiate
+      merge_row_sums(l, weight, inverse_l, alpha, sum, scores.output_scale());  // @update_sum
       trace.did(TraceStep::exponentiate, i, j);
       trace.rows(first_row, j, m, alpha, [&l](int half) { return l[half]; });
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
-      scores.drop(S, lane_scored());
+      scores.drop(S, lane_scored());  // @dropout
       RoundedScores<Bc> P;
       round_scores<T, Bc>(P, S);
       wait_copies<kAhead>();
@@ -246,8 +246,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       trace.did(TraceStep::wait, i, j);
       Accumulator<1, d> Oi;
       read_carried<Carried, d>(Oi, warp_rows.Oi(n), lane_again());
-      rescale<1, d>(Oi, weight);
+      rescale<1, d>(Oi, weight);  // @rescale_output
       trace.did(TraceStep::rescale, i, j);
+      // @update_output
       accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane_scored()));
       trace.did(TraceStep::accumulate, i, j);
       rescale<1, d>(Oi, inverse_l);
@@ -256,8 +257,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       // write Oi, li, mi
       write_carried<Carried, d>(warp_rows.Oi(n), Oi, lane_again());  // each lane where it read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
-      warp_rows.store_O(i, n, trace);
-      store_statistic(l_head, l, first_row, shape.N, lane_scored());
+      warp_rows.store_O(i, n, trace);                                 // @store_output
+      store_statistic(l_head, l, first_row, shape.N, lane_scored());  // @store_statistics
       store_statistic(m_head, m, first_row, shape.N, lane_scored());
       trace.did(TraceStep::store_statistics, i, 0);
       if constexpr (Shared::kStagesO == 1) {

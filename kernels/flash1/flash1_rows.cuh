@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
   if (row >= rows) return;
   const ForwardShape& shape = parameters.shape;
   const int column = static_cast<int>(thread % chunks) * 4;
-  const float4 carried = __ldcg(
+  const float4 carried = __ldcg(  // @load_fp32
       reinterpret_cast<const float4*>(row_pointer<float>(parameters.O, shape, row) + column));
   T* const destination = row_pointer<T>(O, shape, row) + column;
   if (shape.d * static_cast<int>(sizeof(T)) % 16 != 0) {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
   } else if constexpr (sizeof(T) == 4) {
     __stcg(reinterpret_cast<float4*>(destination), carried);
   } else {
-    __stcg(reinterpret_cast<uint2*>(destination),
+    __stcg(reinterpret_cast<uint2*>(destination),  // @round @store_output
            uint2{device::pack<T>(carried.x, carried.y), device::pack<T>(carried.z, carried.w)});
   }
 }

@@ -212,14 +212,14 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
                                                                       head_index, base, Q, dO);
   Trace trace(parameters, j);
 
-  // load Kj, Vj; dKj = 0; dVj = 0
+  // load Kj, Vj; dKj = 0; dVj = 0 @load_column_tile
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
   load_column_tile<T, kThreads, kColumns>(
       parameters, Kj, Vj, {j, kv_head, batch, keys}, scores, [thread] { return thread; }, trace);
-  // load Qi, dOi, LSEi, Di of the first row tile
+  // load Qi, dOi, LSEi, Di of the first row tile @load_row_tile
   if (has(visited.first)) row_tiles.load(visited.first, trace);
-  typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
+  typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};  // @start
 
   for (int n = visited.first; has(n); ++n) {
     // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     trace.did(TraceStep::wait, visited[n], j);
     if (has(n + 1)) row_tiles.load(n + 1, trace);
 
-    // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
+    // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile @scores
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
     const int part_key = Part::first_row(warp);
@@ -242,25 +242,27 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     typename Part::Registers P, dS;
     multiply_scores_transposed<T, Part>(P, Kj, Qi, part_key, part_query, lane);
     trace.did(TraceStep::scores, i, j);
+    // @soft_cap @alibi @mask
     if (scores.template shape_scores<Part>(P, dS_tile, i, n % 2, warp, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
-    // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di)
+    // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di) @product_dP
     multiply_scores_transposed<T, Part>(dS, Vj, dOi, part_key, part_query, lane);
     trace.did(TraceStep::product_dP, i, j);
+    // @exponentiate
     exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
                                                                   shape.softmax_scale_log2, lane);
-    scores.template drop<Part>(P, lane);
+    scores.template drop<Part>(P, lane);  // @dropout
     if (Part::is_first(warp)) {
       write_part<T, Part::kRowPieces, Part::kPartColumns>(P_tile, part_key, part_query, P, lane,
                                                           [&](float p) { return scores.kept(p); });
     }
     trace.did(TraceStep::exponentiate, i, j);
-    softmax_gradient_transposed<Part::kRowPieces, Part::kPartColumns>(
+    softmax_gradient_transposed<Part::kRowPieces, Part::kPartColumns>(  // @softmax_gradient
         dS, P, LSE_log2 + Br + part_query, lane,
-        [&](float p, float dp, float D) { return scores.gradient(p, dp, D); });
-    scores.template apply_slopes<Part>(dS, dS_tile, warp, lane);
+        [&](float p, float dp, float D) { return scores.gradient(p, dp, D); });  // @drop_dP
+    scores.template apply_slopes<Part>(dS, dS_tile, warp, lane);                 // @apply_slope
     if (Part::is_first(warp)) {
       write_part<T, Part::kRowPieces, Part::kPartColumns>(dS_tile, part_key, part_query, dS, lane);
     }
@@ -269,16 +271,16 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     trace.did(TraceStep::wait, i, j);
 
     // dVj = dVj + P^T dOi; dKj = dKj + dS^T Qi, without the scale; dQi = dQi + dS Kj, atomically
-    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);  // @update_dV
     trace.did(TraceStep::accumulate_dV, i, j);
-    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);  // @update_dK
     trace.did(TraceStep::accumulate_dK, i, j);
-    add_query_gradient<T, kWarps, kColumns, kVisits, Br, Bc, d>(
+    add_query_gradient<T, kWarps, kColumns, kVisits, Br, Bc, d>(  // @update_dQ
         parameters, Index{head_index} * dQ_accum_row_pieces(shape.N), i, dS_tile, Kj);
     trace.did(TraceStep::add_dQi, i, j);
   }
 
-  // store dKj, dVj
+  // store dKj, dVj @store_key_gradients
   wait_copies<0>();
   __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
   trace.did(TraceStep::wait, 0, j);

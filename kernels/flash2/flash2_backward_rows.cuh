@@ -42,10 +42,10 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
     float sum = 0.0f;
     if (row < tile.rows && column < shape.d) {
       float o[kChunkElements], gradient[kChunkElements];
-      load_chunk(o, O.row(tile.first_row + row), column, shape.d);
+      load_chunk(o, O.row(tile.first_row + row), column, shape.d);  // @load_row_tile
       load_chunk(gradient, dO.row(tile.first_row + row), column, shape.d);
 #pragma unroll
-      for (int n = 0; n < kChunkElements; ++n) sum = fmaf(o[n], gradient[n], sum);
+      for (int n = 0; n < kChunkElements; ++n) sum = fmaf(o[n], gradient[n], sum);  // @row_dot
     }
     for (int other = lanes / 2; other > 0; other /= 2) {
       sum += __shfl_xor_sync(0xffffffffu, sum, other);
@@ -53,13 +53,13 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
     if (row < tile.rows && column == 0) D[row] = sum;
   }
   __syncthreads();  // Barrier: D of all rows is in shared memory, and leaves it in whole sectors.
-  if (thread < tile.rows) __stcg(parameters.D + head_row + thread, D[thread]);
+  if (thread < tile.rows) __stcg(parameters.D + head_row + thread, D[thread]);  // @store_D
 
   if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
   auto* const dQ_accum = reinterpret_cast<float4*>(dQ_accum_of_tile(parameters, tile));
   const int chunks = (tile.rows + 15) / 16 * dQ_accum_pieces(shape.d) * kFragmentFloats / 4;
   for (int n = thread; n < chunks; n += kFlash2RowThreads) {
-    __stcg(dQ_accum + n, float4{0.0f, 0.0f, 0.0f, 0.0f});
+    __stcg(dQ_accum + n, float4{0.0f, 0.0f, 0.0f, 0.0f});  // @zero_dQ
   }
 }
 
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
 
   for (int n = static_cast<int>(threadIdx.x) / 32; n < (tile.rows + 15) / 16 * groups;
        n += kFlash2RowThreads / 32) {
-    // load fragments; round
+    // load fragments; round @load_fp32
     const int first_row = n / groups * 16;
     const int first_piece = n % groups * kPieces;
     const int row = lane / 4;
@@ -95,12 +95,12 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
       if (first_piece + piece >= pieces || first_row + row >= tile.rows) continue;
       const float4 sum = __ldcg(source + piece * 32 + lane);
       uint32_t* const word = words + row * kRowWords + piece * 4 + lane % 4;
-      word[0] = pack<T>(scale * sum.x, scale * sum.y);
+      word[0] = pack<T>(scale * sum.x, scale * sum.y);  // @round
       word[8 * kRowWords] = pack<T>(scale * sum.z, scale * sum.w);
     }
     __syncwarp();  // Barrier: the rows are in shared memory before they are read.
 
-    // store rows
+    // store rows @store_dQ
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int stored_row = row + 8 * half;

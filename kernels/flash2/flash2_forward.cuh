@@ -190,6 +190,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const auto load_column_tile = [&](int n) {
     const int keys = scores.template keys_to_load<Bc>(column_tiles[n]);
     const uint32_t stage = n % knob::kStages * TileKV::kBytes;
+    // @load_column_tile
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
     trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     }
   };
 
-  // load Qi; load the first Kj, Vj
+  // load Qi; load the first Kj, Vj @load_row_tile
   load_tile_async<kThreads, kColumns>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows,
                                       thread, shape.d);
   commit_copies();
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     if (knob::kStages > 2) load_if_any(column_tiles.first + 1);
   }
 
-  // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
+  // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end) @start
   Accumulator<kRowPieces, d> O{};
   RowStatistic<kRowPieces> m, l, alpha;
 #pragma unroll
@@ -246,36 +247,37 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     trace.did_nth(TraceStep::wait, i, column_tiles, n);
     if constexpr (knob::kStages > 1) load_if_any(n + knob::kStages - 1);
 
-    // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+    // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key @scores
     scores.template draw<kRowPieces>(column_tiles[n], warp_row, lane);
     Accumulator<kRowPieces, kWarpKeys> S;
     const uint32_t stage = n % knob::kStages * TileKV::kBytes;
     multiply_scores<T, kRowPieces, kWarpKeys, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);
-    if (scores.shape_scores(S, j * kSlices + slice, warp_row, lane)) {
+    if (scores.shape_scores(S, j * kSlices + slice, warp_row, lane)) {  // @soft_cap @alibi @mask
       trace.did(TraceStep::mask, i, j);
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
+    // @update_max
     const bool moved = update_max<kRowPieces, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
     // Else alpha = 1: in a long sequence, most tiles leave all maxima unchanged
     if (moved || knob::kRescaleAlways) {
 #pragma unroll
-      for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
+      for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];  // @update_sum
       rescale<kRowPieces, d>(O, alpha);
     }
     trace.did(TraceStep::rescale, i, j, moved || knob::kRescaleAlways);
-    exponentiate<kRowPieces, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
+    exponentiate<kRowPieces, kWarpKeys>(S, l, m, shape.softmax_scale_log2);  // @exponentiate
     trace.did(TraceStep::exponentiate, i, j);
-    scores.drop(S, warp_row, lane);
-    accumulate_output<T, kRowPieces, kWarpKeys, d>(O, S, V_lane + stage);
+    scores.drop(S, warp_row, lane);                                        // @dropout
+    accumulate_output<T, kRowPieces, kWarpKeys, d>(O, S, V_lane + stage);  // @update_output
     trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     trace.did(TraceStep::accumulate, i, j);
   }
 
-  // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
+  // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi @normalize @log_sum_exp
   if (kSlices > 1 || !column_tiles.has(column_tiles.first)) {
     wait_copies<0>();
     __syncthreads();  // Barrier D: no warp reads a tile any more, and no copy is on its way.
@@ -285,7 +287,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
                                         shape.softmax_scale_log2);
     if (slice > 0) return;
   }
-  finish_row_tile<T, d, Br, kColumns, kRowPieces>(parameters, Qi_address, O, m, l,
+  finish_row_tile<T, d, Br, kColumns, kRowPieces>(parameters, Qi_address, O, m, l,  // @store_output
                                                   scores.output_scale(), trace);
   trace.end();
 }

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads)
   const int first_split = thread / lanes;
   const int step = kThreads / lanes;
 
-  // load LSE of the splits, the first parts of O
+  // load LSE of the splits, the first parts of O @load_split_LSE
   const float* const O_split = parameters.O_split + row * splits * columns + column;
   const auto load_part = [&](int s) {
     const bool exists = s < splits && column < columns;
@@ -56,9 +56,10 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kAhead = 8;
   float4 parts[kAhead];
 #pragma unroll
+  // @load_split_output
   for (int n = 0; n < kAhead; ++n) parts[n] = load_part(first_split + n * step);
 
-  // m = max(LSE of the splits); beta = exp(LSE - m); l = sum(beta)
+  // m = max(LSE of the splits); beta = exp(LSE - m); l = sum(beta) @update_max
   float m = LSE;
 #pragma unroll
   for (int other = 16; other > 0; other /= 2) {
@@ -67,13 +68,13 @@ __global__ void __launch_bounds__(kThreads)
   m = reduce_warps(m, warp_max, [](float a, float b) { return fmaxf(a, b); });
   const float beta = exp2_fast(fmaf(LSE, kLog2e, -finite_log2(m, kLog2e)));
   weights[thread] = beta;
-  float l = beta;
+  float l = beta;  // @update_sum
 #pragma unroll
   for (int other = 16; other > 0; other /= 2) l += __shfl_xor_sync(0xffffffffu, l, other);
   l = reduce_warps(l, warp_sum, [](float a, float b) { return a + b; });
 
-  // O = sum(beta O of the split)
-  float4 O{0.0f, 0.0f, 0.0f, 0.0f};
+  // O = sum(beta O of the split) @update_output
+  float4 O{0.0f, 0.0f, 0.0f, 0.0f};  // @start
   const auto add_part = [&](int s, const float4& part) {
     if (s >= splits) return;
     const float weight = weights[s];
@@ -86,14 +87,14 @@ __global__ void __launch_bounds__(kThreads)
   for (int s = first_split + kAhead * step; s < splits; s += step) add_part(s, load_part(s));
   sums[thread] = O;
   __syncthreads();  // Barrier: the sums of all threads are in shared memory.
-  if (thread == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
+  if (thread == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);  // @log_sum_exp
   if (thread >= lanes || column >= shape.d) return;
   for (int other = thread + lanes; other < kThreads; other += lanes) {
     const float4 sum = sums[other];
     O = {O.x + sum.x, O.y + sum.y, O.z + sum.z, O.w + sum.w};
   }
 
-  // O = O / l; LSE = m + log l; store O, LSE; a row without keys has O = 0
+  // O = O / l; LSE = m + log l; store O, LSE; a row without keys has O = 0 @normalize
   const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;
   const Index head = row / shape.N;
   T* const destination =
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   const uint32_t pairs[] = {pack<T>(O.x * inverse_l, O.y * inverse_l),
                             pack<T>(O.z * inverse_l, O.w * inverse_l), 0, 0};
   if (shape.d % 8 == 0) {
-    __stcg(reinterpret_cast<uint2*>(destination), uint2{pairs[0], pairs[1]});
+    __stcg(reinterpret_cast<uint2*>(destination), uint2{pairs[0], pairs[1]});  // @store_output
   } else {
     scatter_chunk(destination, pairs, min(4, shape.d - column));
   }

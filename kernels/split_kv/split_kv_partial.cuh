@@ -104,11 +104,12 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
       O = {fmaf(beta, part.x, O.x), fmaf(beta, part.y, O.y), fmaf(beta, part.z, O.z),
            fmaf(beta, part.w, O.w)};
     }
-    const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;  // a row without keys has O = 0
+    const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;  // a row without keys has O = 0 @normalize
     const Index out = split_row(parameters, head_row + row, split);
     __stcg(reinterpret_cast<float4*>(parameters.O_split + out * columns + column),
            float4{O.x * inverse_l, O.y * inverse_l, O.z * inverse_l, O.w * inverse_l});
     if (column == 0) {
+      // @log_sum_exp
       __stcg(parameters.LSE_split + out, log_sum_exp(m, l, parameters.shape.softmax_scale));
     }
   }
@@ -164,6 +165,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const auto load_column_tile = [&](int j) {  // an empty group where there is none
     if (j < end) {
       const int keys = min(Bc, scores.keys() - j * Bc);
+      // @load_column_tile
       load_tile_async<kThreads, kColumns>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys,
                                           thread, shape.d);
       trace.did(TraceStep::load_Kj, 0, j);
@@ -174,7 +176,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     commit_copies();
   };
 
-  // load Qi; load the first Kj, Vj
+  // load Qi; load the first Kj, Vj @load_row_tile
   let_next_launch_start();
   load_query_tile<kThreads, kColumns>(TileQ{Qi_address}, Q.row(Index{i} * kSplitRows), Q.stride_row,
                                       rows, thread, shape.d);
@@ -182,7 +184,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(begin + stage);
 
-  // O = 0, m = -inf, l = 0, each warp its own
+  // O = 0, m = -inf, l = 0, each warp its own @start
   Accumulator<1, d> O{};
   RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{0.0f, 0.0f}, alpha;
   const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
@@ -195,33 +197,36 @@ __global__ void __launch_bounds__(kWarps * 32)
     trace.did(TraceStep::wait, i, j);
     load_column_tile(j + kStages - 1);
 
+    // @scores
     // S = Qi Kj^T for the warp's keys, masked where the mask's edge or the last key cuts the tile
     Accumulator<1, kWarpKeys> S;
     const int first_key = j * Bc + warp * kWarpKeys;
     multiply_scores<T, 1, kWarpKeys, d>(
         S, Q_lane, Kj_of(j).lane_address_columns(lane) + warp * kWarpKeys * TileKV::kRowBytes);
     trace.did(TraceStep::scores, i, j);
+    // @soft_cap @alibi @mask
     if (scores.shape_scores(S, j, first_key, lane)) trace.did(TraceStep::mask, i, j);
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
+    // @update_max
     const bool moved = update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
     if (moved || knob::kRescaleAlways) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) l[half] *= alpha[half];
+      for (int half = 0; half < 2; ++half) l[half] *= alpha[half];  // @update_sum
       rescale<1, d>(O, alpha);
     }
     trace.did(TraceStep::rescale, i, j, moved || knob::kRescaleAlways);
-    exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
+    exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);  // @exponentiate
     trace.did(TraceStep::exponentiate, i, j);
-    accumulate_output<T, 1, kWarpKeys, d>(
+    accumulate_output<T, 1, kWarpKeys, d>(  // @update_output
         O, S, Vj_of(j).lane_address_rows(lane) + warp * kWarpKeys * TileKV::kRowBytes);
     trace.rows(
         i * kSplitRows, j, m, alpha, [&l](int row) { return quad_sum(l[row]); }, warp);
     trace.did(TraceStep::accumulate, i, j);
   }
 
-  // Merge the warps; store O, LSE of the split
+  // Merge the warps; store O, LSE of the split @store_output
   wait_copies<0>();
   __syncthreads();  // Barrier B: no warp reads a tile any more, and no copy is on its way.
   float* const outputs = reinterpret_cast<float*>(shared);

@@ -8,6 +8,8 @@
 
 namespace attnscope::kernels {
 
+inline constexpr float kLog2e = 1.4426950408889634f;
+
 template <ScoreFeatures kFeatures>
 class RowScores {
  public:
@@ -52,6 +54,20 @@ class RowScores {
   }
   __device__ float dropout_scale() const {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
+  }
+
+  /// P, times what it lacks, where dropout keeps it and zero elsewhere, to P_dropped.
+  template <typename T, int kWidth, typename Parameters>
+  __device__ void store_dropped(const Parameters& parameters, Index row, int column,
+                                float (&P)[kWidth]) const {
+    if constexpr (!kFeatures.dropout) return;
+    const uint32_t kept_bits = kept<kWidth>(column);
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) {
+      P[e] = (kept_bits >> e) % 2 == 0 ? 0.0f : P[e] * dropout_scale();
+    }
+    T* const P_dropped = static_cast<T*>(parameters.P_dropped) + row * parameters.shape.N_kv;
+    store_elements<T, kWidth>(P_dropped + column, P);
   }
 
   /// dS = slope * dS with the soft cap's slopes at the stored scores, from element `first` on.

@@ -4,9 +4,9 @@
 ///
 /// P and dP are whole [B, H, N, N_kv] tensors in HBM: both are read once and dS is written once, in
 /// dP's place. The rows stay in registers in between, as they are stored; those beyond 16,384 keys
-/// do not fit there, and P and dP are read twice. The mask needs no work: P is zero where it hides.
-/// Dropout draws the forward pass's bits again: dP = dropout(dP). A soft cap has S read once more:
-/// dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
+/// do not fit there: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is zero where it
+/// hides. Dropout draws the forward pass's bits again: dP = dropout(dP). A soft cap has S read once
+/// more: dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
 #pragma once
 
 #include "kernels/standard/row_launch.cuh"
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
   const T* const P = static_cast<const T*>(parameters.P) + row * shape.N_kv;
   T* const dP = static_cast<T*>(parameters.dP) + row * shape.N_kv;
 
-  // load P, dP; dP = dropout(dP), but for its scale; D = rowsum(P * dP)
+  // load P, dP; dP = dropout(dP), but for its scale; D = rowsum(P * dP) @load @drop_dP
   RowPiece<T, kWidth> P_pieces[kPieces], dP_pieces[kPieces];
   float D = 0.0f;
 #pragma unroll
@@ -41,12 +41,12 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
       if ((kept >> e) % 2 == 0) dP_pieces[piece].elements[e] = static_cast<T>(0.0f);
-      D = fmaf(P_pieces[piece].value(e), dP_pieces[piece].value(e), D);
+      D = fmaf(P_pieces[piece].value(e), dP_pieces[piece].value(e), D);  // @row_dot
     }
   }
   D = reduce_row<kThreads>(D, Sum{}) * scores.dropout_scale();
 
-  // dS = P * (dP - D), times the soft cap's slope; write dS
+  // dS = P * (dP - D), times the soft cap's slope; write dS @softmax_gradient
 #pragma unroll
   for (int piece = 0; piece < kPieces; ++piece) {
     const int column = first + piece * kThreads * kWidth;
@@ -56,51 +56,9 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
     for (int e = 0; e < kWidth; ++e) {
       dS[e] = P_pieces[piece].value(e) * (dP_pieces[piece].value(e) * scores.dropout_scale() - D);
     }
+    // @load_scores @soft_cap @apply_slope
     scores.template apply_slopes<T, kWidth>(dS, parameters, row * shape.N_kv + column);
-    store_elements<T, kWidth>(dP + column, dS);
-  }
-}
-
-template <int kWidth>
-__device__ inline void zero_dropped(float (&values)[kWidth], uint32_t kept) {
-#pragma unroll
-  for (int e = 0; e < kWidth; ++e) {
-    if ((kept >> e) % 2 == 0) values[e] = 0.0f;
-  }
-}
-
-/// Rows that no block can hold: a sweep for D, and a second for dS.
-template <typename T, int kThreads, int kWidth, ScoreFeatures kFeatures>
-__global__ void __launch_bounds__(kThreads)
-    softmax_gradient_two_sweeps(const SoftmaxGradientParameters parameters) {
-  const ForwardShape& shape = parameters.shape;
-  const Index row = row_of_thread(kThreads);
-  const RowScores<kFeatures> scores(parameters, row);
-  const int first = static_cast<int>(threadIdx.x) * kWidth;
-  const T* const P = static_cast<const T*>(parameters.P) + row * shape.N_kv;
-  T* const dP = static_cast<T*>(parameters.dP) + row * shape.N_kv;
-
-  float p[kWidth], gradient[kWidth];
-  float D = 0.0f;
-  for (int column = first; column < shape.N_kv; column += kThreads * kWidth) {
-    load_elements<T, kWidth>(p, P + column);
-    load_elements<T, kWidth>(gradient, dP + column);
-    zero_dropped(gradient, scores.template kept<kWidth>(column));
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) D = fmaf(p[e], gradient[e], D);
-  }
-  D = reduce_row<kThreads>(D, Sum{}) * scores.dropout_scale();
-
-  for (int column = first; column < shape.N_kv; column += kThreads * kWidth) {
-    load_elements<T, kWidth>(p, P + column);
-    load_elements<T, kWidth>(gradient, dP + column);
-    zero_dropped(gradient, scores.template kept<kWidth>(column));
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) {
-      gradient[e] = p[e] * (gradient[e] * scores.dropout_scale() - D);
-    }
-    scores.template apply_slopes<T, kWidth>(gradient, parameters, row * shape.N_kv + column);
-    store_elements<T, kWidth>(dP + column, gradient);
+    store_elements<T, kWidth>(dP + column, dS);  // @store
   }
 }
 

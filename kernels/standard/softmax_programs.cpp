@@ -41,14 +41,16 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
   const auto shape = std::ranges::find_if(
       shapes, [&](const RowShape& each) { return each.threads * each.elements >= problem.N_kv; });
   BlockProgram block;
-  block.program.sources = {fmt::format("kernels/standard/{}.cuh", kernel)};
   if (problem.N_kv > most_keys || shape == shapes.end()) {
+    const std::string in_sweeps = fmt::format("{}_two_sweeps", kernel);
     block.threads = kSweepThreads;
-    block.program.expression = instance_of(fmt::format("{}_two_sweeps", kernel), type,
-                                           kSweepThreads, width, features_argument(features));
+    block.program.sources = {fmt::format("kernels/standard/{}.cuh", in_sweeps)};
+    block.program.expression =
+        instance_of(in_sweeps, type, kSweepThreads, width, features_argument(features));
   } else {
     static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
     block.threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv));
+    block.program.sources = {fmt::format("kernels/standard/{}.cuh", kernel)};
     block.program.expression = instance_of(kernel, type, shape->threads, shape->elements, width,
                                            features_argument(features));
   }

@@ -14,11 +14,12 @@
 
 #include "reference/algorithm.h"
 #include "reference/attention_problem.h"
+#include "reference/step.h"
 #include "sim/ops/program.h"
 
 namespace attnscope {
 
-/// The step of the score function that a line of pseudo-code belongs to; `no_dropout` is a line
+/// The part of the score function that a line of pseudo-code belongs to; `no_dropout` is a line
 /// that dropout replaces.
 enum class ScoreStep : std::uint8_t {
   always,
@@ -31,14 +32,28 @@ enum class ScoreStep : std::uint8_t {
   asked_lse,      ///< of a run that requests LSE from an algorithm without it
 };
 
-/// One line of pseudo-code. No operation names a control line (a loop).
+/// One line of pseudo-code. No operation names a loop's line (has_operations()).
 struct PseudoLine {
   int indent = 0;
+  Step step = Step::given;  ///< the only one of the launch's lines with this step
   std::string_view text;
   std::string_view why;  ///< one sentence: the reason for this step
-  bool control = false;
-  ScoreStep step = ScoreStep::always;
+  ScoreStep when = ScoreStep::always;
 };
+
+/// Whether no two lines that are shown together have the same step.
+constexpr bool has_each_step_once(std::span<const PseudoLine> code) {
+  const auto exclude = [](ScoreStep a, ScoreStep b) {
+    return (a == ScoreStep::dropout && b == ScoreStep::no_dropout) ||
+           (a == ScoreStep::no_dropout && b == ScoreStep::dropout);
+  };
+  for (std::size_t a = 0; a < code.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (code[a].step == code[b].step && !exclude(code[a].when, code[b].when)) return false;
+    }
+  }
+  return true;
+}
 
 /// The lines of a launch's pseudo-code that apply to a problem, and the number of each line among
 /// them.
@@ -158,9 +173,8 @@ using PseudoCode = std::vector<PseudoLine>;
 inline PseudoCode copy_of(std::span<const PseudoLine> lines) {
   return {lines.begin(), lines.end()};
 }
-/// Rewrites the line with the text `from`, which must be there.
-void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
-                  std::string_view why);
+/// Rewrites the line of the step, which must be there.
+void rewrite_line(PseudoCode& lines, Step step, std::string_view text, std::string_view why);
 
 /// One thread block per head: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);

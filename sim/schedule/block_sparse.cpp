@@ -36,9 +36,8 @@ constexpr std::string_view kWhyList =
 /// The pseudo-code of a sweep whose inner loop runs over the row tiles of column tile j.
 PseudoCode guarded_rows(const Launch& dense, std::string_view why_load) {
   PseudoCode lines = copy_of(dense.pseudo_code);
-  replace_line(lines, "for each row tile i that sees column tile j",
-               "for each row tile i with M_ij = 1", kWhyGuard);
-  replace_line(lines, "load K_j, V_j", "load K_j, V_j", why_load);
+  rewrite_line(lines, Step::inner_loop, "for each row tile i with M_ij = 1", kWhyGuard);
+  rewrite_line(lines, Step::load_column_tile, "load K_j, V_j", why_load);
   return lines;
 }
 
@@ -54,8 +53,7 @@ Pass guarded_by_columns(const ScheduleOptions& options) {
 
 PseudoCode guarded_columns(const Launch& dense) {
   PseudoCode lines = copy_of(dense.pseudo_code);
-  replace_line(lines, "for each column tile j that row tile i sees",
-               "for each column tile j with M_ij = 1", kWhyList);
+  rewrite_line(lines, Step::inner_loop, "for each column tile j with M_ij = 1", kWhyList);
   return lines;
 }
 

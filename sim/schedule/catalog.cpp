@@ -28,11 +28,10 @@ bool works_on_row_groups(const Launch& launch) {
   return launch.grid == softmax_row_grid || launch.grid == gradient_row_grid;
 }
 
-void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
-                  std::string_view why) {
-  const auto line = std::ranges::find(lines, from, &PseudoLine::text);
+void rewrite_line(PseudoCode& lines, Step step, std::string_view text, std::string_view why) {
+  const auto line = std::ranges::find(lines, step, &PseudoLine::step);
   ATTNSCOPE_CHECK(line - lines.begin(), <, std::ssize(lines));
-  line->text = to;
+  line->text = text;
   line->why = why;
 }
 

@@ -4,33 +4,41 @@ namespace attnscope {
 
 namespace {
 
-constexpr PseudoLine kForTiles{0, "for each tile (i, j), in parallel",
-                               "Every element is independent.", true};
+constexpr PseudoLine kForTiles{0, Step::outer_loop, "for each tile (i, j), in parallel",
+                               "Every element is independent."};
 constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
 constexpr std::string_view kWhyLoadForTwo = "N × N values are read for two operations.";
 constexpr std::string_view kWhyStore = "And go back.";
 
-constexpr PseudoLine kScale{1, "S_ij = scale · S_ij", "Without it the scores grow with √d."};
-constexpr PseudoLine kMask{1, "mask S_ij", "Hidden keys must not take part in the softmax."};
-constexpr PseudoLine kMaskGradient{1, "dS_ij = 0 where the mask hides the key",
+constexpr PseudoLine kScale{1, Step::scale, "S_ij = scale · S_ij",
+                            "Without it the scores grow with √d."};
+constexpr PseudoLine kMask{1, Step::mask, "mask S_ij",
+                           "Hidden keys must not take part in the softmax."};
+constexpr PseudoLine kMaskGradient{1, Step::mask_gradient, "dS_ij = 0 where the mask hides the key",
                                    "What the mask replaced has no gradient."};
-constexpr PseudoLine kScaleGradient{1, "dS_ij = scale · dS_ij",
+constexpr PseudoLine kScaleGradient{1, Step::scale, "dS_ij = scale · dS_ij",
                                     "The gradient of S = scale · Q Kᵀ with respect to Q Kᵀ."};
 
-constexpr PseudoLine kLoadS{1, "load S_ij", kWhyLoad};
-constexpr PseudoLine kLoadSForTwo{1, "load S_ij", kWhyLoadForTwo};
-constexpr PseudoLine kStoreS{1, "store S_ij", kWhyStore};
+constexpr PseudoLine kLoadS{1, Step::load, "load S_ij", kWhyLoad};
+constexpr PseudoLine kLoadSForTwo{1, Step::load, "load S_ij", kWhyLoadForTwo};
+constexpr PseudoLine kStoreS{1, Step::store, "store S_ij", kWhyStore};
 constexpr PseudoLine kScaleCode[] = {kForTiles, kLoadS, kScale, kStoreS};
+static_assert(has_each_step_once(kScaleCode));
 constexpr PseudoLine kMaskCode[] = {kForTiles, kLoadS, kMask, kStoreS};
+static_assert(has_each_step_once(kMaskCode));
 constexpr PseudoLine kScaleMaskCode[] = {kForTiles, kLoadSForTwo, kScale, kMask, kStoreS};
+static_assert(has_each_step_once(kScaleMaskCode));
 
-constexpr PseudoLine kLoadDs{1, "load dS_ij", kWhyLoad};
-constexpr PseudoLine kLoadDsForTwo{1, "load dS_ij", kWhyLoadForTwo};
-constexpr PseudoLine kStoreDs{1, "store dS_ij", kWhyStore};
+constexpr PseudoLine kLoadDs{1, Step::load, "load dS_ij", kWhyLoad};
+constexpr PseudoLine kLoadDsForTwo{1, Step::load, "load dS_ij", kWhyLoadForTwo};
+constexpr PseudoLine kStoreDs{1, Step::store, "store dS_ij", kWhyStore};
 constexpr PseudoLine kMaskGradientCode[] = {kForTiles, kLoadDs, kMaskGradient, kStoreDs};
+static_assert(has_each_step_once(kMaskGradientCode));
 constexpr PseudoLine kScaleGradientCode[] = {kForTiles, kLoadDs, kScaleGradient, kStoreDs};
+static_assert(has_each_step_once(kScaleGradientCode));
 constexpr PseudoLine kMaskScaleGradientCode[] = {kForTiles, kLoadDsForTwo, kMaskGradient,
                                                  kScaleGradient, kStoreDs};
+static_assert(has_each_step_once(kMaskScaleGradientCode));
 
 // clang-format off
 enum DropoutLine : std::uint8_t { drop_tiles, drop_load, drop_draw, drop_store_z, drop_multiply, drop_store };
@@ -39,19 +47,22 @@ enum DropoutGradientLine : std::uint8_t { undrop_tiles, undrop_load, undrop_mult
 
 constexpr PseudoLine kDropoutCode[] = {
     kForTiles,
-    {1, "load P_ij", kWhyLoad},
-    {1, "Z_ij = 0 or 1 / (1 - p)", "Depends only on (seed, b, h, query, key)."},
-    {1, "store Z_ij, a byte an element",
+    {1, Step::load, "load P_ij", kWhyLoad},
+    {1, Step::dropout_factors, "Z_ij = 0 or 1 / (1 - p)",
+     "Depends only on (seed, b, h, query, key)."},
+    {1, Step::store_factors, "store Z_ij, a byte an element",
      "Kept for the backward pass instead of being drawn again."},
-    {1, "P~_ij = Z_ij ∘ P_ij", "What is kept grows, so that sums keep their mean."},
-    {1, "store P~_ij", "Beside P, which the softmax's gradient needs."},
+    {1, Step::dropout, "P~_ij = Z_ij ∘ P_ij", "What is kept grows, so that sums keep their mean."},
+    {1, Step::store_dropped, "store P~_ij", "Beside P, which the softmax's gradient needs."},
 };
+static_assert(has_each_step_once(kDropoutCode));
 constexpr PseudoLine kDropoutGradientCode[] = {
     kForTiles,
-    {1, "load dP_ij, Z_ij", kWhyLoad},
-    {1, "dP_ij = Z_ij ∘ dP_ij", "O = P~ V, so the gradient of P passes the same Z."},
-    {1, "store dP_ij", kWhyStore},
+    {1, Step::load, "load dP_ij, Z_ij", kWhyLoad},
+    {1, Step::drop_dP, "dP_ij = Z_ij ∘ dP_ij", "O = P~ V, so the gradient of P passes the same Z."},
+    {1, Step::store, "store dP_ij", kWhyStore},
 };
+static_assert(has_each_step_once(kDropoutGradientCode));
 
 /// The tile of the tensor that a thread block of an elementwise launch works on.
 Tile own_tile(const TileGrid& g, Tensor tensor, Index block) {

@@ -15,53 +15,62 @@ enum Line : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kPseudoCode[] = {
-    {0, "for each column tile j", "K and V are the outer loop, as in the forward pass.", true},
-    {1, "load K_j, V_j", "They stay in SRAM while every row tile passes by."},
-    {1, "dK_j = 0; dV_j = 0", "The sums over the rows start empty, on chip."},
-    {1, "for each row tile i that sees column tile j",
-     "Rows that the mask hides from these keys contribute nothing.", true},
-    {2, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i", "Streamed once for every column tile."},
-    {2, "S = scale · Q_i K_jᵀ",
+    {0, Step::outer_loop, "for each column tile j",
+     "K and V are the outer loop, as in the forward pass."},
+    {1, Step::load_column_tile, "load K_j, V_j",
+     "They stay in SRAM while every row tile passes by."},
+    {1, Step::start, "dK_j = 0; dV_j = 0", "The sums over the rows start empty, on chip."},
+    {1, Step::inner_loop, "for each row tile i that sees column tile j",
+     "Rows that the mask hides from these keys contribute nothing."},
+    {2, Step::load_row_tile, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i",
+     "Streamed once for every column tile."},
+    {2, Step::scores, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
     soft_cap_slope_line(2),
     alibi_line(2),
-    {2, "mask S", "Only tiles that the edge of the mask cuts."},
-    {2, "P = exp(S - m_i) / l_i", "The normalised probabilities, from the two saved statistics."},
+    {2, Step::mask, "mask S", "Only tiles that the edge of the mask cuts."},
+    {2, Step::exponentiate, "P = exp(S - m_i) / l_i",
+     "The normalised probabilities, from the two saved statistics."},
     drop_again_line(2),
-    {2, "dV_j = dV_j + Pᵀ dO_i",
-     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
-     ScoreStep::no_dropout},
-    {2, "dV_j = dV_j + P~ᵀ dO_i",
-     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
-     ScoreStep::dropout},
-    {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
+    {2, Step::update_dV, "dV_j = dV_j + Pᵀ dO_i",
+     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", ScoreStep::no_dropout},
+    {2, Step::update_dV, "dV_j = dV_j + P~ᵀ dO_i",
+     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", ScoreStep::dropout},
+    {2, Step::product_dP, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
     drop_gradient_line(2),
-    {2, "D_i = rowsum(dO_i ∘ O_i)",
+    {2, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
      "Equal to rowsum(P ∘ dP); computed anew for every column tile, as the paper has it."},
-    {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
+    {2, Step::softmax_gradient, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
     cap_gradient_line(2),
-    {2, "dQ_i = dQ_i + scale · dS K_j", "Added to what earlier column tiles left."},
-    {2, "store dQ_i", "The whole of dQ is written back for every column tile."},
-    {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
-    {1, "store dK_j, dV_j", "Written once."},
+    {2, Step::update_dQ, "dQ_i = dQ_i + scale · dS K_j",
+     "Added to what earlier column tiles left."},
+    {2, Step::store_dQ, "store dQ_i", "The whole of dQ is written back for every column tile."},
+    {2, Step::update_dK, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
+    {1, Step::store_key_gradients, "store dK_j, dV_j", "Written once."},
 };
+static_assert(has_each_step_once(kPseudoCode));
 
-constexpr PseudoLine kDFromHbm = {2, "(D_i was loaded)",
-                                  "A launch before this one computed it, once for each row.", true};
+constexpr PseudoLine kDFromHbm = {2, Step::given, "(D_i was loaded)",
+                                  "A launch before this one computed it, once for each row."};
 constexpr auto kDOncePseudoCode =
     with_lines(kPseudoCode, {{load_row,
-                              {2, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i",
+                              {2, Step::load_row_tile, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i",
                                "Streamed once for every column tile, without O."}},
                              {compute_d, kDFromHbm}});
+static_assert(has_each_step_once(kDOncePseudoCode));
 constexpr auto kStartOnChipPseudoCode = with_lines(
     kPseudoCode, {{load_row,
-                   {2, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i; in the first visit of i, dQ_i = 0",
+                   {2, Step::load_row_tile,
+                    "load Q_i, O_i, dO_i, dQ_i, l_i, m_i; in the first visit of i, dQ_i = 0",
                     "Streamed once for every column tile; dQ starts on chip."}}});
+static_assert(has_each_step_once(kStartOnChipPseudoCode));
 constexpr auto kBothRefinedPseudoCode = with_lines(
     kPseudoCode, {{load_row,
-                   {2, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i; in the first visit of i, dQ_i = 0",
+                   {2, Step::load_row_tile,
+                    "load Q_i, dO_i, dQ_i, l_i, m_i, D_i; in the first visit of i, dQ_i = 0",
                     "Streamed once for every column tile, without O; dQ starts on chip."}},
                   {compute_d, kDFromHbm}});
+static_assert(has_each_step_once(kBothRefinedPseudoCode));
 
 std::span<const PseudoLine> pseudo_code_of(const ScheduleVariant& variant) {
   if (variant.d_once && variant.skip_first_reads) return kBothRefinedPseudoCode;
@@ -75,11 +84,14 @@ enum RowDotLine : std::uint8_t { dot_rows, dot_load, dot_product, dot_store };
 // clang-format on
 
 constexpr PseudoLine kRowDotPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "load dO_i, O_i", "Both once, and not for every column tile."},
-    {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without either of them."},
-    {1, "store D_i", "One number per row."},
+    {0, Step::outer_loop, "for each row tile i, in parallel",
+     "No row tile needs another's result."},
+    {1, Step::load_row_tile, "load dO_i, O_i", "Both once, and not for every column tile."},
+    {1, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
+     "Equal to rowsum(P ∘ dP), without either of them."},
+    {1, Step::store_D, "store D_i", "One number per row."},
 };
+static_assert(has_each_step_once(kRowDotPseudoCode));
 
 void row_dots(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);

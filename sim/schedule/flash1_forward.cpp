@@ -16,48 +16,57 @@ enum Line : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kPseudoCode[] = {
-    {0, "for each column tile j",
-     "K and V are the outer loop: each of their tiles is read exactly once.", true},
-    {1, "load K_j, V_j", "They stay in SRAM while every row tile passes by."},
-    {1, "for each row tile i that sees column tile j",
-     "Q and O are the inner loop: they are streamed once for every column tile.", true},
-    {2, "load Q_i, O_i, l_i, m_i",
+    {0, Step::outer_loop, "for each column tile j",
+     "K and V are the outer loop: each of their tiles is read exactly once."},
+    {1, Step::load_column_tile, "load K_j, V_j",
+     "They stay in SRAM while every row tile passes by."},
+    {1, Step::inner_loop, "for each row tile i that sees column tile j",
+     "Q and O are the inner loop: they are streamed once for every column tile."},
+    {2, Step::load_row_tile, "load Q_i, O_i, l_i, m_i",
      "O, l and m hold what earlier column tiles contributed to row tile i."},
-    {2, "S = scale · Q_i K_jᵀ",
+    {2, Step::scores, "S = scale · Q_i K_jᵀ",
      "The scores of one tile live on chip only; the N × N matrix is never stored."},
     soft_cap_line(2),
     alibi_line(2),
-    {2, "mask S", "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
-    {2, "m~ = rowmax S; P~ = exp(S - m~); l~ = rowsum P~",
+    {2, Step::mask, "mask S",
+     "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
+    {2, Step::exponentiate, "m~ = rowmax S; P~ = exp(S - m~); l~ = rowsum P~",
      "The softmax of this tile alone, as if no other keys existed."},
-    {2, "m_prev = m_i; m_i = max(m_prev, m~); alpha = exp(m_prev - m_i); beta = exp(m~ - m_i)",
+    {2, Step::update_max,
+     "m_prev = m_i; m_i = max(m_prev, m~); alpha = exp(m_prev - m_i); beta = exp(m~ - m_i)",
      "The two factors that bring the old sums and the new ones to a common maximum."},
-    {2, "O_i = (alpha · l_i) · O_i",
+    {2, Step::rescale_output, "O_i = (alpha · l_i) · O_i",
      "O was stored normalised: times its old sum, and alpha, it is a sum against the new maximum."},
-    {2, "l_i = alpha · l_i + beta · l~", "Both sums against the new maximum."},
+    {2, Step::update_sum, "l_i = alpha · l_i + beta · l~", "Both sums against the new maximum."},
     drop_probabilities_line(2),
-    {2, "O_i = (O_i + beta · P~ V_j) / l_i",
+    {2, Step::update_output, "O_i = (O_i + beta · P~ V_j) / l_i",
      "Normalised in every step; FlashAttention-2 leaves this division to the end."},
-    {2, "store O_i", "The whole of O is written back for every column tile."},
-    {2, "store l_i, m_i", "The statistics travel with it."},
+    {2, Step::store_output, "store O_i", "The whole of O is written back for every column tile."},
+    {2, Step::store_statistics, "store l_i, m_i", "The statistics travel with it."},
 };
+static_assert(has_each_step_once(kPseudoCode));
 
-constexpr auto kStartOnChipPseudoCode = with_lines(
-    kPseudoCode,
-    {{load_row,
-      {2, "load Q_i, O_i, l_i, m_i; in the first visit of i, O_i = 0, l_i = 0, m_i = -inf",
-       "Nothing has been stored before the first visit, so nothing is read."}}});
+constexpr auto kStartOnChipPseudoCode =
+    with_lines(kPseudoCode,
+               {{load_row,
+                 {2, Step::load_row_tile,
+                  "load Q_i, O_i, l_i, m_i; in the first visit of i, O_i = 0, l_i = 0, m_i = -inf",
+                  "Nothing has been stored before the first visit, so nothing is read."}}});
+static_assert(has_each_step_once(kStartOnChipPseudoCode));
 
 // clang-format off
 enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_rounded };
 // clang-format on
 
 constexpr PseudoLine kConvertPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "load O_i in fp32", "Between the column tiles O was kept in fp32."},
-    {1, "round O_i to the problem's precision", "Rounded once, not once for every column tile."},
-    {1, "store O_i", "The requested output."},
+    {0, Step::outer_loop, "for each row tile i, in parallel",
+     "No row tile needs another's result."},
+    {1, Step::load_fp32, "load O_i in fp32", "Between the column tiles O was kept in fp32."},
+    {1, Step::round, "round O_i to the problem's precision",
+     "Rounded once, not once for every column tile."},
+    {1, Step::store_output, "store O_i", "The requested output."},
 };
+static_assert(has_each_step_once(kConvertPseudoCode));
 
 void convert_carry(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);

@@ -12,20 +12,24 @@ enum SumLine : std::uint8_t { sum_columns, start_sum, for_heads, load_head, add_
 // clang-format on
 
 constexpr PseudoLine kConvertPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "load dQ_i in fp32", "The sum of all column tiles' parts."},
-    {1, "round dQ_i to the problem's precision", "Rounded once, after the last add."},
-    {1, "store dQ_i", "The requested gradient."},
+    {0, Step::outer_loop, "for each row tile i, in parallel",
+     "No row tile needs another's result."},
+    {1, Step::load_fp32, "load dQ_i in fp32", "The sum of all column tiles' parts."},
+    {1, Step::round, "round dQ_i to the problem's precision", "Rounded once, after the last add."},
+    {1, Step::store_dQ, "store dQ_i", "The requested gradient."},
 };
+static_assert(has_each_step_once(kConvertPseudoCode));
 
 constexpr PseudoLine kSumPseudoCode[] = {
-    {0, "for each column tile j of a KV head, in parallel", "Keys are independent.", true},
-    {1, "dK_j = 0; dV_j = 0", "The sums over the query heads start empty."},
-    {1, "for each query head of the group", "They all read this KV head.", true},
-    {2, "load its dK_j, dV_j", "Each query head has stored its part."},
-    {2, "add them", "The gradient of a shared tensor is the sum over its uses."},
-    {1, "store dK_j, dV_j", "The gradients that the caller asked for."},
+    {0, Step::outer_loop, "for each column tile j of a KV head, in parallel",
+     "Keys are independent."},
+    {1, Step::start, "dK_j = 0; dV_j = 0", "The sums over the query heads start empty."},
+    {1, Step::inner_loop, "for each query head of the group", "They all read this KV head."},
+    {2, Step::load_head_gradients, "load its dK_j, dV_j", "Each query head has stored its part."},
+    {2, Step::add_heads, "add them", "The gradient of a shared tensor is the sum over its uses."},
+    {1, Step::store_key_gradients, "store dK_j, dV_j", "The gradients that the caller asked for."},
 };
+static_assert(has_each_step_once(kSumPseudoCode));
 
 void convert_dq(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);

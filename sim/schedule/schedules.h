@@ -165,39 +165,39 @@ void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& pro
 /// tile = dropout(tile).
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);
 
-constexpr PseudoLine soft_cap_line(int indent) {
-  return {indent, "S = cap · tanh(S / cap)",
-          "Soft-capping: no score leaves (-cap, cap), and none is cut off hard.", false,
+constexpr PseudoLine soft_cap_line(int indent, Step step = Step::soft_cap) {
+  return {indent, step, "S = cap · tanh(S / cap)",
+          "Soft-capping: no score leaves (-cap, cap), and none is cut off hard.",
           ScoreStep::soft_cap};
 }
 constexpr PseudoLine soft_cap_slope_line(int indent) {
-  return {indent, "S = cap · tanh(S / cap); T = 1 - (S / cap)²",
-          "The capped scores again, and the derivative of the cap for dS.", false,
-          ScoreStep::soft_cap};
+  return {indent, Step::soft_cap, "S = cap · tanh(S / cap); T = 1 - (S / cap)²",
+          "The capped scores again, and the derivative of the cap for dS.", ScoreStep::soft_cap};
 }
-constexpr PseudoLine alibi_line(int indent) {
+constexpr PseudoLine alibi_line(int indent, Step step = Step::alibi) {
   return {
-      indent, "S = S - slope · distance",
+      indent, step, "S = S - slope · distance",
       "ALiBi: distance = |k - (q + N_kv - N)|; of packed sequences, each one's own q, k, N, N_kv.",
-      false, ScoreStep::alibi};
+      ScoreStep::alibi};
 }
 constexpr PseudoLine drop_probabilities_line(int indent) {
-  return {indent, "P = dropout(P)",
-          "Z depends only on (seed, b, h, query, key); l was summed before dropout.", false,
+  return {indent, Step::dropout, "P = dropout(P)",
+          "Z depends only on (seed, b, h, query, key); l was summed before dropout.",
           ScoreStep::dropout};
 }
 constexpr PseudoLine drop_again_line(int indent) {
-  return {indent, "P~ = dropout(P)",
-          "The forward pass's bits, drawn again instead of stored; dS needs P without them.", false,
+  return {indent, Step::dropout, "P~ = dropout(P)",
+          "The forward pass's bits, drawn again instead of stored; dS needs P without them.",
           ScoreStep::dropout};
 }
-constexpr PseudoLine drop_gradient_line(int indent) {
-  return {indent, "dP = dropout(dP)",
+constexpr PseudoLine drop_gradient_line(int indent, Step step = Step::drop_dP) {
+  return {indent, step, "dP = dropout(dP)",
           "O = P~ V, so the gradient of P passes the same Z; rowsum(dO ∘ O) stays rowsum(P ∘ dP).",
-          false, ScoreStep::dropout};
+          ScoreStep::dropout};
 }
 constexpr PseudoLine cap_gradient_line(int indent) {
-  return {indent, "dS = dS ∘ T", "Back through the soft cap.", false, ScoreStep::soft_cap};
+  return {indent, Step::apply_slope, "dS = dS ∘ T", "Back through the soft cap.",
+          ScoreStep::soft_cap};
 }
 
 /// Removes the pseudo-code lines of steps that the options do not have, and renumbers the rest.

@@ -85,7 +85,7 @@ void show_only_taken_steps(const ScheduleOptions& options, Pass& pass) {
     auto shown = std::make_shared<ShownCode>();
     for (const PseudoLine& line : launch.pseudo_code) {
       shown->line_numbers.push_back(static_cast<std::uint8_t>(shown->lines.size()));
-      if (takes(line.step, options)) shown->lines.push_back(line);
+      if (takes(line.when, options)) shown->lines.push_back(line);
     }
     launch.shown = shown;
     launch.pseudo_code = shown->lines;

@@ -16,23 +16,27 @@ enum CombineLine : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kCombinePseudoCode[] = {
-    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "O_i = 0; l_i = 0; m_i = -inf", "No split has been processed yet."},
-    {1, "for each split s", "The splits are to this launch what column tiles are to a sweep.",
-     true},
-    {2, "load LSE_i^s", "One number per row represents all keys of the split."},
-    {2,
+    {0, Step::outer_loop, "for each row tile i, in parallel",
+     "No row tile needs another's result."},
+    {1, Step::start, "O_i = 0; l_i = 0; m_i = -inf", "No split has been processed yet."},
+    {1, Step::inner_loop, "for each split s",
+     "The splits are to this launch what column tiles are to a sweep."},
+    {2, Step::load_split_LSE, "load LSE_i^s",
+     "One number per row represents all keys of the split."},
+    {2, Step::update_max,
      "m_prev = m_i; m_i = max(m_prev, LSE_i^s); alpha = exp(m_prev - m_i); beta = exp(LSE_i^s - "
      "m_i)",
      "The online softmax once more: LSE_i^s takes the place of a score."},
-    {2, "l_i = alpha · l_i + beta", "The sum of exp(S) over the split is exp(LSE_i^s)."},
-    {2, "load O_i^s", "The split's normalised output, in fp32."},
-    {2, "O_i = alpha · O_i + beta · O_i^s",
+    {2, Step::update_sum, "l_i = alpha · l_i + beta",
+     "The sum of exp(S) over the split is exp(LSE_i^s)."},
+    {2, Step::load_split_output, "load O_i^s", "The split's normalised output, in fp32."},
+    {2, Step::update_output, "O_i = alpha · O_i + beta · O_i^s",
      "A merge, not a sum: each split's output is weighted by its share of l."},
-    {1, "O_i = O_i / l_i", "One division at the end."},
-    {1, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
-    {1, "store O_i, LSE_i", "The requested output."},
+    {1, Step::normalize, "O_i = O_i / l_i", "One division at the end."},
+    {1, Step::log_sum_exp, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
+    {1, Step::store_output, "store O_i, LSE_i", "The requested output."},
 };
+static_assert(has_each_step_once(kCombinePseudoCode));
 
 /// One thread block for each row tile and split: block i splits + s.
 Index block_per_split(const TileGrid& g) {
@@ -79,19 +83,18 @@ void split_kv_combine(const TileGrid& g, Index block, Program& program) {
 /// FlashAttention-2's sweep, over the column tiles of one split.
 PseudoCode partial_pseudo_code() {
   PseudoCode lines = copy_of(flash2_forward_pass({}).launches.front().pseudo_code);
-  replace_line(lines, "for each row tile i, in parallel",
-               "for each row tile i and split s, in parallel",
+  rewrite_line(lines, Step::outer_loop, "for each row tile i and split s, in parallel",
                "With few queries there are few row tiles: the splits give every SM work.");
-  replace_line(lines, "load Q_i", "load Q_i", "Each split reads Q_i once: splits times in all.");
-  replace_line(lines, "for each column tile j that row tile i sees",
-               "for each column tile j of split s that row tile i sees",
+  rewrite_line(lines, Step::load_row_tile, "load Q_i",
+               "Each split reads Q_i once: splits times in all.");
+  rewrite_line(lines, Step::inner_loop, "for each column tile j of split s that row tile i sees",
                "A thread block sweeps only over its part of the keys.");
-  replace_line(
-      lines, "load K_j, V_j", "load K_j, V_j",
+  rewrite_line(
+      lines, Step::load_column_tile, "load K_j, V_j",
       "Each split reads its own keys: together the splits of a row tile read K and V once.");
-  replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
+  rewrite_line(lines, Step::log_sum_exp, "LSE_i^s = m_i + log l_i",
                "The merging launch weighs this part against the others by it.");
-  replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",
+  rewrite_line(lines, Step::store_output, "store O_i^s, LSE_i^s in fp32",
                "The attention over only the keys of this split.");
   return lines;
 }

@@ -25,87 +25,103 @@ enum DkLine : std::uint8_t { dk_columns, dk_start, dk_rows, dk_load, dk_product,
 // clang-format on
 
 constexpr PseudoLine kDvPseudoCode[] = {
-    {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
-    {1, "dV_j = 0", "The sum over the queries starts empty."},
-    {1, "for each row tile i", "The sum over the queries.", true},
-    {2, "load P_ij, dO_i", "The stored probabilities are read again, beside the gradient of O.",
-     false, ScoreStep::no_dropout},
-    {2, "load P~_ij, dO_i", "What dropout left of P is read again, beside the gradient of O.",
-     false, ScoreStep::dropout},
-    {2, "dV_j = dV_j + P_ijᵀ dO_i",
-     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
-     ScoreStep::no_dropout},
-    {2, "dV_j = dV_j + P~_ijᵀ dO_i",
-     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
-     ScoreStep::dropout},
-    {1, "store dV_j", "The first gradient."},
+    {0, Step::outer_loop, "for each column tile j, in parallel", "A tiled matrix product."},
+    {1, Step::start, "dV_j = 0", "The sum over the queries starts empty."},
+    {1, Step::inner_loop, "for each row tile i", "The sum over the queries."},
+    {2, Step::load, "load P_ij, dO_i",
+     "The stored probabilities are read again, beside the gradient of O.", ScoreStep::no_dropout},
+    {2, Step::load, "load P~_ij, dO_i",
+     "What dropout left of P is read again, beside the gradient of O.", ScoreStep::dropout},
+    {2, Step::update_dV, "dV_j = dV_j + P_ijᵀ dO_i",
+     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", ScoreStep::no_dropout},
+    {2, Step::update_dV, "dV_j = dV_j + P~_ijᵀ dO_i",
+     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", ScoreStep::dropout},
+    {1, Step::store_key_gradients, "store dV_j", "The first gradient."},
 };
+static_assert(has_each_step_once(kDvPseudoCode));
 constexpr PseudoLine kDpPseudoCode[] = {
-    {0, "for each tile (i, j), in parallel", "A tiled matrix product.", true},
-    {1, "load dO_i, V_j", "Every tile reads its panels again; the paper counts them once."},
-    {1, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
-    {1, "store dP_ij", "N × N more values to store."},
+    {0, Step::outer_loop, "for each tile (i, j), in parallel", "A tiled matrix product."},
+    {1, Step::load, "load dO_i, V_j",
+     "Every tile reads its panels again; the paper counts them once."},
+    {1, Step::product_dP, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
+    {1, Step::store, "store dP_ij", "N × N more values to store."},
 };
+static_assert(has_each_step_once(kDpPseudoCode));
 constexpr PseudoLine load_scores_line(int indent) {
-  return {indent, "load S", "The cap's derivative needs the N × N scores once more.", false,
-          ScoreStep::soft_cap};
+  return {indent, Step::load_scores, "load S",
+          "The cap's derivative needs the N × N scores once more.", ScoreStep::soft_cap};
 }
 /// A line of dropout that is left out where dropout is a separate launch.
 constexpr PseudoLine fused(PseudoLine line) {
-  line.step = ScoreStep::fused_dropout;
+  line.when = ScoreStep::fused_dropout;
   return line;
 }
 
 constexpr PseudoLine kDsPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
-    {1, "load P_i, dP_i (whole rows)", "Two N × N matrices are read again."},
+    {0, Step::outer_loop, "for each group of rows i, in parallel",
+     "No group of rows needs another's result."},
+    {1, Step::load, "load P_i, dP_i (whole rows)", "Two N × N matrices are read again."},
     fused(drop_gradient_line(1)),
-    {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
-    {1, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
+    {1, Step::row_dot, "D = rowsum(P_i ∘ dP_i)",
+     "What the whole row contributes to each of its elements."},
+    {1, Step::softmax_gradient, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
     load_scores_line(1),
     soft_cap_slope_line(1),
     cap_gradient_line(1),
-    {1, "store dS_i", "N × N values to store again."},
+    {1, Step::store, "store dS_i", "N × N values to store again."},
 };
+static_assert(has_each_step_once(kDsPseudoCode));
 constexpr PseudoLine kDsSweepPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
-    {1, "D = 0", "The rows are too long for the registers, so they are swept in panels."},
-    {1, "for each panel j", "First sweep: the row sums.", true},
-    {2, "load P_ij, dP_ij", "First read."},
+    {0, Step::outer_loop, "for each group of rows i, in parallel",
+     "No group of rows needs another's result."},
+    {1, Step::start, "D = 0",
+     "The rows are too long for the registers, so they are swept in panels."},
+    {1, Step::inner_loop, "for each panel j", "First sweep: the row sums."},
+    {2, Step::load, "load P_ij, dP_ij", "First read."},
     fused(drop_gradient_line(2)),
-    {2, "D = D + rowsum(P_ij ∘ dP_ij)", "What the whole row contributes to each of its elements."},
-    {1, "for each panel j", "Second sweep: the gradient.", true},
-    {2, "load P_ij, dP_ij", "Second read."},
-    fused(drop_gradient_line(2)),
-    {2, "dS_ij = P_ij ∘ (dP_ij - D)", "The softmax's gradient."},
+    {2, Step::row_dot, "D = D + rowsum(P_ij ∘ dP_ij)",
+     "What the whole row contributes to each of its elements."},
+    {1, Step::inner_loop_again, "for each panel j", "Second sweep: the gradient."},
+    {2, Step::load_again, "load P_ij, dP_ij", "Second read."},
+    fused(drop_gradient_line(2, Step::drop_dP_again)),
+    {2, Step::softmax_gradient, "dS_ij = P_ij ∘ (dP_ij - D)", "The softmax's gradient."},
     load_scores_line(2),
     soft_cap_slope_line(2),
     cap_gradient_line(2),
-    {2, "store dS_ij", "N × N values to store again."},
+    {2, Step::store, "store dS_ij", "N × N values to store again."},
 };
+static_assert(has_each_step_once(kDsSweepPseudoCode));
 constexpr PseudoLine kDqPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "A tiled matrix product.", true},
-    {1, "dQ_i = 0", "The sum over the keys starts empty."},
-    {1, "for each column tile j", "The sum over the keys.", true},
-    {2, "load dS_ij, K_j", "N × N values are read again."},
-    {2, "dQ_i = dQ_i + scale · dS_ij K_j", "The gradient of S = scale · Q Kᵀ with respect to Q."},
-    {1, "store dQ_i", "The second gradient."},
+    {0, Step::outer_loop, "for each row tile i, in parallel", "A tiled matrix product."},
+    {1, Step::start, "dQ_i = 0", "The sum over the keys starts empty."},
+    {1, Step::inner_loop, "for each column tile j", "The sum over the keys."},
+    {2, Step::load, "load dS_ij, K_j", "N × N values are read again."},
+    {2, Step::update_dQ, "dQ_i = dQ_i + scale · dS_ij K_j",
+     "The gradient of S = scale · Q Kᵀ with respect to Q."},
+    {1, Step::store_dQ, "store dQ_i", "The second gradient."},
 };
+static_assert(has_each_step_once(kDqPseudoCode));
 constexpr PseudoLine kDkPseudoCode[] = {
-    {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
-    {1, "dK_j = 0", "The sum over the queries starts empty."},
-    {1, "for each row tile i", "The sum over the queries.", true},
-    {2, "load dS_ij, Q_i", "The same N × N values once more."},
-    {2, "dK_j = dK_j + scale · dS_ijᵀ Q_i", "The gradient of S = scale · Q Kᵀ with respect to K."},
-    {1, "store dK_j", "The third gradient."},
+    {0, Step::outer_loop, "for each column tile j, in parallel", "A tiled matrix product."},
+    {1, Step::start, "dK_j = 0", "The sum over the queries starts empty."},
+    {1, Step::inner_loop, "for each row tile i", "The sum over the queries."},
+    {2, Step::load, "load dS_ij, Q_i", "The same N × N values once more."},
+    {2, Step::update_dK, "dK_j = dK_j + scale · dS_ijᵀ Q_i",
+     "The gradient of S = scale · Q Kᵀ with respect to K."},
+    {1, Step::store_key_gradients, "store dK_j", "The third gradient."},
 };
+static_assert(has_each_step_once(kDkPseudoCode));
 
 constexpr auto kUnscaledDqPseudoCode = with_lines(
     kDqPseudoCode,
-    {{dq_product, {2, "dQ_i = dQ_i + dS_ij K_j", "dS was scaled in a separate launch."}}});
+    {{dq_product,
+      {2, Step::update_dQ, "dQ_i = dQ_i + dS_ij K_j", "dS was scaled in a separate launch."}}});
+static_assert(has_each_step_once(kUnscaledDqPseudoCode));
 constexpr auto kUnscaledDkPseudoCode = with_lines(
     kDkPseudoCode,
-    {{dk_product, {2, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a separate launch."}}});
+    {{dk_product,
+      {2, Step::update_dK, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a separate launch."}}});
+static_assert(has_each_step_once(kUnscaledDkPseudoCode));
 
 void standard_dv(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block / g.d_parts());

@@ -25,76 +25,92 @@ enum OutputLine : std::uint8_t {
 constexpr std::string_view kWhyMask = "Hidden keys must not take part in the maximum or the sum.";
 
 constexpr PseudoLine kScoresPseudoCode[] = {
-    {0, "for each tile (i, j) of S, in parallel",
-     "A tiled matrix product: every thread block makes one tile.", true},
-    {1, "load Q_i, K_j", "Every tile reads its panels again; the paper counts Q and K once."},
-    {1, "S_ij = scale · Q_i K_jᵀ", "The first of two matrix products."},
-    {1, "store S_ij", "N × N scores are stored: the traffic that FlashAttention removes."},
+    {0, Step::outer_loop, "for each tile (i, j) of S, in parallel",
+     "A tiled matrix product: every thread block makes one tile."},
+    {1, Step::load, "load Q_i, K_j",
+     "Every tile reads its panels again; the paper counts Q and K once."},
+    {1, Step::scores, "S_ij = scale · Q_i K_jᵀ", "The first of two matrix products."},
+    {1, Step::store, "store S_ij",
+     "N × N scores are stored: the traffic that FlashAttention removes."},
 };
+static_assert(has_each_step_once(kScoresPseudoCode));
 
 constexpr PseudoLine dropped_line(int indent) {
-  return {indent, "P~ = dropout(P); store P~",
-          "N × N values more: the products read P~, the softmax's gradient needs P.", false,
+  return {indent, Step::dropout, "P~ = dropout(P); store P~",
+          "N × N values more: the products read P~, the softmax's gradient needs P.",
           ScoreStep::fused_dropout};
 }
-constexpr auto kRawScoresPseudoCode = with_lines(
-    kScoresPseudoCode,
-    {{compute_scores,
-      {1, "S_ij = Q_i K_jᵀ", "Only the product: a separate launch scales the scores."}}});
+constexpr auto kRawScoresPseudoCode =
+    with_lines(kScoresPseudoCode, {{compute_scores,
+                                    {1, Step::scores, "S_ij = Q_i K_jᵀ",
+                                     "Only the product: a separate launch scales the scores."}}});
+static_assert(has_each_step_once(kRawScoresPseudoCode));
 
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
-    {1, "load S_i (whole rows)", "All N × N scores are read again."},
+    {0, Step::outer_loop, "for each group of rows i, in parallel",
+     "No group of rows needs another's result."},
+    {1, Step::load, "load S_i (whole rows)", "All N × N scores are read again."},
     soft_cap_line(1),
     alibi_line(1),
-    {1, "mask S_i", kWhyMask, false, ScoreStep::fused_mask},
-    {1, "m = rowmax S_i", "Subtracting the row's largest score keeps every exponential at most 1."},
-    {1, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
-    {1, "l = rowsum P_i", "The denominator of the softmax: the whole row is at hand."},
-    {1, "P_i = P_i / l", "Every row of P sums to 1."},
-    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
-     false, ScoreStep::asked_lse},
-    {1, "store P_i", "N × N probabilities are stored."},
+    {1, Step::mask, "mask S_i", kWhyMask, ScoreStep::fused_mask},
+    {1, Step::update_max, "m = rowmax S_i",
+     "Subtracting the row's largest score keeps every exponential at most 1."},
+    {1, Step::exponentiate, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
+    {1, Step::update_sum, "l = rowsum P_i",
+     "The denominator of the softmax: the whole row is at hand."},
+    {1, Step::normalize, "P_i = P_i / l", "Every row of P sums to 1."},
+    {1, Step::log_sum_exp, "store LSE_i = m + log l",
+     "Asked for by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
+    {1, Step::store, "store P_i", "N × N probabilities are stored."},
     dropped_line(1),
 };
+static_assert(has_each_step_once(kSoftmaxPseudoCode));
 
 constexpr PseudoLine kTwoSweepPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
-    {1, "l = 0; m = -inf", "A row of S is too long for the registers, so it is swept in panels."},
-    {1, "for each column tile j", "First sweep: the maximum and the sum.", true},
-    {2, "load S_ij", "First read of S."},
+    {0, Step::outer_loop, "for each group of rows i, in parallel",
+     "No group of rows needs another's result."},
+    {1, Step::start, "l = 0; m = -inf",
+     "A row of S is too long for the registers, so it is swept in panels."},
+    {1, Step::inner_loop, "for each column tile j", "First sweep: the maximum and the sum."},
+    {2, Step::load, "load S_ij", "First read of S."},
     soft_cap_line(2),
     alibi_line(2),
-    {2, "mask S_ij", kWhyMask, false, ScoreStep::fused_mask},
-    {2, "m_prev = m; m = max(m_prev, rowmax S_ij); alpha = exp(m_prev - m)",
+    {2, Step::mask, "mask S_ij", kWhyMask, ScoreStep::fused_mask},
+    {2, Step::update_max, "m_prev = m; m = max(m_prev, rowmax S_ij); alpha = exp(m_prev - m)",
      "The online softmax, because the row does not fit."},
-    {2, "P = exp(S_ij - m)", "Only its sum is needed in this sweep."},
-    {2, "l = alpha · l + rowsum P", "The old sum, brought to the new maximum, and the new one."},
-    {1, "for each column tile j", "Second sweep: the probabilities.", true},
-    {2, "load S_ij", "Second read of S."},
-    soft_cap_line(2),
-    alibi_line(2),
-    {2, "mask S_ij", kWhyMask, false, ScoreStep::fused_mask},
-    {2, "P_ij = exp(S_ij - m)", "The numerators, against the final maximum."},
-    {2, "P_ij = P_ij / l", "Every row of P sums to 1."},
-    {2, "store P_ij", "N × N probabilities are stored."},
+    {2, Step::exponentiate, "P = exp(S_ij - m)", "Only its sum is needed in this sweep."},
+    {2, Step::update_sum, "l = alpha · l + rowsum P",
+     "The old sum, brought to the new maximum, and the new one."},
+    {1, Step::inner_loop_again, "for each column tile j", "Second sweep: the probabilities."},
+    {2, Step::load_again, "load S_ij", "Second read of S."},
+    soft_cap_line(2, Step::soft_cap_again),
+    alibi_line(2, Step::alibi_again),
+    {2, Step::mask_again, "mask S_ij", kWhyMask, ScoreStep::fused_mask},
+    {2, Step::exponentiate_again, "P_ij = exp(S_ij - m)",
+     "The numerators, against the final maximum."},
+    {2, Step::normalize, "P_ij = P_ij / l", "Every row of P sums to 1."},
+    {2, Step::store, "store P_ij", "N × N probabilities are stored."},
     dropped_line(2),
-    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
-     false, ScoreStep::asked_lse},
+    {1, Step::log_sum_exp, "store LSE_i = m + log l",
+     "Asked for by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
 };
+static_assert(has_each_step_once(kTwoSweepPseudoCode));
 
 constexpr PseudoLine kOutputPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "A tiled matrix product again.", true},
-    {1, "O_i = 0", "The sum over the keys starts empty."},
-    {1, "for each column tile j", "The sum over the keys.", true},
-    {2, "load P_ij, V_j", "All N × N probabilities come back; V is read by every row tile.", false,
-     ScoreStep::no_dropout},
-    {2, "load P~_ij, V_j", "What dropout left of N × N probabilities comes back.", false,
+    {0, Step::outer_loop, "for each row tile i, in parallel", "A tiled matrix product again."},
+    {1, Step::start, "O_i = 0", "The sum over the keys starts empty."},
+    {1, Step::inner_loop, "for each column tile j", "The sum over the keys."},
+    {2, Step::load, "load P_ij, V_j",
+     "All N × N probabilities come back; V is read by every row tile.", ScoreStep::no_dropout},
+    {2, Step::load, "load P~_ij, V_j", "What dropout left of N × N probabilities comes back.",
      ScoreStep::dropout},
-    {2, "O_i = O_i + P_ij V_j", "The second of two matrix products.", false, ScoreStep::no_dropout},
-    {2, "O_i = O_i + P~_ij V_j", "The second of two matrix products.", false, ScoreStep::dropout},
-    {1, "store O_i", "The output."},
+    {2, Step::update_output, "O_i = O_i + P_ij V_j", "The second of two matrix products.",
+     ScoreStep::no_dropout},
+    {2, Step::update_output, "O_i = O_i + P~_ij V_j", "The second of two matrix products.",
+     ScoreStep::dropout},
+    {1, Step::store_output, "store O_i", "The output."},
 };
+static_assert(has_each_step_once(kOutputPseudoCode));
 
 /// Stores P, and with dropout P~ as well.
 void store_probabilities(const TileGrid& g, Tile on_chip, std::uint8_t line,

@@ -165,6 +165,8 @@ Visit visit(TraceStep step, std::int32_t i, std::int32_t j) {
 /// The steps that a block's schedule asks for, in its order.
 class TwinSteps final : public Observer {
  public:
+  explicit TwinSteps(std::span<const PseudoLine> code) : code_(code) {}
+
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
       ++operations;
@@ -175,6 +177,7 @@ class TwinSteps final : public Observer {
       }
       const auto step = step_of(op);
       if (!step || !step->whole) continue;
+      ATTNSCOPE_CHECK(kernels::is_part_of(step->step, code_[op.line].step), ==, true);
       const bool on_tile =
           kernels::has_row_tile(step->step) && kernels::has_column_tile(step->step);
       steps.push_back(on_tile ? visit(step->step, i_, j_) : visit(step->step, tile.i, tile.j));
@@ -185,6 +188,7 @@ class TwinSteps final : public Observer {
   Index operations = 0;
 
  private:
+  std::span<const PseudoLine> code_;
   std::int32_t i_ = 0, j_ = 0;  ///< of the newest scores
 };
 
@@ -210,7 +214,7 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
 
 TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
   traced.grid.set_batch(block.batch);
-  TwinSteps steps;
+  TwinSteps steps(traced.launch.pseudo_code);
   Observer* const observers[] = {&steps};
   Program program(observers);
   program.begin_block(block);

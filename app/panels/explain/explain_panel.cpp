@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -122,7 +123,7 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect,
       draw::fill(canvas, box, mix(canvas.theme.card, color, 0.22f), canvas.px(2.0f));
       draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, color);
     }
-    const bool control = lines[static_cast<std::size_t>(line.line)].control;
+    const bool control = !has_operations(lines[static_cast<std::size_t>(line.line)].step);
     const ImU32 text_color =
         is_lit ? canvas.theme.text : (control ? canvas.theme.text_faint : canvas.theme.text_dim);
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
@@ -167,11 +168,12 @@ void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext&
     if (each.algorithm == run.algorithm->name) kernel = &each;
   }
   const Launch& launch = launch_of(snapshot);
-  const std::size_t line = snapshot.step >= 0 ? snapshot.op.line : launch.pseudo_code.size();
-  const std::string_view source =
-      kernel != nullptr ? source_of_launch(*kernel, launch.name, snapshot.in_backward())
-                        : std::string_view();
-  view.draw(context, rect, source, launch.pseudo_code, line);
+  const std::string_view source = kernel != nullptr
+                                      ? source_of_launch(*kernel, launch, snapshot.in_backward())
+                                      : std::string_view();
+  std::optional<Step> step;
+  if (snapshot.step >= 0) step = launch.pseudo_code[snapshot.op.line].step;
+  view.draw(context, rect, source, step);
 }
 
 class ExplainPanel {
@@ -203,7 +205,7 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   menu_.draw(view, context);
   if (under_mouse < 0) return;
   const auto line = static_cast<std::size_t>(under_mouse);
-  if (lines[line].control) return;
+  if (!has_operations(lines[line].step)) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
   const char* const menu = view.hides_break ? "" : "\nright click: drop an operation of this line";
   tooltip(context, fmt::format("{}{}{}", lines[line].text, kClickHelp, menu),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "app/draw/canvas.h"
 #include "kernels/compile/kernel_sources.h"
@@ -64,7 +65,7 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
 void SourceView::load(std::string_view path) {
   if (path == path_) return;
   path_ = path;
-  marker_ = -1;
+  marked_.clear();
   lines_.clear();
   spans_.clear();
   std::string_view text = kernels::kernel_source(path).value_or(std::string_view{});
@@ -78,7 +79,7 @@ void SourceView::load(std::string_view path) {
 }
 
 void SourceView::draw(const PanelContext& context, const Rect& rect, std::string_view path,
-                      std::span<const PseudoLine> code, std::size_t line) {
+                      std::optional<Step> step) {
   load(path);
   const Theme& theme = context.theme;
   const FontRef& font = context.fonts.mono_small;
@@ -89,9 +90,9 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
                               "was built");
     return;
   }
-  const int marker = marker_line(path, lines_, code, line);
-  const bool moved = marker >= 0 && marker != marker_;
-  if (moved) marker_ = marker;
+  std::vector<int> marked = step ? kernels::lines_of_step(path, *step) : std::vector<int>();
+  const bool moved = !marked.empty() && marked != marked_;
+  if (moved) marked_ = std::move(marked);
 
   ImGui::SetCursorScreenPos(rect.min);
   ImGui::BeginChild("source", {rect.width(), rect.height()}, false,
@@ -100,7 +101,7 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   const float number_width = font.measure("0000").x;
   if (moved) {
     const int above = static_cast<int>(rect.height() / pitch * 0.35f);
-    ImGui::SetScrollY(pitch * static_cast<float>(std::max(marker_ - above, 0)));
+    ImGui::SetScrollY(pitch * static_cast<float>(std::max(marked_.front() - 1 - above, 0)));
   }
   draw::Canvas canvas = context;
   canvas.list = ImGui::GetWindowDrawList();
@@ -110,7 +111,7 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   float widest = 0.0f;
   for (std::size_t k = first; k < std::min(first + shown, lines_.size()); ++k) {
     const float y = origin.y + pitch * static_cast<float>(k);
-    if (static_cast<int>(k) == marker_) {
+    if (std::ranges::find(marked_, static_cast<int>(k) + 1) != marked_.end()) {
       draw::fill(canvas, {{rect.min.x, y}, {rect.max.x, y + pitch}},
                  mix(theme.card, theme.accent, 0.25f));
     }
@@ -128,6 +129,33 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   }
   ImGui::Dummy({widest, pitch * static_cast<float>(lines_.size())});
   ImGui::EndChild();
+}
+
+std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launch& launch,
+                                  bool backward) {
+  const auto has = [&](Step step) {
+    return std::ranges::find(launch.pseudo_code, step, &PseudoLine::step) !=
+           launch.pseudo_code.end();
+  };
+  if (launch.name == "sum_heads") return "kernels/sum_heads.cuh";
+  if (launch.name == "row_dots") return {};
+  if (kernel.algorithm == "standard") {
+    const bool in_sweeps = has(Step::load_again);
+    if (launch.name == "softmax" || launch.name == "recompute_softmax") {
+      return in_sweeps ? "kernels/standard/softmax_forward_two_sweeps.cuh" : kernel.forward.source;
+    }
+    if (launch.name != "dS") return {};  // cuBLAS's
+    return in_sweeps ? "kernels/standard/softmax_gradient_two_sweeps.cuh" : kernel.backward->source;
+  }
+  if (launch.name == "combine") return "kernels/split_kv/split_kv_combine.cuh";
+  if (launch.name == "convert" && kernel.algorithm == "flash1") {
+    // No kernel keeps dQ in fp32
+    return backward ? std::string_view() : "kernels/flash1/flash1_rows.cuh";
+  }
+  if (launch.name == "preprocess" || launch.name == "convert") {
+    return "kernels/flash2/flash2_backward_rows.cuh";
+  }
+  return kernel.pass(backward ? PassKind::backward : PassKind::forward).source;
 }
 
 }  // namespace attnscope::app

@@ -2,13 +2,14 @@
 /// keywords, and the lines of the current operation highlighted.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/panels/parts/panel.h"
 #include "kernels/catalog.h"
+#include "reference/step.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
@@ -25,11 +26,11 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
 
 class SourceView {
  public:
-  /// Shows the file at `path` in the rest of the current ImGui window, highlights the line that
-  /// implements line `line` of `code` (a line past the end before the first step), and scrolls to
-  /// it when it changes. If the source has no such line, the view stays in place.
+  /// Shows the file at `path` in the rest of the current ImGui window, highlights the lines that do
+  /// the step (none before the first one), and scrolls to the first of them when it changes. If the
+  /// source marks no such line, the view stays in place.
   void draw(const PanelContext& context, const Rect& rect, std::string_view path,
-            std::span<const PseudoLine> code, std::size_t line);
+            std::optional<Step> step);
 
  private:
   void load(std::string_view path);
@@ -37,20 +38,12 @@ class SourceView {
   std::string path_;
   std::vector<std::string_view> lines_;
   std::vector<std::vector<SourceSpan>> spans_;
-  int marker_ = -1;
+  std::vector<int> marked_;  ///< numbers of the highlighted lines
 };
-
-// Maps a line of a schedule's pseudo-code to the line of the kernel's CUDA source that implements
-// it.
 
 /// Root-relative path of the file with the kernel of a launch; empty for launches that a library
 /// computes and for a variant's launch that no kernel has.
-std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string_view launch,
+std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launch& launch,
                                   bool backward);
-
-/// The index in `lines`, the text of `source`, of the line that implements line `line` of `code`;
-/// -1 if the source has none.
-int marker_line(std::string_view source, const std::vector<std::string_view>& lines,
-                std::span<const PseudoLine> code, std::size_t line);
 
 }  // namespace attnscope::app

@@ -1,9 +1,11 @@
-/// The steps of a traced kernel: their names, and the units that they keep busy.
+/// The steps of a traced kernel: their names, the units that they keep busy, and the steps of the
+/// pseudo-code that they stand for.
 #pragma once
 
 #include <string_view>
 
 #include "kernels/device/trace_buffer.cuh"
+#include "reference/step.h"
 
 namespace attnscope::kernels {
 
@@ -16,5 +18,9 @@ StepClass step_class(TraceStep step);
 /// Whether the step's tile has a row index, and a column index.
 bool has_row_tile(TraceStep step);
 bool has_column_tile(TraceStep step);
+
+/// Whether the hook stands for this step of the pseudo-code, or for a part of it: K_j and V_j are
+/// loaded in one step, and each has a hook.
+bool is_part_of(TraceStep hook, Step step);
 
 }  // namespace attnscope::kernels

@@ -137,7 +137,7 @@ TEST_F(PointedTest, ALineOfPseudoCode) {
 
 TEST_F(PointedTest, ALoopHasNoOperationToSeek) {
   const auto& code = snapshot_.run->pass.launches[0].pseudo_code;
-  const auto loop = std::ranges::find_if(code, &PseudoLine::control);
+  const auto loop = std::ranges::find(code, Step::inner_loop, &PseudoLine::step);
   ASSERT_NE(loop, code.end());
   point_at("explain", "explain.line." + std::to_string(loop - code.begin()), {0.5f, 0.5f});
   EXPECT_FALSE(around_.view.now_pointed);

@@ -1,9 +1,10 @@
 #include "app/panels/explain/source_view.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "kernels/compile/kernel_sources.h"
 #include "sim/schedule/algorithm.h"
@@ -13,6 +14,7 @@ namespace attnscope::app {
 namespace {
 
 using test::SampleRequest;
+using Marks = std::set<std::pair<std::string_view, Step>>;  // of a source
 
 TEST(SourceView, EmbedsEveryKernelOfTheCatalog) {
   const auto source = kernels::kernel_source("kernels/flash2/flash2_forward.cuh");
@@ -41,46 +43,37 @@ TEST(SourceView, ColoursCommentsAndKeywords) {
   EXPECT_FALSE(in_block);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
-}
-
-/// Checks that every line of a launch that is not a loop finds its place in the launch's kernel.
+/// Checks that every line of a launch that is not a loop's is marked in the launch's kernel.
 void expect_markers(const kernels::KernelInfo& kernel, const Launch& launch, bool backward) {
-  const auto source = source_of_launch(kernel, launch.name, backward);
+  const auto source = source_of_launch(kernel, launch, backward);
   if (source.empty()) return;
-  const auto lines = lines_of(kernels::kernel_source(source).value_or(""));
-  for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {
-    EXPECT_EQ(marker_line(source, lines, launch.pseudo_code, line) < 0,
-              launch.pseudo_code[line].control)
-        << launch.name << ", " << source << ": " << launch.pseudo_code[line].text;
+  for (const PseudoLine& line : launch.pseudo_code) {
+    EXPECT_EQ(kernels::lines_of_step(source, line.step).empty(), !has_operations(line.step))
+        << launch.name << ", " << source << ": " << line.text;
   }
 }
 
-/// Checks that every line that the run executes finds its place in its launch's kernel.
-void expect_markers(const kernels::KernelInfo& kernel, const SampleRequest& request) {
+/// Checks that every line that the run executes is marked in its launch's kernel, and collects
+/// these marks.
+void expect_markers(const kernels::KernelInfo& kernel, const SampleRequest& request,
+                    Marks& executed) {
   const auto run = test::sample_run(request);
   std::set<std::pair<Index, int>> seen;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step);
     if (!seen.insert({snapshot.launch, snapshot.op.line}).second) continue;
     const Launch& launch = run->info()->pass.launches[static_cast<std::size_t>(snapshot.launch)];
-    const auto source = source_of_launch(kernel, launch.name, snapshot.in_backward());
+    const auto source = source_of_launch(kernel, launch, snapshot.in_backward());
     if (source.empty()) continue;
-    const auto lines = lines_of(kernels::kernel_source(source).value_or(""));
-    EXPECT_GE(marker_line(source, lines, launch.pseudo_code, snapshot.op.line), 0)
-        << kernel.name << ", " << launch.name << ", " << source << ": "
-        << launch.pseudo_code[snapshot.op.line].text;
+    const PseudoLine& line = launch.pseudo_code[snapshot.op.line];
+    EXPECT_FALSE(kernels::lines_of_step(source, line.step).empty())
+        << kernel.name << ", " << launch.name << ", " << source << ": " << line.text;
+    executed.emplace(source, line.step);
   }
 }
 
-TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
+TEST(SourceView, FindsThePlaceOfEveryLineThatASchedulesKernelRuns) {
+  Marks executed;
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const bool scored : {false, true}) {
       SampleRequest request;
@@ -92,10 +85,10 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
         request.problem.score.alibi_slopes = {0.5};
         if (kernel.has_backward()) request.problem.score.dropout.probability = 0.25;
       }
-      expect_markers(kernel, request);
+      expect_markers(kernel, request, executed);
       if (kernel.honours_carry) {
         request.variant.carry = Carry::fp32;
-        expect_markers(kernel, request);
+        expect_markers(kernel, request, executed);
       }
     }
     SampleRequest grouped;
@@ -103,7 +96,14 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
     grouped.pass = kernel.has_backward() ? PassKind::both : PassKind::forward;
     grouped.problem.heads = 4;
     grouped.problem.kv_heads = 2;
-    expect_markers(kernel, grouped);
+    expect_markers(kernel, grouped, executed);
+  }
+
+  // No mark is left over; LSE of standard attention and rows swept twice are on request only
+  for (const kernels::MarkedLine& line : kernels::marked_lines()) {
+    if (line.path.starts_with("kernels/standard/")) continue;
+    EXPECT_TRUE(executed.contains({line.path, line.step}))
+        << line.path << ":" << line.number << ": @" << to_string(line.step);
   }
 }
 
@@ -119,23 +119,27 @@ TEST(SourceView, FindsThePlaceOfEveryLineOfRowsThatAreSweptTwice) {
   }
 }
 
-TEST(SourceView, TellsTheOutputsNormalisationFromItsInitialisation) {
-  for (const char* algorithm : {"flash2", "split_kv"}) {
-    const auto kernel = std::ranges::find(kernels::catalog(), std::string_view(algorithm),
-                                          &kernels::KernelInfo::algorithm);
-    for (const Launch& launch :
-         make_pass(*find_algorithm(algorithm), PassKind::forward, {}).launches) {
-      const auto source = source_of_launch(*kernel, launch.name, false);
-      const auto lines = lines_of(*kernels::kernel_source(source));
-      const auto place = [&](std::string_view text) {
-        const auto line = std::ranges::find(launch.pseudo_code, text, &PseudoLine::text);
-        return marker_line(source, lines, launch.pseudo_code,
-                           static_cast<std::size_t>(line - launch.pseudo_code.begin()));
-      };
-      EXPECT_NE(place("O_i = O_i / l_i"), place("O_i = 0; l_i = 0; m_i = -inf"));
+TEST(SourceView, MarksTheLinesThatDoAStep) {
+  const auto text_of = [](std::string_view path, Step step) {
+    std::string text;
+    const std::string_view source = *kernels::kernel_source(path);
+    for (const int number : kernels::lines_of_step(path, step)) {
+      std::size_t begin = 0;
+      for (int line = 1; line < number; ++line) begin = source.find('\n', begin) + 1;
+      text += source.substr(begin, source.find('\n', begin) - begin);
     }
-  }
-  EXPECT_EQ(marker_line("kernels/flash2/flash2_forward.cuh", {"// S = Qi Kj^T"}, {}, 0), -1);
+    return text;
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::scores), HasSubstr("S = Qi Kj^T"));
+  // A mark on a line of its own is that of the line below
+  EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::update_max),
+              HasSubstr("update_max<"));
+  EXPECT_THAT(text_of("kernels/standard/softmax_gradient_two_sweeps.cuh", Step::load_again),
+              HasSubstr("load_elements"));
+  EXPECT_TRUE(
+      kernels::lines_of_step("kernels/flash2/flash2_forward.cuh", Step::outer_loop).empty());
+  EXPECT_TRUE(kernels::lines_of_step("kernels/none.cu", Step::scores).empty());
 }
 
 TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
@@ -145,7 +149,7 @@ TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
       if (kind == PassKind::backward && !kernel.has_backward()) continue;
       const bool backward = kind == PassKind::backward;
       for (const Launch& launch : make_pass(algorithm, kind, {}).launches) {
-        const auto source = source_of_launch(kernel, launch.name, backward);
+        const auto source = source_of_launch(kernel, launch, backward);
         const bool product =
             kernel.name == "standard" && launch.name != "softmax" && launch.name != "dS";
         EXPECT_EQ(source.empty(), product) << kernel.name << " " << launch.name;
@@ -155,7 +159,9 @@ TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
   }
   const auto frame = [](std::string_view name) {
     const auto found = std::ranges::find(kernels::catalog(), name, &kernels::KernelInfo::name);
-    return source_of_launch(*found, "preprocess", true);
+    Launch launch{};
+    launch.name = "preprocess";
+    return source_of_launch(*found, launch, true);
   };
   EXPECT_EQ(frame("flash2"), "kernels/flash2/flash2_backward_rows.cuh");
 }
