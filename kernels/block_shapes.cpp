@@ -11,7 +11,7 @@
 #include "kernels/host/hopper.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -4,7 +4,7 @@
 
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -8,7 +8,7 @@
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
 #include "reference/block_mask.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

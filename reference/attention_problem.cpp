@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "reference/block_mask.h"
 #include "reference/parse_number.h"
 
 namespace attnscope {

@@ -12,14 +12,13 @@
 #pragma once
 
 #include <cmath>
-#include <concepts>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "reference/block_mask.h"
 #include "reference/enum_names.h"
 #include "reference/result.h"
 #include "reference/score_function.h"
@@ -91,21 +90,6 @@ struct Sequence {
   KeyRange keys;
   Index queries() const { return query_end - query_begin; }
   bool operator==(const Sequence&) const = default;
-};
-
-class BlockMask;  // reference/block_mask.h
-
-/// A block mask that several problems may share. Two are equal when they keep the same tiles.
-class SharedBlockMask : public std::shared_ptr<const BlockMask> {
- public:
-  using std::shared_ptr<const BlockMask>::shared_ptr;
-  SharedBlockMask(std::shared_ptr<const BlockMask> mask)  // NOLINT: implicit on purpose
-      : std::shared_ptr<const BlockMask>(std::move(mask)) {}
-  bool keeps_same_tiles_as(const SharedBlockMask& other) const;
-  template <std::same_as<SharedBlockMask> Mask>  // nullptr is compared with the pointer
-  friend bool operator==(const Mask& a, const Mask& b) {
-    return a.keeps_same_tiles_as(b);
-  }
 };
 
 /// One attention computation over a batch of heads.

@@ -3,12 +3,15 @@
 /// the number of ones.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope {
 
@@ -61,6 +64,19 @@ class BlockMask {
   std::vector<Index> column_offsets_;
   std::vector<std::int32_t> rows_;
   std::string text_;
+};
+
+/// A block mask that several problems may share. Two are equal when they keep the same tiles.
+class SharedBlockMask : public std::shared_ptr<const BlockMask> {
+ public:
+  using std::shared_ptr<const BlockMask>::shared_ptr;
+  SharedBlockMask(std::shared_ptr<const BlockMask> mask)  // NOLINT: implicit on purpose
+      : std::shared_ptr<const BlockMask>(std::move(mask)) {}
+  bool keeps_same_tiles_as(const SharedBlockMask& other) const;
+  template <std::same_as<SharedBlockMask> Mask>  // nullptr is compared with the pointer
+  friend bool operator==(const Mask& a, const Mask& b) {
+    return a.keeps_same_tiles_as(b);
+  }
 };
 
 }  // namespace attnscope

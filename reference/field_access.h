@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "reference/parse_number.h"
-#include "reference/run_fields.h"
+#include "reference/run_field.h"
 
 namespace attnscope::field_access {
 

@@ -1,4 +1,5 @@
-/// Dependencies between fields: which follow others, and which exclude one another.
+#include "reference/field_rules.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +9,6 @@
 #include "reference/check.h"
 #include "reference/message_text.h"
 #include "reference/npy.h"
-#include "reference/run_fields.h"
 
 namespace attnscope {
 
@@ -106,6 +106,22 @@ std::optional<Error> check_applies(const RunSpec& spec) {
     return invalid_field(ErrorCode::not_applicable, field.key,
                          "{}{} is for {}; the algorithm is {}", field_name(field.key), value,
                          field.scope.algorithms, spec.algorithm);
+  }
+  return std::nullopt;
+}
+
+/// out_of_range for a multiple beyond the limits.
+static std::optional<Error> validate(const WhatIf& what_if) {
+  const std::pair<std::string_view, std::optional<double>> multiples[] = {
+      {"sm_clock", what_if.sm_clock},
+      {"dram_rate", what_if.dram_rate},
+      {"l2_rate", what_if.l2_rate},
+      {"matrix_rate", what_if.matrix_rate},
+      {"exp_rate", what_if.exp_rate}};
+  for (const auto& [key, multiple] : multiples) {
+    if (!multiple || (*multiple >= kLeastMultiple && *multiple <= kMostMultiple)) continue;
+    return invalid_field(ErrorCode::out_of_range, key, "{} must be from {} to {}, but is {}",
+                         field_name(key), kLeastMultiple, kMostMultiple, *multiple);
   }
   return std::nullopt;
 }
@@ -289,6 +305,43 @@ std::string with_names_for(std::string_view text, Reader reader) {
 
 std::string words(std::string_view text, Reader reader) {
   return shortened(one_line(with_names_for(text, reader)));
+}
+
+namespace {
+
+/// The text as one word for a shell, quoted if necessary.
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/,=+-";
+  if (text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string word = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      word.append("'\\''");
+    } else {
+      word.push_back(letter);
+    }
+  }
+  word.push_back('\'');
+  return word;
+}
+
+}  // namespace
+
+std::string options_text(const RunSpec& spec, FieldTarget target) {
+  std::string text;
+  RunSpec given;  // by the options so far; some fields follow others
+  for (const RunField& field : run_fields()) {
+    const bool is_option =
+        !field.option.empty() && (field.target == FieldTarget::both || field.target == target);
+    const std::string value = field.print(spec);
+    const bool is_required = field.key == "algorithm";
+    if (!is_option || (value == field.print(given) && !is_required)) continue;
+    set_field(field, value, given);
+    text += fmt::format(" --{}", field.option);
+    if (field.kind != FieldKind::flag) text += fmt::format(" {}", shell_word(value));
+  }
+  return text;
 }
 
 }  // namespace attnscope

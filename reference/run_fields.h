@@ -3,126 +3,14 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 
-#include "reference/run_spec.h"
+#include "reference/run_field.h"
 
 namespace attnscope {
 
-/// How a field is written in JSON, and what a box on the screen offers for it.
-enum class FieldKind : std::uint8_t {
-  whole,    ///< a whole number between RunField::min and RunField::max
-  seed,     ///< a whole number of 64 bits without a sign
-  decimal,  ///< a number
-  flag,     ///< true or false; an option without a value
-  name,     ///< one of RunField::values
-  text,     ///< text with its own grammar: a mask, a GPU, a file
-  list,     ///< whole numbers, separated by commas
-  slopes,   ///< "standard", or numbers, separated by commas
-};
-
-/// Whether a field concerns the model, the kernels or both.
-enum class FieldTarget : std::uint8_t { both, model, kernel };
-constexpr std::array<std::string_view, 3> enum_names(FieldTarget) {
-  return {"both", "model", "kernel"};
-}
-
-/// The file that the text of a field may name.
-enum class FieldFile : std::uint8_t {
-  none,
-  npy,             ///< an array
-  npy_or_pattern,  ///< the same, where the text ends with ".npy"
-  gpu,             ///< a GPU's description, or a shipped one by its name
-};
-
-/// One value of a field with a fixed list of names.
-struct FieldValue {
-  std::string_view name;   ///< in files and on the command line
-  std::string_view label;  ///< on the screen
-  std::string_view help;   ///< one sentence; may be empty
-};
-
-/// How a field's text is made and understood.
-struct FieldAccess {
-  std::string (*print)(const RunSpec&) = nullptr;
-  bool (*parse)(std::string_view, RunSpec&) = nullptr;
-};
-
-/// The algorithms to which a field applies.
-struct FieldScope {
-  bool (*holds)(const Algorithm&) = nullptr;  ///< null: the field applies to all
-  std::string_view algorithms = {};  ///< in words: "split_kv, which cuts the keys into parts"
-
-  bool has(const Algorithm& algorithm) const { return holds == nullptr || holds(algorithm); }
-};
-
-struct RunField {
-  std::string_view key;         ///< "seq_len": unique
-  std::string_view json;        ///< path of the key's object in a file, "problem"; empty: the root
-  std::string_view json_key;    ///< its name there
-  std::string_view option;      ///< "seq-len"; empty: not on the command line
-  std::string_view value_name;  ///< of the option's value, "N"; empty for a flag
-  std::string_view label;       ///< on the screen: "N"
-  std::string_view help;        ///< what it is
-  std::string_view accepted;    ///< accepted values; empty: accepted_text() derives them
-  std::string_view by_rule;     ///< what an unset one means: "the GPU's"; empty: it is never unset
-  FieldKind kind = FieldKind::text;
-  FieldTarget target = FieldTarget::both;
-  FieldFile file = FieldFile::none;
-  /// Written to files even with its default value; in a nested object such as "problem/dropout"
-  /// only when one of the object's fields differs from its default.
-  bool always_stored = false;
-  bool repeatable = false;                  ///< its option may be given several times, for a list
-  Index min = 0, max = 0;                   ///< of `whole`
-  std::span<const FieldValue> values = {};  ///< of `name` and `flag`
-  FieldAccess access = {};
-  FieldScope scope = {};
-
-  /// Its value in the command line's spelling; "" where it is unset, "true" or "" for a flag.
-  std::string print(const RunSpec& spec) const { return access.print(spec); }
-  /// Sets the field from the text; "" unsets a field that can be unset. False, with the spec
-  /// unchanged, when the text is not understood. validate() checks whether the value can work.
-  bool parse(std::string_view text, RunSpec& spec) const { return access.parse(text, spec); }
-};
-
 /// Every field, in the order in which they are read: a field follows those that it depends on.
 std::span<const RunField> run_fields();
-/// Null when no field has this key.
-const RunField* find_field(std::string_view key);
-/// The field with this key; a programmer's error when there is none.
-const RunField& run_field(std::string_view key);
-
 /// The fields of RunSpec::what_if.
 std::span<const RunField> what_if_fields();
-
-/// The values that the field accepts: "a whole number from 1 to 4096".
-std::string accepted_text(const RunField& field);
-/// Whether the field has its default value.
-bool is_default(const RunField& field, const RunSpec& spec);
-
-/// Sets the field from the text, and updates the fields that follow it (N_kv follows N and KV heads
-/// follow heads where both were equal; the standard ALiBi slopes follow the number of heads).
-/// not_understood names the field, the text and what is accepted.
-std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec);
-
-/// The error of a field whose text cannot be understood.
-Error not_understood(const RunField& field, std::string_view text);
-/// Nothing when a whole number is within its limits, else out_of_range.
-std::optional<Error> check_range(const RunField& field, const RunSpec& spec);
-/// Nothing when every field that is not at its default applies to the algorithm, else
-/// not_applicable.
-std::optional<Error> check_applies(const RunSpec& spec);
-
-/// `after` with the consequences of the change: fields that do not apply to the new algorithm
-/// return to their defaults; another algorithm or pass is whole; an algorithm that takes a block
-/// mask gets one; key lengths and packed
-/// sequences keep their proportions when their axis changes; without dropout its seed is reset, and
-/// in the forward pass the file of dO.
-RunSpec with_consequences(const RunSpec& before, RunSpec after);
-
-/// Sets the sizes that follow from the input files and the packed sequences. Files that cannot be
-/// read are ignored here; loading them reports the error.
-void take_sizes_of_files(RunSpec& spec);
 
 }  // namespace attnscope

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "reference/result.h"
 #include "reference/tiling.h"
 
 namespace attnscope {
@@ -27,8 +26,5 @@ struct WhatIf {
 
 /// Limits of the multiples.
 inline constexpr double kLeastMultiple = 0.05, kMostMultiple = 20.0;
-
-/// out_of_range for a multiple beyond the limits.
-std::optional<Error> validate(const WhatIf& what_if);
 
 }  // namespace attnscope

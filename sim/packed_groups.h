@@ -6,7 +6,6 @@
 
 #include "reference/inputs.h"
 #include "reference/naive_attention.h"
-#include "sim/simulation.h"
 
 namespace attnscope {
 

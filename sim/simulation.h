@@ -15,8 +15,8 @@
 #include "sim/observers/warp_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/tiling_rules.h"
-#include "sim/time/time_prediction.h"
 #include "sim/time_bound.h"
+#include "sim/time_prediction.h"
 
 namespace attnscope {
 
@@ -69,12 +69,6 @@ struct SimulationReport {
 
   std::vector<LaunchReport> launches;
 };
-
-/// The schedule options that follow from the problem, the variant and the device.
-ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
-                                 const GpuDescription& gpu);
-/// The schedule options of a run.
-ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip
 /// where that is not allowed. `cancel` set to true by another thread gives ErrorCode::cancelled

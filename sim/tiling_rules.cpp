@@ -3,11 +3,33 @@
 #include <fmt/core.h>
 #include <algorithm>
 
-#include "reference/head_dim.h"
 #include "reference/message_text.h"
-#include "sim/simulation.h"
+#include "reference/tiling.h"
 
 namespace attnscope {
+
+ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
+                                 const GpuDescription& gpu) {
+  const Index rows = softmax_rows_per_block(problem.N_kv);
+  // The rows of a block take at most half of the registers, in fp32
+  const Index panel_cols =
+      std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
+  // The backward pass keeps P and dP, and with a soft cap S and its derivative
+  const Index held = problem.score.soft_cap ? 4 : 2;
+  return {.variant = variant,
+          .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
+          .gradient_panel_cols = held * problem.N_kv > panel_cols ? panel_cols / held : 0,
+          .heads_per_kv_head = problem.heads_per_kv_head(),
+          .score_steps = score_steps_of(problem),
+          .masked = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed()};
+}
+
+ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu) {
+  ScheduleOptions options = schedule_options(run.problem, run.asked.variant, gpu);
+  options.skips_padded_keys = find_algorithm(run.algorithm())->skips_padded_keys;
+  options.splits = run.splits;
+  return options;
+}
 
 Tiling paper_tiling(Index sram_elems, Index d) {
   const Index Bc = std::max<Index>(1, ceil_div(sram_elems, 4 * d));

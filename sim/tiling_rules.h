@@ -1,5 +1,6 @@
-/// What a thread block keeps on chip, whether that fits a device, and the rules that set the sides
-/// of tiles: the paper's, from the size of the SRAM, and the largest tiles that fit.
+/// What the device decides about a schedule: its options, what a thread block keeps on chip and
+/// whether that fits, and the sides of tiles: by the paper's rule, from the size of the SRAM, or
+/// the largest that fit.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,12 @@
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
+
+/// The schedule options that follow from the problem, the variant and the device.
+ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
+                                 const GpuDescription& gpu);
+/// The schedule options of a run.
+ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// A block's on-chip memory with d padded as in the kernels.
 struct PaddedOnChip {

@@ -14,6 +14,7 @@
 #include "app/report/report_text.h"
 #include "app/report/residency.h"
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/nvrtc_library.h"
 #include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"

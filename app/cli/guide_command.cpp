@@ -6,6 +6,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::cli {
 

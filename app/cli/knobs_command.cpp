@@ -11,8 +11,8 @@
 #include "kernels/catalog.h"
 #include "kernels/knobs.h"
 #include "reference/algorithm.h"
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
-#include "reference/run_fields.h"
 
 namespace attnscope::cli {
 

@@ -9,9 +9,9 @@
 #include "app/report/report_text.h"
 #include "kernels/default_tilings.h"
 #include "kernels/recording/recording.h"
-#include "reference/head_dim.h"
 #include "reference/json/json_document.h"
 #include "reference/message_text.h"
+#include "reference/tiling.h"
 #include "sim/device/assets.h"
 #include "sim/tiling_rules.h"
 

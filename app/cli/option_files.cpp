@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "app/cli/outputs.h"
 #include "reference/files/file_identity.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
@@ -14,6 +13,16 @@
 namespace attnscope::cli {
 
 namespace fs = std::filesystem;
+
+bool is_standard_output(const fs::path& path) {
+  if (path == "-") return true;
+  const FileIdentity standard_output = identity_of("/dev/fd/1");
+  return identity_of(path) == standard_output && standard_output != identity_of("/dev/null");
+}
+
+std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name) {
+  return folder / fmt::format("{}.npy", name);
+}
 
 namespace {
 

@@ -2,7 +2,9 @@
 /// another output.
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/command_line.h"
@@ -10,6 +12,13 @@
 #include "reference/run_fields.h"
 
 namespace attnscope::cli {
+
+/// Whether the path is "-", or names the file, pipe or terminal that standard output goes to.
+bool is_standard_output(const std::filesystem::path& path);
+
+/// The tensors that a command may write, and the file of each.
+inline constexpr std::string_view kTensorNames[] = {"o", "lse", "dq", "dk", "dv"};
+std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name);
 
 // What an option's value names, for OptionSpec::files.
 

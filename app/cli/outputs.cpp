@@ -32,12 +32,6 @@ Error cannot_be_written(std::string_view option, const std::string& path, std::s
 
 }  // namespace
 
-bool is_standard_output(const fs::path& path) {
-  if (path == "-") return true;
-  const FileIdentity standard_output = identity_of("/dev/fd/1");
-  return identity_of(path) == standard_output && standard_output != identity_of("/dev/null");
-}
-
 bool is_stream(const std::string& path) {
   return path == "-" || (!path.empty() && is_written_in_place(path));
 }
@@ -209,10 +203,6 @@ std::optional<Error> check_host_memory(const AttentionProblem& problem) {
       "the numbers of this problem need {} of memory and this machine has {}; "
       "simulate without --check, --out and --q counts at any size",
       bytes_text(needed_bytes), bytes_text(machine_bytes));
-}
-
-std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name) {
-  return folder / fmt::format("{}.npy", name);
 }
 
 std::optional<Error> write_tensor_files(

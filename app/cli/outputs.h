@@ -31,9 +31,6 @@ struct OutputFiles {
 /// Errors as of parse_output().
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
 
-/// Whether the path is "-", or names the file, pipe or terminal that standard output goes to.
-bool is_standard_output(const std::filesystem::path& path);
-
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
 bool is_stream(const std::string& path);
 
@@ -100,10 +97,6 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 /// Nothing when inputs, outputs and reference of the problem fit in the machine's memory as fp64,
 /// else invalid_request. Counting needs no numbers and is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
-
-/// The tensors that a command may write, and the file of each.
-inline constexpr std::string_view kTensorNames[] = {"o", "lse", "dq", "dk", "dv"};
-std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name);
 
 /// Creates the folder and writes NAME.npy of every tensor, [B, H, N, d]; of "lse" [B, H, N].
 std::optional<Error> write_tensor_files(

@@ -8,6 +8,7 @@
 #include "app/cli/option_files.h"
 #include "app/report/compare.h"
 #include "reference/check.h"
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
 #include "sim/resolve.h"
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reference/field_rules.h"
 #include "reference/json/run_json.h"
 #include "reference/run_fields.h"
 #include "sim/device/assets.h"

@@ -9,6 +9,7 @@
 #include "app/report/report_text.h"
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
+#include "reference/field_rules.h"
 #include "reference/fnv1a.h"
 #include "reference/json/run_json.h"
 #include "reference/message_text.h"

@@ -62,7 +62,7 @@ void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU
   const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
   const int first = canvas.list->VtxBuffer.Size;
   const ImVec2 begin{middle.x - font.measure(words).x * 0.5f, middle.y - font.size * 0.5f};
-  record_text(canvas.list, font, center, color, words, true);
+  record_text(canvas.list, font.font, font.size, center, color, words, true);
   canvas.list->AddText(font.font, font.size, on_pixel(begin), color, words.data(),
                        words.data() + words.size());
   for (int k = first; k < canvas.list->VtxBuffer.Size; ++k) {

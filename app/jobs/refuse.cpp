@@ -9,6 +9,7 @@
 #include "app/scene/choice_rules.h"
 #include "app/scene/field_options.h"
 #include "app/scene/scene.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <functional>
 
-#include "app/lessons/expression_node.h"
-
 namespace attnscope::lessons {
 
 namespace {
 
-using Node = Expression::Node;
+using Node = ExpressionNode;
 
 Error wrong_kind(const Node& node, std::string_view needed, const Value& value) {
   return invalid_request("'{}' needs {}, not {}", node.word, needed, kind_words(value));

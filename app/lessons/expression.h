@@ -16,39 +16,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "reference/attention_problem.h"
-#include "reference/result.h"
+#include "app/lessons/expression_parser.h"
 
 namespace attnscope::lessons {
 
-/// A tile of scores: row tile i, column tile j.
-struct TilePlace {
-  Index i = 0, j = 0;
-  bool operator==(const TilePlace&) const = default;
-};
-
-using Value = std::variant<double, bool, std::string, TilePlace>;
-
 /// "a number", "a condition", "a text", "a tile".
 std::string_view kind_words(const Value& value);
-
-/// One step of a path: a key of an object, or a choice among the elements of a list.
-struct PathPart {
-  std::string key;                                           ///< empty for an element
-  std::size_t index = 0;                                     ///< of an element without a selection
-  std::vector<std::pair<std::string, std::string>> selects;  ///< key and value; "": has none
-};
-
-struct Path {
-  std::string run;  ///< name of a run of the lesson
-  std::vector<PathPart> parts;
-  std::string text;       ///< as written, the run included
-  std::size_t begin = 0;  ///< where it stands in the expression
-};
 
 /// What the names in an expression stand for. Errors: invalid_request for a name that does not
 /// exist; unavailable, with the reason, for a value that this GPU or problem does not have.
@@ -81,11 +56,9 @@ class Expression {
   /// L2), "s", "FLOP", "Hz", "bytes/s", "FLOP/s", "/s"; empty for counts and ratios.
   std::string unit() const;
 
-  struct Node;
-
  private:
   std::string text_;
-  std::shared_ptr<const Node> root_;
+  std::shared_ptr<const ExpressionNode> root_;
 };
 
 }  // namespace attnscope::lessons

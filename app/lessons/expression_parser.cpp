@@ -1,7 +1,8 @@
+#include "app/lessons/expression_parser.h"
+
 #include <algorithm>
 #include <cctype>
 
-#include "app/lessons/expression_node.h"
 #include "reference/message_text.h"
 #include "reference/parse_number.h"
 
@@ -9,7 +10,7 @@ namespace attnscope::lessons {
 
 namespace {
 
-using Node = Expression::Node;
+using Node = ExpressionNode;
 using NodePtr = std::shared_ptr<const Node>;
 
 constexpr int kMostDepth = 100;

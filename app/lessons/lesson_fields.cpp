@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
 
 namespace attnscope::lessons {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/lessons/lesson.h"
+#include "app/lessons/lesson_parts.h"
 #include "reference/json/json_document.h"
 
 namespace attnscope::lessons {

@@ -7,6 +7,7 @@
 
 #include "app/documents/scene_run.h"
 #include "app/report/report_text.h"
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
 
 namespace attnscope::lessons {

@@ -43,6 +43,11 @@ Index moved_step(const RunInfo& run, Index step, Granularity granularity, int co
   return step;
 }
 
+double next_speed(double speed, int direction) {
+  constexpr double kMinSpeed = 0.125;
+  return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
+}
+
 int Player::units(const ViewState& view, double elapsed_s) {
   units_ += elapsed_s * kUnitsPerSecond * view.speed;
   const double whole = std::floor(units_);

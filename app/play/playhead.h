@@ -18,6 +18,9 @@ Index clamp_step(const RunInfo& run, Index step);
 /// reaches that tile's own beginning.
 Index moved_step(const RunInfo& run, Index step, Granularity granularity, int count);
 
+/// Faster (direction 1) or slower (-1), in powers of two.
+double next_speed(double speed, int direction);
+
 /// Moves the playhead in time: units of the granularity a second, times the speed.
 class Player {
  public:

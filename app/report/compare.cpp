@@ -8,6 +8,7 @@
 #include "app/report/product_tiles.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
+#include "reference/field_rules.h"
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 #include "sim/resolve.h"

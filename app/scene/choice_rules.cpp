@@ -4,6 +4,7 @@
 
 #include "app/documents/scene_run.h"
 #include "kernels/resolve.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 

@@ -7,6 +7,7 @@
 
 #include "app/documents/scene_run.h"
 #include "app/scene/choice_rules.h"
+#include "reference/field_rules.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
 #include "reference/json/json_document.h"

@@ -1,3 +1,5 @@
+#include "app/screen/badge.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <utility>
 
 #include "app/app.h"
-#include "app/screen/screen.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -29,6 +30,16 @@ std::string short_name(const std::string& gpu) {
 
 constexpr const char* kModelAndTrace = "model + trace";
 constexpr const char* kBroken = "broken";
+
+/// Where the numbers of a recorded run come from, and why they are not compared with the model's,
+/// if they are not.
+std::string recorded_help(const RunInfo& run, const MeasuredRun& recorded) {
+  const RunDifference differs =
+      difference(run.totals, run.gpu, recorded.row, recorded.provenance.on);
+  const bool compared = differs.none() || differs.in == DifferenceIn::tiling;
+  return fmt::format("The numbers of the real kernel were {}.{}", recorded.provenance.describe(),
+                     compared ? "" : "\nNo gap: " + differs.words + ".");
+}
 
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
@@ -64,16 +75,8 @@ BadgeText badge_text(const Frame& frame) {
                                 : fmt::format("The thread blocks in the timeline's SMs were {}.",
                                               seen.traced->provenance.describe());
   if (seen.run != nullptr) {
-    const RunInfo& run = *snapshot->run;
-    const RunDifference differs =
-        difference(run.totals, run.gpu, seen.run->row, seen.run->provenance.on);
-    const std::string alone = differs.none() || differs.in == DifferenceIn::tiling
-                                  ? ""
-                                  : "\nNo gap: " + differs.words + ".";
     return {"recorded · " + short_name(seen.run->provenance.gpu()),
-            fmt::format("The numbers of the real kernel were {}.{}{}{}{}",
-                        seen.run->provenance.describe(), alone, trace.empty() ? "" : "\n", trace,
-                        no_gpu),
+            recorded_help(*snapshot->run, *seen.run) + (trace.empty() ? "" : "\n") + trace + no_gpu,
             frame.theme.good};
   }
   if (seen.traced != nullptr) {

@@ -1,10 +1,10 @@
-/// Key G: a tile of the scores by its indices.
+#include "app/screen/go_to_tile.h"
+
 #include <algorithm>
 #include <string>
 
 #include "app/app.h"
 #include "app/platform/keys.h"
-#include "app/screen/screen.h"
 #include "reference/parse_number.h"
 
 namespace attnscope::app {

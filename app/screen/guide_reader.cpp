@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/app.h"
-#include "app/screen/screen.h"
+#include "app/screen/keys_overlay.h"
 
 namespace attnscope::app {
 

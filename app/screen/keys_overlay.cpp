@@ -1,4 +1,5 @@
-/// The keys and their actions, and the card (F1) that lists them.
+#include "app/screen/keys_overlay.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,7 +7,7 @@
 
 #include "app/app.h"
 #include "app/platform/keys.h"
-#include "app/screen/screen.h"
+#include "app/play/playhead.h"
 
 namespace attnscope::app {
 

@@ -1,7 +1,9 @@
+#include "app/screen/panel_menu.h"
+
 #include <fmt/core.h>
 
-#include "app/screen/screen.h"
-#include "reference/options_text.h"
+#include "app/app.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 

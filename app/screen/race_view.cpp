@@ -1,4 +1,4 @@
-#include "app/screen/screen.h"
+#include "app/screen/race_view.h"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,7 @@
 #include "app/app.h"
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
-#include "app/scene/choice_rules.h"
-#include "app/screen/field_box.h"
-#include "reference/algorithm.h"
+#include "app/jobs/run_comparison.h"
 
 namespace attnscope::app {
 
@@ -193,47 +191,6 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
   if (length * share > 2.0f * half) {
     list->AddRectFilled({x0, y - half}, {x0 + length * share, y + half},
                         done ? frame.theme.good : frame.theme.accent, half);
-  }
-}
-
-void draw_race_field(const Frame& frame, const Rect& box) {
-  App& app = frame.app;
-  const auto& race = app.view.race;
-  const std::string shown = race ? race->rival.algorithm : "off";
-  const ComboBox combo(frame, "race", box, shown);
-  if (!combo.open()) return;
-  if (combo.option("off", !race, "off")) app.commands.push(ChooseRace{});
-  for (const Algorithm& algorithm : algorithms()) {
-    const std::string name(algorithm.name);
-    const bool has_pass = app.view.choice.pass == PassKind::forward || algorithm.has_backward;
-    const std::string text = has_pass ? name : name + " (no backward pass)";
-    if (!combo.option(text, name == shown, name, std::string(algorithm.summary))) continue;
-    if (!has_pass) {
-      app.commands.push(ShowNotice{name + " has no backward pass to race with"});
-    } else {
-      app.commands.push(
-          ChooseRace{Race{rival_of(app.view.choice, name), race ? race->clock : RaceClock{}}});
-    }
-  }
-}
-
-void draw_race_clock_field(const Frame& frame, const Rect& box) {
-  App& app = frame.app;
-  const RaceClock shown = app.view.race ? app.view.race->clock : RaceClock::requested_bytes;
-  const auto words = [](RaceClock clock) {
-    return clock == RaceClock::tiles ? "tile visits" : "requested bytes";
-  };
-  const ComboBox combo(frame, "race_clock", box, words(shown));
-  if (!combo.open()) return;
-  for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
-    const std::string help = clock == RaceClock::tiles
-                                 ? "the tiles of S, P, dP or dS that either may have visited; an "
-                                   "algorithm with several launches visits each tile several "
-                                   "times"
-                                 : "the bytes that either may have requested";
-    if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
-    if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
-    if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});
   }
 }
 

@@ -1,10 +1,11 @@
+#include "app/screen/run_comparison_card.h"
+
 #include <fmt/core.h>
 
 #include <cmath>
 
 #include "app/app.h"
 #include "app/draw/format.h"
-#include "app/screen/screen.h"
 
 namespace attnscope::app {
 

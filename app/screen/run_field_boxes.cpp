@@ -9,6 +9,7 @@
 #include "app/app.h"
 #include "app/jobs/step_simulator.h"
 #include "app/scene/choice_rules.h"
+#include "reference/field_rules.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {

@@ -1,4 +1,4 @@
-#include "app/screen/screen.h"
+#include "app/screen/scene_dialog.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,11 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/screen/badge.h"
+#include "app/screen/keys_overlay.h"
+#include "app/screen/panel_menu.h"
 #include "app/screen/quiz_card.h"
+#include "app/screen/transport_bar.h"
 #include "app/ui/pointed_word.h"
 
 namespace attnscope::app {

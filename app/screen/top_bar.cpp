@@ -1,27 +1,26 @@
-#include "app/screen/screen.h"
+#include "app/screen/top_bar.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/app.h"
+#include "app/scene/choice_rules.h"
+#include "app/screen/field_box.h"
+#include "app/screen/scene_dialog.h"
 #include "kernels/resolve.h"
+#include "reference/algorithm.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 
 namespace {
 
 using Field = TopBar::Field;
+using Section = TopBar::Section;
 
 constexpr Field kBar[] = {{"scene", 180},      {"algorithm", 112}, {"pass", 98},  {"seq_len", 74},
                           {"head_dim", 58, 1}, {"Br", 62, 3},      {"Bc", 62, 4}, {"mask", 84, 2},
                           {"dtype", 66, 5},    {"gpu", 100, 6}};
-
-/// Fields behind the "more" button that belong together.
-struct Section {
-  std::string title;
-  std::size_t column = 0;
-  std::vector<Field> fields;
-};
 
 /// The sections with fields that apply to the choice.
 std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
@@ -72,6 +71,48 @@ std::string_view label_of(const Field& field) {
   if (field.key == "race") return "against";
   if (field.key == "race_clock") return "clock";
   return run_field(field.key).label;
+}
+
+/// The boxes that start a race against another algorithm, and choose its clock.
+void draw_race_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const auto& race = app.view.race;
+  const std::string shown = race ? race->rival.algorithm : "off";
+  const ComboBox combo(frame, "race", box, shown);
+  if (!combo.open()) return;
+  if (combo.option("off", !race, "off")) app.commands.push(ChooseRace{});
+  for (const Algorithm& algorithm : algorithms()) {
+    const std::string name(algorithm.name);
+    const bool has_pass = app.view.choice.pass == PassKind::forward || algorithm.has_backward;
+    const std::string text = has_pass ? name : name + " (no backward pass)";
+    if (!combo.option(text, name == shown, name, std::string(algorithm.summary))) continue;
+    if (!has_pass) {
+      app.commands.push(ShowNotice{name + " has no backward pass to race with"});
+    } else {
+      app.commands.push(
+          ChooseRace{Race{rival_of(app.view.choice, name), race ? race->clock : RaceClock{}}});
+    }
+  }
+}
+
+void draw_race_clock_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const RaceClock shown = app.view.race ? app.view.race->clock : RaceClock::requested_bytes;
+  const auto words = [](RaceClock clock) {
+    return clock == RaceClock::tiles ? "tile visits" : "requested bytes";
+  };
+  const ComboBox combo(frame, "race_clock", box, words(shown));
+  if (!combo.open()) return;
+  for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
+    const std::string help = clock == RaceClock::tiles
+                                 ? "the tiles of S, P, dP or dS that either may have visited; an "
+                                   "algorithm with several launches visits each tile several "
+                                   "times"
+                                 : "the bytes that either may have requested";
+    if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
+    if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
+    if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});
+  }
 }
 
 }  // namespace
@@ -167,6 +208,53 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   draw_more(frame, more, hidden);
 }
 
+/// The columns behind the "more" button: each is as wide as its labels and boxes.
+struct TopBar::Columns {
+  static constexpr int kCount = 3;
+  float gap = 0.0f;
+  std::array<float, kCount> labels{}, boxes{}, ends{};
+
+  Columns(const Frame& frame, const std::vector<Section>& sections) : gap(frame.px(14.0f)) {
+    for (const Section& section : sections) {
+      const std::size_t column = section.column;
+      for (const Field& field : section.fields) {
+        labels[column] = std::max(labels[column], frame.fonts.ui.measure(label_of(field)).x);
+        boxes[column] = std::max(boxes[column], frame.text_px(field.width));
+      }
+    }
+  }
+  float width() const {
+    float sum = 2.0f * gap * (kCount - 1);
+    for (std::size_t k = 0; k < kCount; ++k) sum += labels[k] + gap + boxes[k];
+    return sum;
+  }
+  /// Where the column begins, from the left of the first one.
+  float begin(std::size_t column) const {
+    float x = 0.0f;
+    for (std::size_t k = 0; k < column; ++k) x += labels[k] + boxes[k] + 3.0f * gap;
+    return x;
+  }
+};
+
+void TopBar::draw_section(const Frame& frame, ImVec2 origin, const Section& section,
+                          Columns& columns) {
+  const std::size_t column = section.column;
+  const float height = frame.text_px(15.0f) + frame.px(12.0f);
+  const FontRef& title = frame.fonts.small;
+  const float x = origin.x + columns.begin(column);
+  const float box_x = x + columns.labels[column] + columns.gap;
+  float y = origin.y + columns.ends[column];
+  title.draw(ImGui::GetWindowDrawList(), {x, y}, frame.theme.text_faint, section.title);
+  y += title.size + frame.px(8.0f);
+  for (const Field& field : section.fields) {
+    const Rect box{{box_x, y}, {box_x + columns.boxes[column], y + height}};
+    draw_field(frame, x, box, field);
+    if (field.knob != nullptr) frame.rects.add("field.switches", box);  // of refusals
+    y += height + frame.px(7.0f);
+  }
+  columns.ends[column] = y + frame.px(7.0f) - origin.y;
+}
+
 void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden) {
   if (!ImGui::IsPopupOpen("more fields")) return;
   std::vector<Section> sections = more_sections(boxes_.edited(frame), edits_);
@@ -179,20 +267,8 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
     sections.insert(sections.begin(), Section{"More of the bar", 0, hidden});
   }
 
-  // Each column is as wide as its labels and boxes
-  constexpr int kColumns = 3;
-  const FontRef& font = frame.fonts.ui;
-  const float gap = frame.px(14.0f);
-  std::array<float, kColumns> labels{}, boxes{}, ends{};
-  for (const Section& section : sections) {
-    const std::size_t column = section.column;
-    for (const Field& field : section.fields) {
-      labels[column] = std::max(labels[column], font.measure(label_of(field)).x);
-      boxes[column] = std::max(boxes[column], frame.text_px(field.width));
-    }
-  }
-  float width = 2.0f * gap * (kColumns - 1);
-  for (std::size_t k = 0; k < kColumns; ++k) width += labels[k] + gap + boxes[k];
+  Columns columns(frame, sections);
+  const float width = columns.width();
   const float padding = frame.px(16.0f);
   const float display = ImGui::GetIO().DisplaySize.x;
   const float left = std::min(button.min.x, display - width - 2.0f * padding - frame.px(8.0f));
@@ -203,27 +279,9 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
   if (!open) return;
   ui::close_popup_on_escape();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float height = frame.text_px(15.0f) + frame.px(12.0f);
-  const FontRef& title = frame.fonts.small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  for (const Section& section : sections) {
-    const std::size_t column = section.column;
-    float x = origin.x;
-    for (std::size_t k = 0; k < column; ++k) x += labels[k] + boxes[k] + 3.0f * gap;
-    float y = origin.y + ends[column];
-    title.draw(list, {x, y}, frame.theme.text_faint, section.title);
-    y += title.size + frame.px(8.0f);
-    for (const Field& field : section.fields) {
-      const Rect box{{x + labels[column] + gap, y},
-                     {x + labels[column] + gap + boxes[column], y + height}};
-      draw_field(frame, x, box, field);
-      if (field.knob != nullptr) frame.rects.add("field.switches", box);  // of refusals
-      y += height + frame.px(7.0f);
-    }
-    ends[column] = y + frame.px(7.0f) - origin.y;
-  }
+  for (const Section& section : sections) draw_section(frame, origin, section, columns);
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({width, *std::ranges::max_element(ends) - frame.px(14.0f)});
+  ImGui::Dummy({width, *std::ranges::max_element(columns.ends) - frame.px(14.0f)});
   const bool refuses = edits_ == EditedRun::chosen && frame.app.refused;
   if (refuses && frame.rects.find("field." + frame.app.refused->field)) {
     draw_refusal_inside(frame, width);

@@ -1,4 +1,4 @@
-#include "app/screen/screen.h"
+#include "app/screen/transport_bar.h"
 
 #include <fmt/core.h>
 
@@ -11,6 +11,7 @@
 #include "app/app.h"
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/play/playhead.h"
 #include "app/report/report_text.h"
 #include "app/scene/shown_head.h"
 #include "sim/snapshot/describe_op.h"
@@ -18,8 +19,6 @@
 namespace attnscope::app {
 
 namespace {
-
-constexpr double kMinSpeed = 0.125;
 
 std::string position_text(const Snapshot& snapshot) {
   if (snapshot.step < 0) return {};
@@ -281,10 +280,6 @@ void draw_scrub_bar(const Frame& frame, const Rect& rect) {
 }
 
 }  // namespace
-
-double next_speed(double speed, int direction) {
-  return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
-}
 
 void draw_transport_bar(const Frame& frame, const Rect& rect) {
   const auto snapshot = frame.app.snapshot();

@@ -12,7 +12,7 @@
 #include "app/draw/tooltip.h"
 #include "app/platform/keys.h"
 #include "app/scene/choice_rules.h"
-#include "app/screen/screen.h"
+#include "app/screen/go_to_tile.h"
 
 namespace attnscope::app {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/op_window.h"
 
 namespace attnscope::app {
 

@@ -1,6 +1,6 @@
 #include "app/ui/drawn_texts.h"
 
-#include "app/ui/theme.h"
+#include <cfloat>
 
 namespace attnscope::app {
 
@@ -18,15 +18,17 @@ TextRecorder::~TextRecorder() {
   recorder = nullptr;
 }
 
-void record_text(const ImDrawList* list, const FontRef& font, ImVec2 at, ImU32 color,
-                 std::string_view text, bool is_vertical) {
+void record_text(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
+                 ImU32 color, std::string_view text, bool is_vertical) {
   if (recorder == nullptr) return;
+  const float width =
+      font->CalcTextSizeA(font_size, FLT_MAX, 0.0f, text.data(), text.data() + text.size()).x;
   recorder->add({.list = list,
                  .index = list->IdxBuffer.Size,
                  .at = at,
-                 .size = {font.measure(text).x, font.size},
+                 .size = {width, font_size},
                  .color = color,
-                 .font = font.font != nullptr ? font.font->GetDebugName() : "",
+                 .font = font->GetDebugName(),
                  .is_vertical = is_vertical,
                  .text = std::string(text)});
 }

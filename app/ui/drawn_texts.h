@@ -9,8 +9,6 @@
 
 namespace attnscope::app {
 
-struct FontRef;
-
 /// A text as it was drawn.
 struct DrawnText {
   const ImDrawList* list = nullptr;
@@ -41,7 +39,7 @@ class TextRecorder {
 
 /// Records a text that is about to be drawn, if there is a recorder. FontRef::draw() and
 /// draw::vertical_text() call it.
-void record_text(const ImDrawList* list, const FontRef& font, ImVec2 at, ImU32 color,
-                 std::string_view text, bool is_vertical = false);
+void record_text(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
+                 ImU32 color, std::string_view text, bool is_vertical = false);
 
 }  // namespace attnscope::app

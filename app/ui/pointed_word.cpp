@@ -3,9 +3,8 @@
 #include <imgui_internal.h>
 
 #include <cctype>
+#include <cfloat>
 #include <utility>
-
-#include "app/ui/theme.h"
 
 namespace attnscope::app {
 
@@ -56,10 +55,15 @@ std::string_view word_at(std::string_view text, std::size_t offset) {
   return {};
 }
 
-void note_pointed_word(const ImDrawList* list, const FontRef& font, ImVec2 at,
+void note_pointed_word(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
                        std::string_view text) {
+  const auto width_of = [&](std::string_view part) {
+    if (part.empty()) return 0.0f;
+    const char* const end = part.data() + part.size();
+    return font->CalcTextSizeA(font_size, FLT_MAX, 0.0f, part.data(), end).x;
+  };
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  if (mouse.y < at.y || mouse.y >= at.y + font.size || mouse.x < at.x) return;
+  if (mouse.y < at.y || mouse.y >= at.y + font_size || mouse.x < at.x) return;
   ImGuiWindow* const window = ImGui::GetCurrentContext()->HoveredWindow;
   if (window == nullptr || window->DrawList != list) return;
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
@@ -67,19 +71,19 @@ void note_pointed_word(const ImDrawList* list, const FontRef& font, ImVec2 at,
   if (!in_popup && ImGui::IsPopupOpen("", kAnyPopup)) return;  // behind a menu
   const ImVec4& clip = list->_ClipRectStack.back();
   if (!Rect{{clip.x, clip.y}, {clip.z, clip.w}}.contains(mouse)) return;
-  if (mouse.x >= at.x + font.measure(text).x) return;
+  if (mouse.x >= at.x + width_of(text)) return;
 
   // The letter under the mouse, then the word around it
   std::size_t offset = 0;
-  while (offset + 1 < text.size() && at.x + font.measure(text.substr(0, offset + 1)).x <= mouse.x) {
+  while (offset + 1 < text.size() && at.x + width_of(text.substr(0, offset + 1)) <= mouse.x) {
     ++offset;
   }
   const std::string_view word = word_at(text, offset);
   if (word.empty()) return;
   const auto begin = static_cast<std::size_t>(word.data() - text.data());
-  const float left = at.x + font.measure(text.substr(0, begin)).x;
-  pointed_word = PointedWord{std::string(word),
-                             {{left, at.y}, {left + font.measure(word).x, at.y + font.size}}};
+  const float left = at.x + width_of(text.substr(0, begin));
+  pointed_word =
+      PointedWord{std::string(word), {{left, at.y}, {left + width_of(word), at.y + font_size}}};
 }
 
 std::optional<PointedWord> take_pointed_word() {

@@ -12,8 +12,6 @@
 
 namespace attnscope::app {
 
-struct FontRef;
-
 /// A word as it is drawn, and where.
 struct PointedWord {
   std::string word;
@@ -27,7 +25,7 @@ std::string_view word_at(std::string_view text, std::size_t offset);
 
 /// Notes the word under the mouse, if the text is drawn there in the window that the mouse is over.
 /// FontRef::draw() calls it for every text.
-void note_pointed_word(const ImDrawList* list, const FontRef& font, ImVec2 at,
+void note_pointed_word(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
                        std::string_view text);
 
 /// The word that was noted last since the previous call. Like Dear ImGui's state, it belongs to the

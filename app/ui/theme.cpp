@@ -176,9 +176,9 @@ ImVec2 FontRef::measure(std::string_view text) const {
 
 void FontRef::draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const {
   if (text.empty()) return;
-  record_text(list, *this, position, color, text);
+  record_text(list, font, size, position, color, text);
   list->AddText(font, size, position, color, text.data(), text.data() + text.size());
-  note_pointed_word(list, *this, position, text);
+  note_pointed_word(list, font, size, position, text);
 }
 
 FontScope::FontScope(const FontRef& font) {

@@ -110,4 +110,20 @@ const Result<NvrtcLibrary>& nvrtc() {
   return library;
 }
 
+/// The architectures that NVRTC compiles for; 90 is compute capability 9.0.
+static std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
+  int count = 0;
+  if (nvrtc.architecture_count(&count) != 0) count = 0;
+  std::vector<int> known(static_cast<std::size_t>(count));
+  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
+  return known;
+}
+
+Result<std::string> target_architecture(std::string_view compute_capability) {
+  const auto& library = nvrtc();
+  if (!library) return library.error();
+  return target_architecture(compute_capability, known_architectures(library.value()),
+                             version_of(library.value()));
+}
+
 }  // namespace attnscope::kernels

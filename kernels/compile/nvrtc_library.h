@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compile/target_architecture.h"
@@ -52,5 +53,8 @@ std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
 /// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.
 const Result<NvrtcLibrary>& nvrtc();
+
+/// What target_architecture() answers for the architectures that this machine's NVRTC knows.
+Result<std::string> target_architecture(std::string_view compute_capability);
 
 }  // namespace attnscope::kernels

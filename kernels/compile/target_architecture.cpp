@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kernels/compile/nvrtc_library.h"
 #include "reference/message_text.h"
 
 namespace attnscope::kernels {
@@ -23,15 +22,6 @@ std::optional<int> number_of(std::string_view compute_capability) {
   const auto rest = std::from_chars(point.ptr + 1, end, minor);
   if (rest.ec != std::errc() || rest.ptr != end || minor > 9) return std::nullopt;
   return 10 * major + minor;
-}
-
-/// The architectures that NVRTC compiles for; 90 is compute capability 9.0.
-std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
-  int count = 0;
-  if (nvrtc.architecture_count(&count) != 0) count = 0;
-  std::vector<int> known(static_cast<std::size_t>(count));
-  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
-  return known;
 }
 
 }  // namespace
@@ -60,13 +50,6 @@ Result<std::string> target_architecture(std::string_view compute_capability,
       "NVRTC {} does not support compute capability {}; install a CUDA toolkit that supports this "
       "GPU",
       to_string(nvrtc), compute_capability);
-}
-
-Result<std::string> target_architecture(std::string_view compute_capability) {
-  const auto& library = nvrtc();
-  if (!library) return library.error();
-  return target_architecture(compute_capability, known_architectures(library.value()),
-                             version_of(library.value()));
 }
 
 bool is_ptx(std::string_view architecture) {

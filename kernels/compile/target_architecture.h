@@ -33,9 +33,6 @@ std::string to_string(const CudaVersion& version);
 Result<std::string> target_architecture(std::string_view compute_capability,
                                         std::span<const int> known, const CudaVersion& nvrtc);
 
-/// The same with the architectures that this machine's NVRTC knows.
-Result<std::string> target_architecture(std::string_view compute_capability);
-
 /// Whether the architecture is PTX, "compute_80", not machine code.
 bool is_ptx(std::string_view architecture);
 

@@ -3,7 +3,7 @@
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/run_programs.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

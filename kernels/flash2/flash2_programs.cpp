@@ -3,7 +3,7 @@
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/run_programs.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -8,7 +8,7 @@ namespace attnscope::kernels {
 /// Reads zeros, on any number of thread blocks.
 inline BlockProgram sweep_cache_program() {
   constexpr int kThreads = 256;
-  return {.program = {.sources = {"kernels/measure/inputs/conditioning.cuh"},
+  return {.program = {.sources = {"kernels/measure/timing/conditioning.cuh"},
                       .expression = instance_of("sweep_cache", kThreads)},
           .threads = kThreads};
 }
@@ -16,7 +16,7 @@ inline BlockProgram sweep_cache_program() {
 /// Occupies a stream, on one thread block.
 inline BlockProgram head_start_program() {
   constexpr int kDuration_ns = 50'000;
-  return {.program = {.sources = {"kernels/measure/inputs/conditioning.cuh"},
+  return {.program = {.sources = {"kernels/measure/timing/conditioning.cuh"},
                       .expression = instance_of("occupy_stream", kDuration_ns)},
           .threads = 1};
 }

@@ -10,7 +10,7 @@
 #include "kernels/launch_resources.h"
 #include "kernels/measure/counters/counter_profiler.h"
 #include "kernels/measure/gpu_thread.h"
-#include "kernels/measure/inputs/conditioning.h"
+#include "kernels/measure/timing/conditioning.h"
 #include "kernels/measure/timing/sm_clock.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/run_programs.h"

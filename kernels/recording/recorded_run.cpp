@@ -1,4 +1,5 @@
-/// The identity of a kernel's run, and its members in a row of a recording.
+#include "kernels/recording/recorded_run.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "kernels/recording/recording_json.h"
+#include "kernels/recording/recording_row.h"
 #include "reference/fnv1a.h"
 #include "reference/json/json_ranges.h"
 #include "reference/json/run_json.h"

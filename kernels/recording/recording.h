@@ -5,34 +5,15 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "kernels/recording/build_info.h"
-#include "kernels/recording/device_info.h"
-#include "kernels/recording/measurement.h"
+#include "kernels/recording/recording_row.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_lock.h"
-#include "reference/run_spec.h"
 
 namespace attnscope {
-
-/// One run: what ran, and its measurement or the reason why there is none.
-struct RecordingRow {
-  /// One pass of a kernel, run.asked.kernel. Its tiling is 0 x 0 when none could be chosen.
-  ResolvedRun run;
-  std::optional<Measurement> measurement;
-  std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
-  std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
-  /// The part of the run that this version cannot identify, in words that continue "recorded with":
-  /// settings that it does not know, or a block mask whose file has changed. Such a row is kept as
-  /// it was read and equals no other row. Empty in all other rows.
-  std::string unidentified;
-};
 
 /// Whether two rows are of the same run, whatever their results. A row whose run or tensors are not
 /// identified equals no other row.
@@ -40,18 +21,6 @@ bool same_run(const RecordingRow& a, const RecordingRow& b);
 
 /// The row, or a failed one in its place if it could not be read again: with a time of 0 s, say.
 RecordingRow readable(RecordingRow row);
-
-/// ResolvedRun::files_hash of a row that was read without one.
-inline constexpr std::uint64_t kUnknownFiles = ~std::uint64_t{0};
-
-struct Recording {
-  DeviceInfo device;
-  BuildInfo build;
-  std::string date;  ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
-  Protocol protocol;
-  std::vector<RecordingRow> rows;
-  std::shared_ptr<const nlohmann::json> source;
-};
 
 /// The current time in the format of Recording::date.
 std::string utc_date();

@@ -2,8 +2,8 @@
 #include "kernels/kernel_parameters.h"
 #include "kernels/run_programs.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
-#include "reference/head_dim.h"
 #include "reference/key_splits.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
 
 namespace attnscope {

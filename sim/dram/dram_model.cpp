@@ -7,7 +7,7 @@
 
 #include "sim/dram/l2_run.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/simulation.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope {
 

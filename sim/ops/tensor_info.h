@@ -4,10 +4,21 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/ops/tile_grid.h"
+#include "sim/ops/tile_op.h"
 
 namespace attnscope {
 
+/// A tensor's rows and columns: queries or keys by d, the keys of every query head of a group by d,
+/// queries by keys, one number per query; d numbers, or one number, per query and split.
+enum class TensorLayout : std::uint8_t {
+  query_by_d,
+  key_by_d,
+  group_key_by_d,
+  query_by_key,
+  query_by_one,
+  query_by_split_d,
+  query_by_split,
+};
 /// An element's type in HBM.
 enum class ElementType : std::uint8_t {
   problem,    ///< the problem's precision
@@ -69,6 +80,24 @@ inline constexpr auto kTensorInfo = [] {
 
 constexpr const TensorInfo& info_of(Tensor tensor) {
   return kTensorInfo[static_cast<std::size_t>(tensor)];
+}
+
+constexpr TensorLayout layout_of(Tensor tensor) {
+  return info_of(tensor).layout;
+}
+/// S, P and their gradients: a value for each query and key.
+constexpr bool is_score(Tensor tensor) {
+  return layout_of(tensor) == TensorLayout::query_by_key;
+}
+/// Whether tile (i, j) belongs to row tile i and split j of the keys: "O₀ (split 2)".
+constexpr bool is_of_split(Tensor tensor) {
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::query_by_split_d || layout == TensorLayout::query_by_split;
+}
+/// Whether a row of its tiles is a key: K, V and their gradients.
+constexpr bool is_by_keys(Tensor tensor) {
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
 }
 
 static_assert(kTensorInfo.size() == kTensorCount);

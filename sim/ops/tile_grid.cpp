@@ -1,13 +1,8 @@
 #include "sim/ops/tile_grid.h"
 
 #include "reference/check.h"
-#include "sim/ops/tensor_info.h"
 
 namespace attnscope {
-
-TensorLayout layout_of(Tensor tensor) {
-  return info_of(tensor).layout;
-}
 
 namespace {
 

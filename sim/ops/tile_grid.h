@@ -6,7 +6,7 @@
 
 #include "reference/block_mask.h"
 #include "reference/schedule_variant.h"
-#include "sim/ops/tile_op.h"
+#include "sim/ops/tensor_info.h"
 
 namespace attnscope {
 
@@ -215,23 +215,6 @@ class TileGrid {
   Index batch_ = 0;
   Index key_end_;  ///< keys beyond are padding in this batch entry
 };
-
-/// A tensor's rows and columns: queries or keys by d, the keys of every query head of a group by d,
-/// queries by keys, one number per query; d numbers, or one number, per query and split.
-enum class TensorLayout : std::uint8_t {
-  query_by_d,
-  key_by_d,
-  group_key_by_d,
-  query_by_key,
-  query_by_one,
-  query_by_split_d,
-  query_by_split,
-};
-TensorLayout layout_of(Tensor tensor);
-/// S, P and their gradients: a value for each query and key.
-inline bool is_score(Tensor tensor) {
-  return layout_of(tensor) == TensorLayout::query_by_key;
-}
 
 /// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is that of
 /// ScheduleOptions; only O_split and LSE_split depend on it.

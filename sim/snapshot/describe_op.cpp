@@ -8,7 +8,6 @@
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/ops/op_info.h"
-#include "sim/ops/tensor_info.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
@@ -75,11 +74,6 @@ std::string result_name(const TileOp& op) {
 }
 
 }  // namespace
-
-bool is_of_split(Tensor tensor) {
-  const TensorLayout layout = layout_of(tensor);
-  return layout == TensorLayout::query_by_split_d || layout == TensorLayout::query_by_split;
-}
 
 std::string tensor_name(Tensor tensor) {
   return std::string(info_of(tensor).symbol);

@@ -16,9 +16,6 @@ std::string tile_name(const Tile& tile);
 /// The tensor's name as the papers print it: "O", "m~", "O (fp32)".
 std::string tensor_name(Tensor tensor);
 
-/// Whether tile (i, j) belongs to row tile i and split j of the keys: "O₀ (split 2)".
-bool is_of_split(Tensor tensor);
-
 /// Row tile i of a launch, "i = 2"; for a group of whole rows instead of a tile of Br rows, "rows
 /// 8-15". `grid` is the launch's.
 std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "sim/observers/numeric_executor.h"
-#include "sim/snapshot/stepped_run.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope {
 

@@ -1,4 +1,4 @@
-#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/op_window.h"
 
 #include <algorithm>
 

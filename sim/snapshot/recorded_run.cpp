@@ -1,4 +1,4 @@
-#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/recorded_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -124,10 +124,6 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
 }
 
 }  // namespace
-
-ValueTile value_tile(const RowMatrix& values) {
-  return {values.rows(), values.cols(), {values.data(), values.data() + values.size()}};
-}
 
 Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "sim/observers/numeric_executor.h"
+#include "sim/snapshot/recorded_run.h"
 #include "sim/snapshot/row_trackers.h"
-#include "sim/snapshot/run_recorder.h"
 
 namespace attnscope {
 

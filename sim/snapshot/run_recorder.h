@@ -3,16 +3,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/numeric_executor.h"
 #include "sim/observers/warp_counter.h"
+#include "sim/snapshot/op_window.h"
 #include "sim/snapshot/snapshot.h"
-#include "sim/snapshot/stepped_run.h"
 
 namespace attnscope {
 
@@ -64,13 +61,6 @@ struct HeadCounters {
   void begin_block();
   void add(const TileOp& op, const TileGrid& grid);
   WarpsByPartition warp_traffic() const { return {warps[0].traffic(), warps[1].traffic()}; }
-};
-
-/// The first step of a thread block.
-struct BlockStart {
-  Index first_step = 0;
-  int launch = 0;
-  Index block = 0;
 };
 
 /// The state before operation `step`, from which replaying can start.
@@ -163,68 +153,6 @@ class RunRecorder : public Observer {
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;
   Index ops_since_keyframe_ = 0;
-};
-
-/// One head, run once from its first operation to its last (recorded_run.cpp).
-struct RecordedRun : RunHistory {
-  std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
-  AttentionProblem shown_problem;  ///< one head; it and `inputs` where some values are shown
-  AttentionInputs inputs;
-  std::vector<LaunchOccupancy> occupancy;     ///< of each launch
-  std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values
-};
-
-/// A copy of the values of a matrix.
-ValueTile value_tile(const RowMatrix& values);
-
-/// Runs the head; `progress` and `cancel` as of SteppedRun::create. The executor refers to the
-/// result's problem and inputs, which therefore must not move.
-Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
-                                                const std::function<void(double)>& progress,
-                                                const std::atomic<bool>* cancel);
-
-/// The state of every HBM tensor of the shown head after operation `step`: inputs, tensors that the
-/// pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
-std::vector<HbmTensorState> hbm_states(const RunInfo& info,
-                                       const std::array<StoreHistory, kTensorCount>& stores,
-                                       Index step);
-
-// The operations of a run around the playhead (op_window.cpp).
-
-/// Operations [begin, end) of a thread block of a launch, counted from its first.
-struct BlockOps {
-  std::size_t launch = 0;
-  Index block = 0;  ///< within the head
-  Index begin = 0, end = 0;
-};
-/// Takes an operation and its number in the thread block; returns whether to go on.
-using VisitOp = std::function<bool(Index local, const TileOp& op)>;
-
-/// Visits the operations in order, from the schedule. Throws Cancelled once `cancel`, which may be
-/// null, is true.
-void regenerate(const RunInfo& run, const BlockOps& ops, const VisitOp& visit,
-                const std::atomic<bool>* cancel = nullptr);
-std::vector<TileOp> regenerate(const RunInfo& run, const BlockOps& ops);
-
-/// Regenerated from the schedule when the playhead leaves the window.
-class OpWindow {
- public:
-  /// Both must outlive the window; `blocks` ascend by their first step.
-  OpWindow(const RunInfo& info, const std::vector<BlockStart>& blocks)
-      : info_(info), blocks_(blocks) {}
-
-  /// The operation `step`; valid until the next call.
-  const TileOp& at(Index step);
-  /// The thread block that `step` belongs to.
-  const BlockStart& block_of(Index step) const;
-  /// The step after the block's last one.
-  Index block_end(const BlockStart& block) const;
-
- private:
-  const RunInfo& info_;
-  const std::vector<BlockStart>& blocks_;
-  std::vector<TileOp> ops_;
-  Index begin_ = 0;  ///< step of the first of ops_
 };
 
 }  // namespace attnscope

@@ -6,7 +6,6 @@
 #include "reference/eigen_view.h"
 #include "reference/row_blocks.h"
 #include "reference/score_steps.h"
-#include "sim/snapshot/run_recorder.h"
 
 namespace attnscope {
 
@@ -45,6 +44,10 @@ RowMatrix probabilities(const RowMatrix& S, const ForwardResult& forward) {
 }
 
 }  // namespace
+
+ValueTile value_tile(const RowMatrix& values) {
+  return {values.rows(), values.cols(), {values.data(), values.data() + values.size()}};
+}
 
 std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem& problem,
                                                          const AttentionInputs& inputs,

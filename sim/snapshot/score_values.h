@@ -1,11 +1,15 @@
 /// S, P, dP and dS of one head from the reference, in double precision.
 #pragma once
 
+#include "reference/eigen_view.h"
 #include "reference/inputs.h"
 #include "reference/naive_attention.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope {
+
+/// A copy of the values of a matrix.
+ValueTile value_tile(const RowMatrix& values);
 
 /// The tensors in the order of kScoreTensors, [N, N_kv] each (see ScoreMatrix::values); dP and dS
 /// are empty unless `gradients`. `problem` has one head; `forward` is its naive_forward().

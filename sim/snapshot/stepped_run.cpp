@@ -8,7 +8,6 @@
 #include "sim/snapshot/describe_op.h"
 #include "sim/snapshot/row_slice.h"
 #include "sim/snapshot/row_trackers.h"
-#include "sim/snapshot/run_recorder.h"
 #include "sim/snapshot/score_values.h"
 
 namespace attnscope {

@@ -7,25 +7,9 @@
 #include <functional>
 #include <memory>
 
-#include "reference/inputs.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope {
-
-/// Problems with more scores than this have the values of the shown row tile and of the followed
-/// row only (RunInfo::has_tile_values), or where these take too long, none: geometry, bytes and
-/// pseudo-code.
-inline constexpr Index kMaxShownScores = Index{1} << 22;
-
-/// What to step through.
-struct SteppedRequest {
-  ResolvedRun run;
-  GpuDescription gpu;
-  std::optional<AttentionInputs> given_inputs;  ///< instead of those that the run draws
-  Index batch = 0, head = 0;                    ///< the head to show
-  Index most_scores = kMaxShownScores;
-  double memory_share = 1.0;  ///< of one run's memory limit, when several runs are kept
-};
 
 class SteppedRun {
  public:

@@ -8,7 +8,6 @@
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/time/stepping_launch.h"
-#include "sim/time/unit_steps.h"
 
 namespace attnscope {
 
@@ -151,14 +150,6 @@ Index steps_in(const std::vector<BlockWork>& blocks) {
 }
 
 }  // namespace
-
-PartSeconds TimePrediction::parts() const {
-  PartSeconds sums{};
-  for (const LaunchTime& launch : launches) {
-    for (std::size_t n = 0; n < kTimeParts; ++n) sums[n] += launch.parts[n];
-  }
-  return sums;
-}
 
 namespace {
 

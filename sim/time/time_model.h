@@ -20,28 +20,10 @@
 #include "sim/ops/observer.h"
 #include "sim/simulation.h"
 #include "sim/time/machine_rates.h"
-#include "sim/time/time_prediction.h"
+#include "sim/time/unit_steps.h"
+#include "sim/time_prediction.h"
 
 namespace attnscope {
-
-/// What the steps of a kernel cost, as calibrated.
-struct StepCosts {
-  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; as many as an SM
-  /// holds.
-  std::vector<double> cycles;
-  // Further cycles of a step, with all blocks that an SM holds
-  double masked_cycles = 0;     ///< whose scores are masked
-  double rescaled_cycles = 0;   ///< that rescales O because a maximum moved
-  double from_dram_cycles = 0;  ///< whose tiles come from DRAM
-  /// Rows of which one moved maximum makes a warp rescale.
-  Index rows_of_warp = 0;
-  /// A block waits for Kj and Vj whenever it begins with a column tile.
-  bool waits_for_column_tiles = false;
-  double clock_hz = 0;         ///< while every SM takes such steps
-  bool are_calibrated = true;  ///< else they follow from the rates of the units
-  /// A launch whose blocks do one step each, with all places on the SMs taken and nothing in L2.
-  double first_step_s = 0;
-};
 
 /// A launch of a kernel that the model's schedule does not have, such as one that sets initial
 /// values: it moves bytes.

@@ -1,19 +1,37 @@
-/// What a tile step costs by the rates of an SM's units alone, without the measured cycles of any
-/// step.
+/// What a tile step costs: as calibrated, or by the rates of an SM's units alone, without the
+/// measured cycles of any step.
 ///
-/// The warps of the resident blocks move through the units of the SM (tensor cores, exponentials,
-/// fp32 arithmetic, shared memory, atomic
-/// additions) one after the other, and wait where another warp is at work: a
-/// closed queueing network, solved by mean value analysis (Reiser and Lavenberg, J. ACM 27(2),
-/// 1980). Each of the SM's four parts has its own share of every unit.
+/// By the rates, the warps of the resident blocks move through the units of the SM (tensor cores,
+/// exponentials, fp32 arithmetic, shared memory, atomic additions) one after the other, and wait
+/// where another warp is at work: a closed queueing network, solved by mean value analysis (Reiser
+/// and Lavenberg, J. ACM 27(2), 1980). Each of the SM's four parts has its own share of every unit.
 #pragma once
 
 #include <vector>
 
+#include "sim/simulation.h"
 #include "sim/time/machine_rates.h"
-#include "sim/time/time_model.h"
 
 namespace attnscope {
+
+/// What the steps of a kernel cost, as calibrated.
+struct StepCosts {
+  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; as many as an SM
+  /// holds.
+  std::vector<double> cycles;
+  // Further cycles of a step, with all blocks that an SM holds
+  double masked_cycles = 0;     ///< whose scores are masked
+  double rescaled_cycles = 0;   ///< that rescales O because a maximum moved
+  double from_dram_cycles = 0;  ///< whose tiles come from DRAM
+  /// Rows of which one moved maximum makes a warp rescale.
+  Index rows_of_warp = 0;
+  /// A block waits for Kj and Vj whenever it begins with a column tile.
+  bool waits_for_column_tiles = false;
+  double clock_hz = 0;         ///< while every SM takes such steps
+  bool are_calibrated = true;  ///< else they follow from the rates of the units
+  /// A launch whose blocks do one step each, with all places on the SMs taken and nothing in L2.
+  double first_step_s = 0;
+};
 
 /// The unit of a kernel's matrix products.
 enum class MatrixUnit : std::uint8_t { cuda_cores, mma_sync, wgmma };

@@ -1,10 +1,10 @@
-#include "reference/options_text.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "app/scene/scene.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 namespace {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/nvrtc_library.h"
 #include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"

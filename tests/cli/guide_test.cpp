@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "reference/field_rules.h"
 #include "reference/run_fields.h"
 #include "tests/cli/cli_process.h"
 

@@ -9,6 +9,7 @@
 #include "app/cli/sweep_axes.h"
 #include "reference/block_mask.h"
 #include "reference/block_pattern.h"
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
 #include "reference/run_fields.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -6,7 +6,7 @@
 
 #include "kernels/default_tilings.h"
 #include "reference/block_mask.h"
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::kernels {
 namespace {

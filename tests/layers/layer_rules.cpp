@@ -186,8 +186,7 @@ Violations folder_cycles(const SourceTree& tree, std::string_view folder) {
         open.insert(open.end(), more->second.begin(), more->second.end());
     }
     if (reached.contains(node)) {
-      violations.push_back(
-          fmt::format("{}/{}: includes itself through other folders", folder, node));
+      violations.push_back(fmt::format("{}/{}: includes itself through others", folder, node));
     }
   }
   return violations;

@@ -25,8 +25,8 @@ Violations cuda_violations(const SourceTree& tree);
 /// CLI11 in none; CLI11 only in app/.
 Violations heavy_header_violations(const SourceTree& tree);
 
-/// Folders directly under `folder` that include each other, directly or through others. A file
-/// that lies in `folder` itself, with its header, counts as a folder of its own.
+/// Files and folders directly in `folder` that include each other, directly or through others. A
+/// source file and its header count as one, and so does a folder.
 Violations folder_cycles(const SourceTree& tree, std::string_view folder);
 
 /// Every header opens with #pragma once before its first include.

@@ -112,9 +112,9 @@ TEST(LayerRules, FoldersThatIncludeEachOtherAreSeen) {
   SourceTree cyclic = acyclic;
   cyclic["app/app.h"] = parse_source("#include \"app/a/one.h\"\n");
   EXPECT_THAT(folder_cycles(cyclic, "app"),
-              testing::ElementsAre("app/a: includes itself through other folders",
-                                   "app/app: includes itself through other folders",
-                                   "app/b: includes itself through other folders"));
+              testing::ElementsAre("app/a: includes itself through others",
+                                   "app/app: includes itself through others",
+                                   "app/b: includes itself through others"));
 }
 
 TEST(LayerRules, HeadersWithoutAGuardAreSeen) {

@@ -1,4 +1,4 @@
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 
 #include <gmock/gmock.h>
 

@@ -9,7 +9,7 @@
 
 #include "app/draw/format.h"
 #include "reference/block_mask.h"
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {

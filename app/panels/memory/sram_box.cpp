@@ -108,7 +108,7 @@ void SramBox::place_slots(const Heights& heights) {
 
 /// Whether its values sum over row tiles of a problem in which only one is computed.
 bool SramBox::lacks_row_tiles(const SlotState& slot) const {
-  return snapshot_.run->has_tile_values && is_gradient(slot.tensor) && is_key_tile(slot.tensor);
+  return snapshot_.run->has_tile_values && is_gradient(slot.tensor) && is_by_keys(slot.tensor);
 }
 
 void SramBox::draw() const {

@@ -43,11 +43,6 @@ bool is_gradient(Tensor tensor) {
   return info_of(tensor).is_gradient;
 }
 
-bool is_key_tile(Tensor tensor) {
-  const TensorLayout layout = layout_of(tensor);
-  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
-}
-
 void hatch_gradient(const draw::Canvas& canvas, const Rect& rect) {
   draw::hatch(canvas, rect, with_alpha(canvas.theme.text_on_tensor, 0.45f), canvas.px(7.0f));
 }
@@ -77,7 +72,7 @@ draw::Symbol symbol_of(const Tile& tile) {
     const bool short_enough = tile.i < 10 && tile.j < 10;
     symbol.subscript = fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j);
   } else {
-    symbol.subscript = std::to_string(is_key_tile(tile.tensor) ? tile.j : tile.i);
+    symbol.subscript = std::to_string(is_by_keys(tile.tensor) ? tile.j : tile.i);
   }
   if (is_of_split(tile.tensor)) symbol.superscript = fmt::format("s={}", tile.j);
   return symbol;
@@ -85,7 +80,7 @@ draw::Symbol symbol_of(const Tile& tile) {
 
 draw::Symbol empty_symbol_of(Tensor tensor) {
   draw::Symbol letters = letters_of(tensor);
-  const std::string_view indices = is_key_tile(tensor) ? "j" : is_score(tensor) ? "ij" : "i";
+  const std::string_view indices = is_by_keys(tensor) ? "j" : is_score(tensor) ? "ij" : "i";
   return {std::move(letters.base), std::string(indices),
           is_of_split(tensor) ? std::string(1, 's') : std::move(letters.superscript)};
 }

@@ -30,8 +30,6 @@ ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
 /// A gradient is drawn in the colour of its tensor, hatched.
 bool is_gradient(Tensor tensor);
-/// Whether a row of its tiles is a key: K, V and their gradients.
-bool is_key_tile(Tensor tensor);
 void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
 /// A small box in the tensor's colour, for legends.
 void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/op_window.h"
 
 namespace attnscope::app {
 

@@ -6,7 +6,7 @@
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/measure/counters/counter_plan.h"
-#include "kernels/measure/inputs/conditioning.h"
 #include "kernels/measure/pass.h"
+#include "kernels/measure/timing/conditioning.h"
 #include "kernels/recording/measurement.h"
 #include "reference/result.h"
 

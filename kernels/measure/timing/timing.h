@@ -1,8 +1,8 @@
 /// Times a pass with CUDA events, and reads the SM clock meanwhile.
 #pragma once
 
-#include "kernels/measure/inputs/conditioning.h"
 #include "kernels/measure/pass.h"
+#include "kernels/measure/timing/conditioning.h"
 #include "kernels/measure/timing/sm_clock.h"
 #include "kernels/recording/measurement.h"
 #include "reference/result.h"

@@ -6,6 +6,7 @@
 #include "app/jobs/step_simulator.h"
 #include "app/scene/choice_rules.h"
 #include "app/scene/scene.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 namespace {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/lessons/check_lesson.h"
+#include "reference/field_rules.h"
 #include "reference/json/json_document.h"
 #include "sim/device/assets.h"
 

@@ -7,7 +7,7 @@
 #include "app/scene/choice_rules.h"
 #include "app/scene/scene.h"
 #include "app/screen/screen.h"
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 #include "sim/resolve.h"
 #include "sim/snapshot/stepped_run.h"
 

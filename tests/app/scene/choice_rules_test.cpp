@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/scene/field_options.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "app/jobs/step_simulator.h"
 #include "app/scene/choice_rules.h"
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 #include "sim/resolve.h"
 #include "sim/simulation.h"
 #include "tests/support/tensor_assertions.h"

@@ -168,7 +168,8 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
       for (const Launch& launch : make_pass(algorithm, pass, options).launches) {
         std::set<int> expected;
         for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {
-          if (has_operations(launch.pseudo_code[line].step)) expected.insert(static_cast<int>(line));
+          if (has_operations(launch.pseudo_code[line].step))
+            expected.insert(static_cast<int>(line));
           EXPECT_FALSE(launch.pseudo_code[line].text.empty());
           EXPECT_FALSE(launch.pseudo_code[line].why.empty()) << launch.pseudo_code[line].text;
           // L2 may answer a load, and not every GPU has HBM
@@ -180,6 +181,23 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
       }
     }
   }
+}
+
+TEST(OpLabel, NamesTheSourcesOfTheOperation) {
+  const auto label = [](OpKind kind, std::initializer_list<Tensor> sources) {
+    TileOp op{.kind = kind};
+    std::size_t n = 0;
+    for (const Tensor tensor : sources) op.source_tiles[n++].tensor = tensor;
+    return op_label(op);
+  };
+  EXPECT_EQ(label(OpKind::accumulate, {Tensor::P, Tensor::V}), "P V");
+  EXPECT_EQ(label(OpKind::accumulate, {Tensor::P_drop, Tensor::V}), "P~ V");
+  EXPECT_EQ(label(OpKind::accumulate_transposed, {Tensor::P, Tensor::dO}), "Pᵀ dO");
+  EXPECT_EQ(label(OpKind::softmax_gradient, {Tensor::P, Tensor::dP, Tensor::D}), "P ∘ (dP - D)");
+  EXPECT_EQ(label(OpKind::running_max, {Tensor::S}), "rowmax");
+  EXPECT_EQ(label(OpKind::running_max, {Tensor::m_tile}), "max") << "one number for each row";
+  EXPECT_EQ(label(OpKind::multiply, {Tensor::Z}), "∘ Z");
+  EXPECT_EQ(label(OpKind::mask, {Tensor::S}), "") << "the tiles suffice";
 }
 
 }  // namespace

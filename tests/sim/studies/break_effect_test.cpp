@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "reference/run_fields.h"
+#include "reference/field_rules.h"
 #include "sim/resolve.h"
 #include "sim/schedule/breaks.h"
 #include "sim/snapshot/describe_op.h"

@@ -1,4 +1,4 @@
-#include "kernels/measure/inputs/conditioning.h"
+#include "kernels/measure/timing/conditioning.h"
 
 #include "kernels/measure/measuring_programs.h"
 

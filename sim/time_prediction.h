@@ -43,7 +43,13 @@ struct TimePrediction {
   /// where they are, or where there are none.
   std::string uncalibrated;
 
-  PartSeconds parts() const;
+  PartSeconds parts() const {
+    PartSeconds sums{};
+    for (const LaunchTime& launch : launches) {
+      for (std::size_t n = 0; n < kTimeParts; ++n) sums[n] += launch.parts[n];
+    }
+    return sums;
+  }
 };
 
 }  // namespace attnscope

@@ -1,0 +1,11 @@
+/// The bar at the bottom of the screen.
+#pragma once
+
+#include "app/screen/widgets.h"
+
+namespace attnscope::app {
+
+/// The fixed bar at the bottom: steps, playing, speed, and the whole run as a line.
+void draw_transport_bar(const Frame& frame, const Rect& rect);
+
+}  // namespace attnscope::app

@@ -1,0 +1,54 @@
+/// The run of a recording's row: its identity, and its JSON. Internal to kernels/recording, and to
+/// traces.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reference/json/json_document.h"
+#include "reference/run_spec.h"
+
+namespace attnscope {
+
+/// Member of a row: the hash of a block mask that a file held.
+inline constexpr std::string_view kMaskHash = "block_mask_hash";
+
+/// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
+/// tiling that ran and the block mask's tiles, whatever was requested.
+RunSpec identity_of(const ResolvedRun& run);
+/// The same and the files' hash as members of a row: "problem", "algorithm", "kernel",
+/// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic",
+/// "block_mask" and, if a file held it, the hash of its tiles.
+nlohmann::json run_to_json(const ResolvedRun& run);
+
+/// The block masks of a file's runs: equal ones are one mask, and different ones may have
+/// kMostTiles together, the larger of their ones and drawing_steps().
+class RecordedMasks {
+ public:
+  static constexpr Index kMostTiles = Index{1} << 26;
+
+  /// The mask of the run in the row, over the tiles that ran. An error's words continue "recorded
+  /// with": the mask cannot be drawn, or is not the one that ran. Throws JsonFieldError for a row
+  /// that is not a recording's.
+  Result<SharedBlockMask> mask_of(const RunSpec& spec, const JsonObject& row);
+
+ private:
+  /// The mask, drawn at its first use, or the reason why there is none.
+  const Result<SharedBlockMask>& drawn(const RunSpec& spec, const Tiling& tiling);
+
+  /// By pattern, sequence lengths and tiling.
+  std::map<std::string, Result<SharedBlockMask>> drawn_;
+  Index tiles_left_ = kMostTiles;
+};
+
+/// The run in a row or a trace, without its block mask. Throws JsonFieldError.
+ResolvedRun kernel_run_from_json(const JsonObject& object);
+/// The part of the object's run that this version cannot identify, for RecordingRow::unidentified.
+/// `others` are members that do not describe what ran.
+std::string unidentified_part(const nlohmann::json& object,
+                              std::span<const std::string_view> others);
+
+}  // namespace attnscope
