@@ -7,7 +7,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/documents/accuracy_study.h"
+#include "app/documents/study_json.h"
 #include "sim/accuracy.h"
 #include "sim/resolve.h"
 

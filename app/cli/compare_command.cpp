@@ -10,7 +10,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
-#include "app/documents/compared_runs.h"
+#include "app/documents/study_json.h"
 #include "app/report/comparison_report.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"

@@ -80,8 +80,4 @@ Result<HeadOperations> head_operations(const ModelRun& model, bool with_values) 
   return std::move(keeper.kept);
 }
 
-bool is_score_tile(const Tile& tile) {
-  return is_score(tile.tensor) && tile.j != kAllColumns;
-}
-
 }  // namespace attnscope::lessons

@@ -20,7 +20,4 @@ struct HeadOperations {
 /// Unavailable for a run that is too large. With values, errors as of load_inputs().
 Result<HeadOperations> head_operations(const ModelRun& model, bool with_values);
 
-/// Whether the tile is one of S, P or another [Br, Bc] tensor of scores.
-bool is_score_tile(const Tile& tile);
-
 }  // namespace attnscope::lessons

@@ -4,8 +4,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/documents/accuracy_study.h"
-#include "app/documents/compared_runs.h"
 #include "app/documents/study_json.h"
 #include "app/lessons/operation_results.h"
 #include "sim/accuracy.h"

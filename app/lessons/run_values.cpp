@@ -9,6 +9,7 @@
 #include "app/lessons/run_documents.h"
 #include "app/report/kernel_dram.h"
 #include "reference/message_text.h"
+#include "sim/ops/tensor_info.h"
 
 namespace attnscope::lessons {
 
@@ -256,6 +257,9 @@ Result<TilePlace> RunValues::tile(Index step) {
                            count - 1);
   }
   // An operation on rows belongs to the tile before it
+  const auto is_score_tile = [](const Tile& tile) {
+    return is_score(tile.tensor) && tile.j != kAllColumns;
+  };
   for (Index n = step; n >= 0; --n) {
     const TileOp& op = ops[static_cast<std::size_t>(n)];
     for (const auto tiles : {op.dests(), op.sources()}) {

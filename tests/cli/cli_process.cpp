@@ -158,4 +158,8 @@ CliOutcome run_shell(std::string command, const ScratchFolder& folder) {
           read_text(folder.path() / "err")};
 }
 
+nlohmann::ordered_json simulated(const std::string& words) {
+  return answered("simulate " + words);
+}
+
 }  // namespace attnscope

@@ -60,4 +60,7 @@ std::string read_text(const std::filesystem::path& path);
 /// are the files "out" and "err" there.
 CliOutcome run_shell(std::string command, const ScratchFolder& folder);
 
+/// The document of `simulate words --json -`, which must succeed and say nothing else.
+nlohmann::ordered_json simulated(const std::string& words);
+
 }  // namespace attnscope

@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "app/report/report_text.h"
 #include "reference/npy.h"
-#include "tests/cli/simulated.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {

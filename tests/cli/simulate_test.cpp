@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "reference/npy.h"
-#include "tests/cli/simulated.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {
