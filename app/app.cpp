@@ -308,16 +308,36 @@ void App::show_saved(const std::string& path, const std::optional<Error>& error)
   if (error) quit_ = false;
 }
 
+void App::stop_at(Index step) {
+  end_search();
+  view.playing = false;
+  player_.restart();
+  view.step = step;
+}
+
+void App::toggle_play() {
+  end_search();
+  view.playing = !view.playing;
+  player_.restart();
+  const auto& snapshot = shown_->snapshot;
+  if (view.playing && snapshot && view.step >= snapshot->run->step_count - 1) view.step = -1;
+}
+
+void App::cancel_work() {
+  end_search();
+  worker_.cancel();
+  ++generation_;
+  pending_.reset();
+  opening_.reset();
+  restoring_.reset();
+  asked_ = wanted();
+  if (!shown_->snapshot) first_error_ = cancelled();
+}
+
 void App::execute(const Command& command) {
   const auto run = shown_->snapshot ? shown_->snapshot->run : nullptr;
   if (lesson_takes(command)) return;
   if (course_ && view.race) step_race(command);
-  const auto stop_at = [&](Index step) {
-    end_search();
-    view.playing = false;
-    player_.restart();
-    view.step = step;
-  };
   std::visit(
       Overloaded{
           [&](const SeekTo& seek) { stop_at(run ? clamp_step(*run, seek.step) : seek.step); },
@@ -326,12 +346,7 @@ void App::execute(const Command& command) {
           [&](const StepBy& by) {
             stop_at(run ? moved_step(*run, view.step, by.granularity, by.count) : view.step);
           },
-          [&](const TogglePlay&) {
-            end_search();
-            view.playing = !view.playing;
-            player_.restart();
-            if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
-          },
+          [&](const TogglePlay&) { toggle_play(); },
           [&](const Choose& chosen) { choose(chosen.choice); },
           [&](const RefuseText& text) {
             refused = RefusedChoice{{text.error, text.error.field},
@@ -341,16 +356,7 @@ void App::execute(const Command& command) {
           },
           [&](const RunOnGpu&) { run_on_gpu(); },
           [&](const CancelGpuRun&) { gpu_.cancel(); },
-          [&](const CancelWork&) {
-            end_search();
-            worker_.cancel();
-            ++generation_;
-            pending_.reset();
-            opening_.reset();
-            restoring_.reset();
-            asked_ = wanted();
-            if (!shown_->snapshot) first_error_ = cancelled();
-          },
+          [&](const CancelWork&) { cancel_work(); },
           [&](const CopyText& copy) {
             clipboard_ = copy.text;
             show_notice("copied " + copy.what);

@@ -132,6 +132,10 @@ class App {
   /// The request for this choice.
   Request wanted() const;
   void execute(const Command& command);
+  /// Moves the playhead, which stops there.
+  void stop_at(Index step);
+  void toggle_play();
+  void cancel_work();
   void choose(const RunSpec& choice);
   void run_on_gpu();
   std::string measured_notice(const MeasuredRun& run) const;

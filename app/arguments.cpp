@@ -97,6 +97,27 @@ std::optional<Error> read_range(const std::string& text, Arguments& arguments) {
       printable(text));
 }
 
+/// --step: of a lesson, an animation or a run.
+std::optional<Error> read_step(const Raw& raw, Arguments& arguments) {
+  if (raw.step && !arguments.lesson.empty()) {
+    const auto step = parse_step(*raw.step);
+    if (!step || *step < 1) {
+      return invalid_request("--step '{}': not a step of a lesson; steps are whole numbers from 1",
+                             printable(*raw.step));
+    }
+    arguments.lesson_step = static_cast<std::size_t>(*step - 1);
+  } else if (is_animation(arguments)) {
+    return read_range(raw.step.value_or(""), arguments);
+  } else if (raw.step) {
+    arguments.step = parse_step(*raw.step);
+    if (!arguments.step) {
+      return invalid_request("--step '{}': not a step; operations are whole numbers from 0",
+                             printable(*raw.step));
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.size) {
     // A panel alone needs less room than all of them
@@ -118,22 +139,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
                              alternatives(enum_names(ThemeName{})));
     }
   }
-  if (raw.step && !arguments.lesson.empty()) {
-    const auto step = parse_step(*raw.step);
-    if (!step || *step < 1) {
-      return invalid_request("--step '{}': not a step of a lesson; steps are whole numbers from 1",
-                             printable(*raw.step));
-    }
-    arguments.lesson_step = static_cast<std::size_t>(*step - 1);
-  } else if (is_animation(arguments)) {
-    if (auto error = read_range(raw.step.value_or(""), arguments)) return error;
-  } else if (raw.step) {
-    arguments.step = parse_step(*raw.step);
-    if (!arguments.step) {
-      return invalid_request("--step '{}': not a step; operations are whole numbers from 0",
-                             printable(*raw.step));
-    }
-  }
+  if (auto error = read_step(raw, arguments)) return error;
   if (raw.panel) {
     arguments.panel = parse_name<Slot>(*raw.panel);
     if (!arguments.panel) {
@@ -160,6 +166,32 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   return std::nullopt;
 }
 
+/// The options of `attnscope render`; returns that of the output file.
+CLI::Option* add_render_options(CLI::App& render, Arguments& arguments, Raw& raw) {
+  add_common_options(render, arguments, raw);
+  CLI::Option* const out = render.add_option("--out", arguments.out,
+                                             "The PNG file; with --panel, a PNG or SVG file; with "
+                                             "--lesson, a folder for pictures of every "
+                                             "step");
+  render
+      .add_option("--panel", raw.panel,
+                  "Draw only this panel, without tabs and buttons: memory, scores, online_softmax, "
+                  "explain, ledger, timeline or charts")
+      ->excludes("--lesson");
+  for (auto& [option, file, help] :
+       {std::tuple{"--gif", &arguments.gif,
+                   "Write the operations of --step A-B as a GIF animation"},
+        {"--mp4", &arguments.mp4, "Write them as an MP4 video; needs the program ffmpeg"}}) {
+    render.add_option(option, *file, help)
+        ->excludes(out)
+        ->excludes("--lesson")
+        ->excludes("--panel");
+  }
+  add_flag_once(render, "--run-on-gpu", arguments.run_on_gpu,
+                "Run the real kernel on this machine's GPU first, and show what was measured");
+  return out;
+}
+
 }  // namespace
 
 Result<Arguments> parse_arguments(int argc, char** argv) {
@@ -182,28 +214,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
 
   CLI::App* render = app.add_subcommand(
       "render", "Draw pictures or an animation into files, no window: a scene, a panel, a lesson");
-  add_common_options(*render, arguments, raw);
-  CLI::Option* out = render->add_option("--out", arguments.out,
-                                        "The PNG file; with --panel, a PNG or SVG file; with "
-                                        "--lesson, a folder for pictures of every "
-                                        "step");
-  render
-      ->add_option(
-          "--panel", raw.panel,
-          "Draw only this panel, without tabs and buttons: memory, scores, online_softmax, "
-          "explain, ledger, timeline or charts")
-      ->excludes("--lesson");
-  for (auto& [option, file, help] :
-       {std::tuple{"--gif", &arguments.gif,
-                   "Write the operations of --step A-B as a GIF animation"},
-        {"--mp4", &arguments.mp4, "Write them as an MP4 video; needs the program ffmpeg"}}) {
-    render->add_option(option, *file, help)
-        ->excludes(out)
-        ->excludes("--lesson")
-        ->excludes("--panel");
-  }
-  add_flag_once(*render, "--run-on-gpu", arguments.run_on_gpu,
-                "Run the real kernel on this machine's GPU first, and show what was measured");
+  const CLI::Option* out = add_render_options(*render, arguments, raw);
 
   try {
     app.parse(argc, argv);

@@ -38,18 +38,49 @@ struct Flow {
   float room() const { return area.max.x - at.x; }
 };
 
-void draw_states(const ScoresFrame& frame, Flow& flow) {
-  const Theme& theme = frame.context.theme;
+/// An entry of the legend: a box that `paint` fills, and its label. Nothing where it does not fit.
+template <typename Paint>
+void draw_entry(const ScoresFrame& frame, Flow& flow, std::string_view label, const Paint& paint) {
   const draw::Canvas& canvas = frame.context;
   const FontRef& font = frame.context.fonts.small;
   const float swatch = font.size;
-  const float line = draw::line_height(font) + canvas.px(4.0f);
+  if (!flow.holds(swatch)) return;
+  const ImVec2 at = flow.take(draw::line_height(font) + canvas.px(4.0f));
+  paint(Rect{at, {at.x + swatch, at.y + swatch}});
+  draw::fitted_text(canvas, font, {at.x + swatch * 1.5f, at.y}, canvas.theme.text_dim, label,
+                    flow.room() - swatch * 1.5f);
+}
+
+/// The marks of a break's effect, and of the followed row.
+void draw_marks(const ScoresFrame& frame, Flow& flow) {
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.context;
+  if (frame.wrong != nullptr && frame.snapshot.effect->changes_result()) {
+    draw_entry(frame, flow, "wrong tile", [&](const Rect& box) {
+      draw::fill(canvas, box, with_alpha(theme.error, 0.22f));
+      draw::outline(canvas, box, theme.error, canvas.px(1.5f));
+    });
+    const bool backward = frame.snapshot.in_backward();
+    draw_entry(frame, flow, backward ? "wrong dQ; dK, dV" : "wrong O", [&](const Rect& box) {
+      draw::fill(canvas, {box.min, {box.min.x + canvas.px(6.0f), box.max.y}}, theme.error);
+    });
+  }
+  draw_entry(frame, flow, row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
+    const float middle = box.center().y;
+    const float swatch = box.height();
+    const ImU32 color = color_of(theme, Tensor::m);
+    const float begin = box.min.x + swatch * 0.5f;
+    draw::marker_right(canvas, {begin, middle}, swatch * 0.45f, color);
+    draw::outline(canvas, {{begin, middle - 2.0f}, {box.max.x, middle + 2.0f}}, color,
+                  canvas.px(1.5f));
+  });
+}
+
+void draw_states(const ScoresFrame& frame, Flow& flow) {
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.context;
   const auto entry = [&](std::string_view label, const auto& paint) {
-    if (!flow.holds(swatch)) return;
-    const ImVec2 at = flow.take(line);
-    paint(Rect{at, {at.x + swatch, at.y + swatch}});
-    draw::fitted_text(canvas, font, {at.x + swatch * 1.5f, at.y}, theme.text_dim, label,
-                      flow.room() - swatch * 1.5f);
+    draw_entry(frame, flow, label, paint);
   };
   const ImU32 sample = draw::sequential_color(theme, 0.6f);
   entry("on chip now", [&](const Rect& box) {
@@ -95,23 +126,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  if (frame.wrong != nullptr && frame.snapshot.effect->changes_result()) {
-    entry("wrong tile", [&](const Rect& box) {
-      draw::fill(canvas, box, with_alpha(theme.error, 0.22f));
-      draw::outline(canvas, box, theme.error, canvas.px(1.5f));
-    });
-    entry(frame.snapshot.in_backward() ? "wrong dQ; dK, dV" : "wrong O", [&](const Rect& box) {
-      draw::fill(canvas, {box.min, {box.min.x + canvas.px(6.0f), box.max.y}}, theme.error);
-    });
-  }
-  entry(row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
-    const float middle = box.center().y;
-    const ImU32 color = color_of(theme, Tensor::m);
-    const float begin = box.min.x + swatch * 0.5f;
-    draw::marker_right(canvas, {begin, middle}, swatch * 0.45f, color);
-    draw::outline(canvas, {{begin, middle - 2.0f}, {box.max.x, middle + 2.0f}}, color,
-                  canvas.px(1.5f));
-  });
+  draw_marks(frame, flow);
 }
 
 /// The scale of the values, or the reason why there are none.
