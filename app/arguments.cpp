@@ -73,7 +73,7 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
       "--presenter", [&arguments] { arguments.presenter = true; }, "Larger text, fewer panels");
   CLI::Option* off = app.add_flag_callback(
       "--no-presenter", [&arguments] { arguments.presenter = false; },
-      "Every panel; without either, as the scene says");
+      "Every panel; with neither option, the scene decides");
   on->multi_option_policy(kOnce)->excludes(off);
   off->multi_option_policy(kOnce);
 }
@@ -206,7 +206,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
                  "Append your answers to lesson questions to this file");
   app.add_option("--frames", arguments.frames, "End after this many frames");
   app.add_option("--state", raw.state,
-                 "Keep window, theme, scene and recent files in this file, \"none\": nowhere");
+                 "Keep window, theme, scene and recent files in this file; \"none\": in no file");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON at the end");
   add_flag_once(app, "--log-frames", arguments.log_frames,

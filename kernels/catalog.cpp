@@ -105,7 +105,7 @@ constexpr std::array kCatalog{
                .programs = flash2_programs},
     KernelInfo{.name = "split_kv",
                .algorithm = "split_kv",
-               .idea = "for few queries: the keys are cut into splits, each a thread block's; a "
+               .idea = "for few queries: the keys are cut into splits, one per thread block; a "
                        "second launch merges their outputs, weighted by their LSE",
                .scores = TakesScores::decoding,
                .forward = {.source = "kernels/split_kv/split_kv_partial.cuh",

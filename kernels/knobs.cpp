@@ -62,17 +62,17 @@ constexpr Knob kKnobs[] = {
      "a causal mask, so that the long blocks are not the last to end; first, in ascending order.",
      kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"},
     {kInstructionsKnob,
-     "The program where there are two: hopper, with wgmma and bulk copies where the GPU has them; "
+     "The program, if there are two: hopper, with wgmma and bulk copies where the GPU has them; "
      "mma, the program of all other problems.",
      kInstructionSets, &Knobs::hopper, ""},
     {"overlap",
      "In Hopper's program, what is under way while four warps compute a softmax: on, their product "
-     "of the tile before with V; off, none of their products.",
+     "of the previous tile with V; off, none of their products.",
      kOnOff, &Knobs::overlap, "ATTNSCOPE_OVERLAP", true},
     {"ping-pong",
      "In Hopper's program, how two groups of four warps share the tensor cores: on, they start "
-     "their products in turn, so that one multiplies while the other computes its softmax; off, as "
-     "it happens.",
+     "their products in turn, so that one multiplies while the other computes its softmax; off, in "
+     "no set order.",
      kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
     {"schedule",
      "In Hopper's program, what a thread block computes: persistent, one row tile after the other, "

@@ -24,8 +24,8 @@ std::span<const Algorithm> algorithms() {
        .skips_padded_keys = true},
       {.name = "flash2",
        .title = "FlashAttention-2",
-       .summary = "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at "
-                  "the end.",
+       .summary = "Tiles of Q outermost and in parallel; O, m and l stay on chip; O is divided by "
+                  "l once, at the end.",
        .source = "arXiv 2307.08691, Algorithms 1 and 2",
        .warps = WarpPartition::split_q,
        .skips_padded_keys = true},

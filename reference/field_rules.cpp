@@ -139,17 +139,17 @@ std::optional<Error> validate(const RunSpec& spec) {
   if (auto error = check_applies(spec)) return error;
   const ScoreFunction& score = spec.problem.score;
   if (spec.variant.fusion != Fusion::rows && (score.soft_cap || score.has_alibi())) {
-    return invalid_field(
-        ErrorCode::contradiction, "fusion",
-        "{} {} has launches for scale, mask and dropout, none for soft-capping and "
-        "ALiBi; {} rows does both",
-        field_name("fusion"), to_string(spec.variant.fusion), field_name("fusion"));
+    return invalid_field(ErrorCode::contradiction, "fusion",
+                         "{} {} has launches for scale, mask and dropout, but none for "
+                         "soft-capping and ALiBi; {} rows does both",
+                         field_name("fusion"), to_string(spec.variant.fusion),
+                         field_name("fusion"));
   }
   if (spec.variant.visit_hidden && spec.problem.is_packed()) {
-    return invalid_field(ErrorCode::contradiction, "visit_hidden",
-                         "{} is for sequences that are not packed: with {} the tiles are those "
-                         "that the sequences list",
-                         field_name("visit_hidden"), field_name("cu_seqlens_q"));
+    return invalid_field(
+        ErrorCode::contradiction, "visit_hidden",
+        "{} is for sequences that are not packed: with {}, the sequences determine the tiles",
+        field_name("visit_hidden"), field_name("cu_seqlens_q"));
   }
   if (spec.pass == PassKind::forward && !spec.files.dO.empty()) {
     return invalid_field(ErrorCode::contradiction, "do",

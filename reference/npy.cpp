@@ -205,7 +205,7 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
   if (bytes.size() < kMagic.size() + 2) return truncated;
   const int version = static_cast<unsigned char>(bytes[kMagic.size()]);
   if (version != 1 && version != 2) {
-    return invalid_request("{}: .npy version {}; versions 1 and 2 are read", name, version);
+    return invalid_request("{}: .npy version {}; versions 1 and 2 are supported", name, version);
   }
 
   const std::size_t length_at = kMagic.size() + 2;
@@ -235,8 +235,8 @@ Result<TypedHeader> read_header(std::string_view text, std::string_view name, Np
   }
   const NpyElement* type = find_type(header->descr, types);
   if (type == nullptr) {
-    return invalid_request("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are read", name,
-                           printable(header->descr),
+    return invalid_request("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are supported",
+                           name, printable(header->descr),
                            types == NpyTypes::any_number ? ", whole numbers and booleans" : "");
   }
   if (header->fortran_order) {

@@ -59,8 +59,8 @@ constexpr FieldValue kHidden[] = {
      "hidden"}};
 constexpr FieldValue kGroups[] = {
     {"", "one tile",
-     "the query heads that read the same K and V are the rows of one tile, where the scores allow "
-     "it: K and V are read once for all of them"},
+     "the query heads that read the same K and V are the rows of one tile, if the scores allow it: "
+     "K and V are read once for all of them"},
     {"true", "separate heads", "a thread block for each query head, as in the GPU kernel"}};
 constexpr FieldValue kRoundings[] = {
     {"", "double", "the inputs are in the problem's type, everything else in double precision"},
@@ -172,7 +172,7 @@ const RunField kFields[] = {
      .kind = FieldKind::seed, .always_stored = true,
      .access = at_dropout<&Dropout::seed>},
     {.key = "dropout_first_batch", .json = "problem/dropout", .json_key = "first_batch",
-     .help = "where the problem is part of a larger one: its first batch entry there",
+     .help = "if the problem is part of a larger one: its first batch entry there",
      .kind = FieldKind::whole, .always_stored = true, .min = 0, .max = kMaxHeads,
      .access = at_dropout<&Dropout::first_batch>},
     {.key = "dropout_first_head", .json = "problem/dropout", .json_key = "first_head",
@@ -186,12 +186,12 @@ const RunField kFields[] = {
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::key_lengths>},
     {.key = "cu_seqlens_q", .json = "problem", .json_key = "cu_seqlens_q", .option = "cu-seqlens-q",
      .value_name = "0,...,N", .label = "sequences",
-     .help = "packed sequences: where each one's queries begin, and N",
+     .help = "packed sequences: the first query of each, then N",
      .accepted = "whole numbers, separated by commas", .by_rule = "one sequence",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_q>},
     {.key = "cu_seqlens_k", .json = "problem", .json_key = "cu_seqlens_k", .option = "cu-seqlens-k",
      .value_name = "0,...,N_KV", .label = "their keys",
-     .help = "packed sequences: where each one's keys begin, and N_kv",
+     .help = "packed sequences: the first key of each, then N_kv",
      .accepted = "whole numbers, separated by commas", .by_rule = "one sequence",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_k>},
     {.key = "Br", .json = "tiling", .json_key = "Br", .option = "block-rows", .value_name = "BR",
@@ -204,7 +204,7 @@ const RunField kFields[] = {
     {.key = "tiling_rule", .option = "tiling", .value_name = "RULE", .label = "tiles by rule",
      .help =
          "paper: Bc = ceil(M/4d), Br = min(Bc, d); largest: the largest that fit; kernel: the GPU "
-         "kernel's default", .by_rule = "flash1: paper where it fits, else largest",
+         "kernel's default", .by_rule = "flash1: paper if it fits, else largest",
      .kind = FieldKind::name, .target = FieldTarget::model, .values = kRules,
      .access = at<&RunSpec::tiling_rule>},
     {.key = "carry", .json_key = "carry", .option = "carry", .value_name = "CARRY",
@@ -302,7 +302,7 @@ const RunField kFields[] = {
      .access = at_parsed<parse_run_break, &RunSpec::variant, &ScheduleVariant::broken>},
     {.key = "stale_memory", .json_key = "stale_memory", .option = "stale-memory",
      .label = "unloaded memory",
-     .help = "memory on chip that was not loaded holds the tile before it, not NaN",
+     .help = "on-chip memory that was not loaded holds the previous tile, not NaN",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kStaleMemory,
      .access = at<&RunSpec::stale_memory>},
     {.key = "allow_overflow", .json_key = "allow_overflow", .option = "allow-overflow",

@@ -121,8 +121,9 @@ std::optional<Error> check_boundaries(std::string_view key, std::string_view len
   }
   const auto fall = std::is_sorted_until(boundaries.begin(), boundaries.end());
   if (fall != boundaries.end()) {
-    return refuse(ErrorCode::out_of_range,
-                  fmt::format("has {} after {}; its numbers must not descend", *fall, *(fall - 1)));
+    return refuse(
+        ErrorCode::out_of_range,
+        fmt::format("has {} after {}; its numbers must not decrease", *fall, *(fall - 1)));
   }
   if (boundaries.back() == length) return std::nullopt;
   return refuse(ErrorCode::contradiction,

@@ -61,7 +61,7 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (M.tiling() == run.tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "block_mask",
-      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be the same",
+      "block mask {} has tiles of {} x {}, but the tiling is {} x {}; both must be the same",
       M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 
@@ -69,10 +69,10 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
 std::optional<Error> check_split_count(const ResolvedRun& run) {
   const Index Tc = ceil_div(run.problem.N_kv, run.tiling.Bc);
   if (run.splits <= Tc) return std::nullopt;
-  return invalid_field(ErrorCode::out_of_range, "splits",
-                       "{} splits of {} column tiles of {} keys; at most {} splits, or "
-                       "smaller tiles",
-                       run.splits, Tc, run.tiling.Bc, Tc);
+  return invalid_field(
+      ErrorCode::out_of_range, "splits",
+      "{} splits of {} column tiles of {} keys; use at most {} splits, or smaller tiles",
+      run.splits, Tc, run.tiling.Bc, Tc);
 }
 
 Index key_length_count(const AttentionProblem& problem) {

@@ -28,9 +28,10 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   const std::string lengths = given.take("seq-len").value_or(std::string(kDefaultLengths));
   const std::string types = given.take("dtype").value_or(std::string(kDefaultTypes));
   const std::string carries = given.take("carry").value_or(std::string(kDefaultCarries));
-  ATTNSCOPE_TRY(request.pass, read_choice(given, "pass", parse_one_pass,
-                                          "forward, or backward, which has the error of O as well",
-                                          request.pass));
+  ATTNSCOPE_TRY(
+      request.pass,
+      read_choice(given, "pass", parse_one_pass,
+                  "forward or backward; backward also reports the error of O", request.pass));
   ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
   ATTNSCOPE_TRY(const auto by_length, parse_list("seq_len", lengths, spec));
   for (const RunSpec& each : by_length) request.lengths.push_back(each.problem.N);
@@ -66,10 +67,10 @@ CommandSpec accuracy_command() {
        {"dtype", "T1,T2,...", fmt::format("list of fp32, fp16, bf16 [{}]", kDefaultTypes)},
        {"carry", "C1,C2",
         fmt::format("list of fp32, problem: precision of flash1's O in HBM [{}]", kDefaultCarries)},
-       {"pass", "", "forward: only O; or backward [backward]"}});
+       {"pass", "", "forward (error of O alone) or backward [backward]"}});
   return answering(
       {.name = "accuracy",
-       .summary = "Why the softmax is online, and how accurate each algorithm is.",
+       .summary = "Shows why the softmax is online, and how accurate each algorithm is.",
        .options =
            joined({fields, {{"orders", "R", "orders of the thread blocks, at least 2 [4]"}}})},
       answer_accuracy);

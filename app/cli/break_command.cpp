@@ -285,7 +285,7 @@ Result<Answer> answer_break(const GivenOptions& given) {
 CommandSpec break_command() {
   return answering(
       {.name = "break",
-       .summary = "What a dropped operation changes, step by step; or lists the operations.",
+       .summary = "Shows what a dropped operation changes, or lists the operations.",
        .options = joined({run_options(FieldTarget::model, {}),
                           {{"quiz", "SEED", "drop an operation and ask which one is missing"},
                            {"answer", "NUMBER", "with --quiz: the line that was chosen, 1 to 4"},

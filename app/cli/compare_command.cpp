@@ -85,7 +85,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
 
   const auto comparisons = compare_selected(given, asked, recording.value(), gpu);
   if (comparisons.empty()) {
-    return invalid_request("none of the {} rows of '{}' matches the options; leave one out",
+    return invalid_request("none of the {} rows of '{}' matches the options; leave an option out",
                            recording.value().rows.size(), printable(*file));
   }
 
@@ -122,10 +122,10 @@ CommandSpec compare_command() {
               reads_recording()},
              {"report", "FILE", "write a Markdown report; - is standard output", false,
               writes_file()}},
-            with_help(field_options({"gpu"}),
-                      {{"gpu", "",
-                        "the modelled GPU; gaps are shown only for the GPU of the recording [that "
-                        "of the recording]"}}),
+            with_help(
+                field_options({"gpu"}),
+                {{"gpu", "",
+                  "the modelled GPU; only the recording's own GPU shows gaps [the recording's]"}}),
             what_if_options(),
             row_filters()})},
       answer_compare);

@@ -191,7 +191,7 @@ CommandSpec compile_command() {
             field_options({"gpu"}),
             {{"ptx", "FILE", "write the PTX code; - is standard output", false, writes_file()},
              {"cubin", "FILE",
-              "write the machine code of the launch with the products, for nvdisasm", false,
+              "write the machine code of the launch with the matrix products, for nvdisasm", false,
               writes_file()},
              {"sass", "FILE", "write the machine code as text; needs nvdisasm or cuobjdump", false,
               writes_file()}}})},

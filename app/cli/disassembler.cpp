@@ -83,7 +83,7 @@ Result<Disassembler> find_disassembler() {
   if (const auto program = find_program("nvdisasm")) return Disassembler{*program, "--print-code"};
   if (const auto program = find_program("cuobjdump")) return Disassembler{*program, "--dump-sass"};
   return unavailable(
-      "--sass needs nvdisasm or cuobjdump of the CUDA toolkit, and neither is on PATH or in "
+      "--sass needs nvdisasm or cuobjdump from the CUDA toolkit, and neither is on PATH or in "
       "CUDA_HOME/bin; install the toolkit, or set CUDA_HOME to its folder");
 }
 

@@ -37,7 +37,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   if (auto error = validate(spec.problem)) return *error;
   if (given.has("batch") && given.has("seq-len")) {
     return invalid_request(
-        "--batch and --seq-len cannot be combined; give one of them, and the other is found");
+        "--batch and --seq-len cannot be combined; give one of them, and fits finds the other");
   }
   FitsQuestion question{.model = {.problem = spec.problem, .layers = default_model().layers},
                         .sought = given.has("batch") ? Sought::length : Sought::batch,
@@ -137,12 +137,12 @@ CommandSpec fits_command() {
                  {"gpu", "", "the GPU whose memory is used [h200]"}});
   return answering(
       {.name = "fits",
-       .summary = "The largest batch or sequence of a model that a GPU's memory holds.",
+       .summary = "Finds the largest batch or sequence of a model that fits a GPU's memory.",
        .options = joined(
            {{{"layers", "L", fmt::format("layers of the model [{}]", default_model().layers)},
              {"mode", "MODE", "training or inference [training]"},
-             {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
-             {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}},
+             {"hbm-bytes", "BYTES", "memory size, instead of the GPU's"},
+             {"weights-bytes", "BYTES", "memory for weights, gradients, optimizer [estimated]"}},
             fields})},
       answer_fits);
 }

@@ -72,8 +72,8 @@ Result<Answer> answer_flops(const GivenOptions& given) {
   return answer_of(
       {.title = fmt::format(
            "{}, {}, {}x{} tiles\n"
-           "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the "
-           "peak rates\nof {} (datasheet): {:g} exponentials per clock and SM",
+           "modelled; max, subtract, exp, multiply, add, divide and log count as 1 each; times at "
+           "the peak rates\nof {} (datasheet): {:g} exponentials per clock and SM",
            to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
            gpu.display_name, gpu.exp_per_clock_per_sm),
        .facts = {{"schema", "attnscope.flops/1"},
@@ -90,7 +90,7 @@ Result<Answer> answer_flops(const GivenOptions& given) {
 CommandSpec flops_command() {
   return answering(
       {.name = "flops",
-       .summary = "Matrix products and other operations of each algorithm, by purpose.",
+       .summary = "Counts matrix products and other operations of each algorithm, by purpose.",
        .options = joined({shape_options(default_run()), field_options({"pass"}, default_run()),
                           with_help(field_options({"gpu"}),
                                     {{"gpu", "", "the GPU whose peak rates are used [h200]"}})})},

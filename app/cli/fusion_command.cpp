@@ -175,7 +175,7 @@ Result<Answer> answer_fusion(const GivenOptions& given) {
 CommandSpec fusion_command() {
   return answering(
       {.name = "fusion",
-       .summary = "Bytes after each step from unfused launches to tiles: Figure 2's problem.",
+       .summary = "Counts bytes at each step from unfused launches to tiles: Figure 2's problem.",
        .options = joined({shape_options(default_run()), field_options({"gpu"})})},
       answer_fusion);
 }

@@ -62,7 +62,7 @@ Result<Answer> answer_guide(const GivenOptions&) {
 
 CommandSpec guide_command() {
   return answering(
-      {.name = "guide", .summary = "The reference of all fields of a run, as Markdown."},
+      {.name = "guide", .summary = "Prints the reference of all fields of a run, as Markdown."},
       answer_guide);
 }
 

@@ -170,7 +170,7 @@ CommandSpec io_command() {
       {.problem = usual_io_problem()});
   return answering(
       {.name = "io",
-       .summary = "Bytes against N, d, M, block size or density: theorems and counts.",
+       .summary = "Compares counted bytes with the theorems over N, d, M, block size or density.",
        .options = joined({{{"over", "KEY[=V1,V2,...]",
                             "seq-len, head-dim, sram-bytes, block-cols or density, and its "
                             "values [seq-len]"}},

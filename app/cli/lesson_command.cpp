@@ -154,7 +154,7 @@ CommandSpec lesson_command() {
                     adds_to_answers()},
                    {"step", "K", "run: begin at this step [1]"},
                    {"set", "FIELD=VALUE", "run: a value that the lesson lets you change", true},
-                   {"lesson", "FILE", "grade: a lesson besides the shipped ones", true}},
+                   {"lesson", "FILE", "grade: a lesson in addition to the shipped ones", true}},
        .object = "[NAME|DIR|FILE]"},
       answer_lesson);
   command.run = [answer = std::move(command.run)](const GivenOptions& given) {

@@ -65,7 +65,7 @@ std::optional<Error> check_folder(const GivenOptions& given, std::string_view op
     return cannot_be_written(option, *given_path, reason, "a writable folder");
   };
   if (given_path->empty()) return refuse("the name is empty");
-  if (*given_path == "-") return refuse("several files do not go to standard output");
+  if (*given_path == "-") return refuse("several files cannot go to standard output");
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(fs::absolute(*given_path, error), error);
   if (error) return refuse(error.message());
@@ -200,8 +200,8 @@ std::optional<Error> check_host_memory(const AttentionProblem& problem) {
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed_bytes <= machine_bytes) return std::nullopt;
   return invalid_request(
-      "the numbers of this problem need {} of memory and this machine has {}; "
-      "simulate without --check, --out and --q counts at any size",
+      "the values of this problem need {} of memory, and this machine has {}; simulate without "
+      "--check, --out and --q counts at any size",
       bytes_text(needed_bytes), bytes_text(machine_bytes));
 }
 

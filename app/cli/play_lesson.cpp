@@ -164,8 +164,7 @@ std::optional<Error> play_lesson(const GivenOptions& given) {
   const auto name = given.text(kObject);
   if (!name) {
     return invalid_request(
-        "lesson run needs a lesson: a name or a file; see attnscope-cli lesson "
-        "list");
+        "lesson run needs the name or the file of a lesson; see attnscope-cli lesson list");
   }
   for (const char* option : {"json", "csv", "lesson"}) {
     if (given.has(option)) return invalid_request("--{} is not an option of lesson run", option);

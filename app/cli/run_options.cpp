@@ -139,8 +139,8 @@ Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults) {
   keep_given_keys(given, of_files, spec);
   if (given.has("dropout-seed") && !spec.problem.score.has_dropout()) {
     return invalid_field(ErrorCode::contradiction, "dropout_seed",
-                         "{} is given without {}; nothing is dropped", field_name("dropout_seed"),
-                         field_name("dropout"));
+                         "{} is given without {}, so nothing is dropped",
+                         field_name("dropout_seed"), field_name("dropout"));
   }
   return spec;
 }

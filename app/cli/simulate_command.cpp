@@ -68,7 +68,7 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
 CommandSpec simulate_command() {
   return answering(
       {.name = "simulate",
-       .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
+       .summary = "Runs the model: traffic, operations, memory, time; values on request.",
        .options = joined(
            {run_options(FieldTarget::model),
             {{"check", "", "compute the values and report their error against the reference"},

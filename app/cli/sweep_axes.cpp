@@ -89,7 +89,7 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
       }
       if (parts.size() != axis.keys.size()) {
         return invalid_request(
-            "--over {}: '{}' has {} parts, there are {} keys; join a value for each by +",
+            "--over {}: '{}' has {} parts for {} keys; join one value per key with +",
             fmt::join(axis.keys, "+"), printable(value), parts.size(), axis.keys.size());
       }
     }

@@ -193,10 +193,11 @@ std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& p
   if (files.json.empty() && files.csv.empty()) {
     const std::string& stream = streams.json.empty() ? streams.csv : streams.json;
     if (stream.empty()) {
-      return fmt::format("{} were finished; --json FILE saves each as it is finished", count);
+      return fmt::format("{} were finished; --json FILE saves each point as it is finished", count);
     }
     return fmt::format(
-        "{} were finished; {} is written at the end; a regular file has each as it is finished",
+        "{} were finished; {} is written at the end; a regular file receives each point as it is "
+        "finished",
         count, stream == "-" ? "standard output" : stream);
   }
   const char* both = files.json.empty() || files.csv.empty() ? "" : " and ";
@@ -302,16 +303,15 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
 }  // namespace
 
 CommandSpec sweep_command() {
-  return {
-      .name = "sweep",
-      .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
-      .options = joined({{{"over", "KEY=V1,V2",
-                           "an option and its values; once per option; options that vary together: "
-                           "KEY+KEY=V1+W1,V2+W2",
-                           true}},
-                         output_options()}),
-      .run = run_sweep,
-      .takes_command = true};
+  return {.name = "sweep",
+          .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
+          .options = joined({{{"over", "KEY=V1,V2",
+                               "an option and its values, once per option; KEY+KEY=V1+W1,V2+W2 "
+                               "varies options together",
+                               true}},
+                             output_options()}),
+          .run = run_sweep,
+          .takes_command = true};
 }
 
 }  // namespace attnscope::cli

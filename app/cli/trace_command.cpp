@@ -118,13 +118,13 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
         "--block-order applies only to the model; on a real GPU the hardware chooses the order");
   }
   if (recorded) {
-    return refuse_fields(given, true,
-                         "--recording shows a saved run, whose fields are fixed; leave it out");
+    return refuse_fields(
+        given, true, "--recording shows a saved run, whose fields are fixed; leave the field out");
   }
   if (!measured) return std::nullopt;
-  return refuse_fields(given, false,
-                       "it is an option of the model, and --measured traces the real kernel; "
-                       "leave it out");
+  return refuse_fields(
+      given, false,
+      "it is an option of the model, and --measured traces the real kernel; leave the option out");
 }
 
 /// Writes the real run's Chrome trace to `path`, and with --save the trace itself.
@@ -198,7 +198,7 @@ CommandSpec trace_command() {
           {{{"out", "FILE", "required; the trace's file, - is standard output", false,
              writes_file()},
             {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"},
-            {"measured", "", "trace the real kernel on this machine's GPU, recorded inside it"},
+            {"measured", "", "trace the real kernel on this machine's GPU; the kernel records itself"},
             {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
             {"save", "FILE", "with --measured: keep the trace for --recording and for the app",
              false, writes_file("a recorded trace")},

@@ -66,7 +66,7 @@ Result<NumericResult> run_numbers(const ModelRun& model) {
     result.output = with_separate_heads(spec.problem, result.output);
   }
   const bool is_broken = spec.variant.broken.any();
-  if (!is_broken && has_nan(result, spec.pass)) return failed("the modelled numbers hold a NaN");
+  if (!is_broken && has_nan(result, spec.pass)) return failed("the modelled values contain a NaN");
   return result;
 }
 

@@ -314,7 +314,7 @@ Lines quantities(const SimulationAnswer& answer) {
         {{"warps of a block", fmt::format("{}, {}", layout.warps, to_string(layout.partition))},
          {"shared memory read by warps", bytes_text(traffic.shared_read_bytes)},
          {"shared memory written", bytes_text(traffic.shared_write_bytes)},
-         {"  of both, exchanged by warps",
+         {"  of these, exchanged by warps",
           bytes_text(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
          {"barriers of all blocks", fmt::format("{}", traffic.barriers)}});
   }

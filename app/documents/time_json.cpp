@@ -58,7 +58,7 @@ Lines time_lines(const SimulationReport& report, const GpuDescription& gpu) {
                                                     clock_text(time->clock_hz))});
     lines.push_back({"  of this", parts_text(*time)});
     if (time->uncalibrated.empty() && time->primitives_s != time->seconds) {
-      lines.push_back({"  by rates of units alone", seconds_text(time->primitives_s)});
+      lines.push_back({"  from rates of units alone", seconds_text(time->primitives_s)});
     }
   }
   if (!report.time || time_basis(report, gpu) != TimeBasis::calibrated) {

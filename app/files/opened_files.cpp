@@ -108,7 +108,7 @@ Result<InputPaths> tensors_among(std::span<const std::string> npy_files) {
     const auto part = named_part(fs::path(file).stem().string());
     if (!part) {
       return invalid_request(
-          "'{}': the name does not tell whether it is Q, K, V or dO; name the files q.npy, k.npy "
+          "'{}': the name does not say whether it is Q, K, V or dO; name the files q.npy, k.npy "
           "and v.npy, or enter each in its field",
           printable(file));
     }

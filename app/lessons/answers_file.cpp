@@ -132,7 +132,7 @@ Result<AnswersFile> AnswersFile::open(fs::path path) {
   ATTNSCOPE_TRY(const std::string text, text_in(path));
   const std::string first = text.substr(0, text.find('\n'));
   if (!text.empty() && !record_from(first)) {
-    return invalid_request("'{}' has something else than answers; give a new file",
+    return invalid_request("'{}' contains something other than answers; give a new file",
                            printable(path.string()));
   }
   return AnswersFile(std::move(path));

@@ -194,7 +194,7 @@ bool is_right(const Question& question, const Answer& answer, const Answer& trut
 
 Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns& runs) {
   ATTNSCOPE_TRY(const Answer truth, truth_of(question, runs));
-  if (answer.index() != truth.index()) return invalid_request("the answer is of another kind");
+  if (answer.index() != truth.index()) return invalid_request("the answer is of the wrong kind");
   Verdict verdict{.truth = truth};
   if (is_right(question, answer, truth)) {
     verdict.kind = Verdict::Kind::right;

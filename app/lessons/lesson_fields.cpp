@@ -20,7 +20,7 @@ std::string value_text(const json& value, const std::string& path) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "";
   if (value.is_number()) return value.dump();
-  throw JsonFieldError("{}: it must be a text, a number, true or false", path);
+  throw JsonFieldError("{}: it must be a string, a number, true or false", path);
 }
 
 /// Rejects a text that the field does not understand or that is out of its range.
@@ -163,7 +163,8 @@ RunRecipe read_run(const JsonObject& object, const std::string& name) {
   RunRecipe recipe{
       .name = name, .scene = object.string_or("scene", ""), .from = object.string_or("from", "")};
   if (!recipe.scene.empty() && !recipe.from.empty()) {
-    throw JsonFieldError("{}: 'scene' and 'from' exclude each other", object.path());
+    throw JsonFieldError("{}: 'scene' and 'from' cannot be combined; give one of them",
+                         object.path());
   }
   if (!object.has("set")) return recipe;
   const JsonObject set = object.object("set");

@@ -72,7 +72,7 @@ Result<ordered_json> recorded_json(const SimulationReport& report, const GpuDesc
     }
   }
   if (found == nullptr) {
-    return unavailable("no shipped recording is of this run on {}", gpu.display_name);
+    return unavailable("no shipped recording has this run on {}", gpu.display_name);
   }
   ATTNSCOPE_TRY(const Comparison comparison,
                 model_and_compare(*found, on, gpu, {.most_transfers = kQuickTransfers}));

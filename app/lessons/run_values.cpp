@@ -116,13 +116,13 @@ class Walk {
     for (const ordered_json& each : at) {
       if (!is_selected(each, part)) continue;
       if (found != nullptr) {
-        return invalid_request("{}: the selection fits several elements of {}", path_.text,
+        return invalid_request("{}: the selection matches several elements of {}", path_.text,
                                walked_);
       }
       found = &each;
     }
     if (found != nullptr) return found;
-    return invalid_request("{}: the selection fits no element of {}", path_.text, walked_);
+    return invalid_request("{}: the selection matches no element of {}", path_.text, walked_);
   }
 
   const Path& path_;
@@ -133,7 +133,7 @@ Result<Value> value_of(const ordered_json& value, const Path& path) {
   if (value.is_boolean()) return Value(value.get<bool>());
   if (value.is_number()) return Value(value.get<double>());
   if (value.is_string()) return Value(value.get<std::string>());
-  return invalid_request("{} is {}, not a value; the path goes on", path.text,
+  return invalid_request("{} is {}, not a value; extend the path", path.text,
                          value.is_array() ? "a list" : "an object");
 }
 

@@ -93,7 +93,7 @@ Result<std::unique_ptr<OffscreenContext>> OffscreenContext::create(int width, in
     std::unique_ptr<OffscreenContext> offscreen(
         new OffscreenContext(width, height, candidate.display, context.value()));
     if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return offscreen;
-    return unavailable("the OpenGL driver gives no {}x{} framebuffer", width, height);
+    return unavailable("the OpenGL driver cannot create a {}x{} framebuffer", width, height);
   }
   return unavailable("no OpenGL 3.3 without a window (EGL)" + answers);
 }

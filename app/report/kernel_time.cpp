@@ -95,7 +95,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
   if (cycles.empty()) return unavailable("the calibration lacks the steps {}", steps);
   if (cycles.front() == 0 || value_of(calibration, kernels::step_clock_name(steps)) == 0 ||
       value_of(calibration, kernels::first_step_name(steps)) == 0) {
-    return unavailable("the calibration has the steps {} in part only", steps);
+    return unavailable("the calibration has only some of the steps {}", steps);
   }
   // In flash2's forward pass in Hopper's instructions four more warps only load
   const bool has_servers =

@@ -73,15 +73,14 @@ RecordingRow row_of(const KernelTrace& trace) {
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {
   const std::string step =
       trace.timer_step_ns
-          ? fmt::format("whose readings lie {} ns apart or more", *trace.timer_step_ns)
+          ? fmt::format("whose readings are {} ns apart or more", *trace.timer_step_ns)
           : "whose step is unknown (its readings are too far apart)";
   ChromeEvents out(
       {.run = fmt::format("{}, {}, build {}", describe(trace), trace.header.date,
                           trace.header.build.commit),
        .kind = "measured",
-       .clock = fmt::format("the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, {}; "
-                            "recorded by the kernel itself, so "
-                            "slower than without",
+       .clock = fmt::format("the SMs' clocks, {:.0f} MHz, aligned with the GPU's global timer, {}; "
+                            "recorded by the kernel itself, which slows it down",
                             trace.sm_clock_mhz, step)},
       sink);
   out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");

@@ -71,8 +71,8 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
                           "cuBLAS also reads the parts of tiles beyond the edges of the matrices");
   }
   if (line.quantity == kAddedQuantity) {
-    return "sectors that the L2 slices reduced are counted: adds that fill them in part, or that "
-           "were merged on the way";
+    return "the counter counts sectors that L2 slices reduced: adds that fill part of a sector, or "
+           "that were merged on the way";
   }
   const std::string difference = bytes_text(*line.recorded - *line.modelled);
   if (line.quantity == "written" && gap > 0) {
@@ -87,7 +87,7 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
            " more read than the tiles hold: sectors read in part, spills read back, or "
            "instructions and constants in a small run";
   }
-  return line.quantity == "read" ? "L1 served a part: blocks of one SM read the same lines"
+  return line.quantity == "read" ? "L1 served some of them: blocks of one SM read the same lines"
                                  : "stores were merged before they left the SM";
 }
 
@@ -152,7 +152,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
   }
   if (gap <= kDramAgreementPercent) {
     if (requested_ratio < 1.1) return "agrees: little is read twice";
-    return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
+    return fmt::format("agrees: {} served the re-reads; requested bytes are {:.3g} times as many",
                        l2_text, requested_ratio);
   }
   if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;
@@ -210,8 +210,8 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
   const auto& [least, most] = *line.transition;
   const bool inside = least <= *line.recorded && *line.recorded <= most;
   return fmt::format(
-      "{}; in transition, what blocks read again is about as large as L2 ({}): an L2 {:g} times as "
-      "small or as large gives {} to {}",
+      "{}; in transition: the data that blocks read again is about as large as L2 ({}); an L2 {:g} "
+      "times smaller or larger gives {} to {}",
       agrees   ? "agrees"
       : inside ? "inside the interval"
                : "outside the interval, unexplained",
@@ -244,7 +244,7 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
     if (line.level == Level::l2) return "predicted to be in L2";
     return line.level == Level::bound
                ? "the bound expects these tensors to stay in L2 between launches"
-               : "nothing is modelled here to compare with";
+               : "there is no modelled value to compare with";
   }
   switch (line.level) {
     case Level::paper:

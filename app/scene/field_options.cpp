@@ -71,7 +71,7 @@ void add_computed(const RunField& field, const RunSpec& choice, std::vector<Fiel
     for (const Index parts : {2, 3, 4}) {
       const std::string ends = list_text(packed_ends(parts, problem.N));
       options.push_back({ends, fmt::format("{} packed: {}", parts, ends),
-                         "sequences of unequal length behind each other"});
+                         "sequences of unequal length, one after another"});
     }
   }
   if (field.key == "cu_seqlens_k" && problem.is_packed()) {

@@ -68,7 +68,7 @@ BadgeText badge_text(const Frame& frame) {
     return BadgeText{"model only", help, frame.theme.text_faint};
   };
   if (app.view.race) {
-    return model_only("A race sets two models side by side; nothing recorded is shown in it.");
+    return model_only("A race shows two models side by side, without recorded numbers.");
   }
   const std::string trace = seen.traced == nullptr
                                 ? ""
@@ -81,7 +81,7 @@ BadgeText badge_text(const Frame& frame) {
   }
   if (seen.traced != nullptr) {
     return {kModelAndTrace,
-            fmt::format("{}\nThey tell times; no counters of this problem were recorded, so bytes "
+            fmt::format("{}\nThey give times; no counters of this problem were recorded, so bytes "
                         "come from the model alone.{}",
                         trace, no_gpu),
             frame.theme.good};
@@ -122,7 +122,7 @@ std::string why_not_run(const App& app) {
   if (!snapshot) return "There is no run yet.";
   const std::string no_kernel = why_no_kernel(snapshot->run->totals, snapshot->run->gpu);
   if (no_kernel.empty()) return "";
-  return fmt::format("The model alone has this run: {}.\nChange that choice to run a kernel.",
+  return fmt::format("Only the model supports this run: {}.\nChange that choice to run a kernel.",
                      no_kernel);
 }
 
@@ -138,8 +138,8 @@ RunButton run_button(const App& app) {
   if (running && measurements.compiled < measurements.kernels) {
     return {
         fmt::format("compiling {} of {}{}", measurements.compiled + 1, measurements.kernels, more),
-        "Compiles the kernels of a run. A click adds the shown run to the queue; the × beside "
-        "it cancels the run that is compiled." +
+        "Compiles the kernels of a run. A click adds the shown run to the queue; the × beside it "
+        "cancels the run that is being compiled." +
             queue,
         true};
   }

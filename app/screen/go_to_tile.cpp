@@ -36,7 +36,7 @@ Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed) {
   if (j < 0 || j >= run.Tc) return invalid_request("j is {}; use 0 to {}", j, run.Tc - 1);
   const TileLife& life = run.score_tiles[static_cast<std::size_t>(i * run.Tc + j)];
   if (life.first < 0) {
-    return invalid_request("tile ({}, {}) is never computed: the mask leaves out all of it", i, j);
+    return invalid_request("tile ({}, {}) is never computed: the mask hides all of it", i, j);
   }
   return Index{life.first};
 }

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"Space", "play or pause"},
-    {"Left, Right", "one operation back or further"},
-    {"Shift + Left, Right", "one tile back or further"},
-    {"Ctrl + Left, Right", "one turn of the outer loop back or further"},
+    {"Left, Right", "one operation back or forward"},
+    {"Shift + Left, Right", "one tile back or forward"},
+    {"Ctrl + Left, Right", "one iteration of the outer loop back or forward"},
     {"Home, End", "to the beginning, to the end"},
     {"G", "go to a tile of the scores"},
     {"Click", "to the next operation of a tile, a line, a cell"},
@@ -27,7 +27,7 @@ constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"Ctrl + wheel", "scroll scores, lanes, line charts up and down"},
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
-    {"C", "charts in large, and back"},
+    {"C", "enlarge the charts, and back"},
     {"Right click", "enlarge a panel, save its picture, copy its command"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},

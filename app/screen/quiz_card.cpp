@@ -63,7 +63,7 @@ void draw_body(const Frame& frame, float width) {
     return;
   }
   draw_lesson_text(frame, frame.fonts.ui_bold, frame.theme.accent, width,
-                   "Which line lacks an operation?", "quiz.question");
+                   "On which line is an operation missing?", "quiz.question");
   draw_choices(frame, width);
   if (quiz.phase() == Quiz::Phase::answered) draw_answer(frame, width);
 }

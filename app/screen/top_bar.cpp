@@ -34,12 +34,12 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
       section("Problem", 0, 140,
               {"kv_len", "batch", "heads", "kv_heads", "key_lengths", "cu_seqlens_q"}),
       section("Scores", 1, 130, {"softcap", "alibi", "dropout"}),
-      section("Inputs: drawn, or files of your own", 1, 130,
+      section("Inputs: drawn at random, or your own files", 1, 130,
               {"inputs", "seed", "q", "k", "v", "do"}),
       section("How " + choice.algorithm + " runs", 2, 150,
               {"tiling_rule", "allow_overflow", "round_to_storage", "fp32_accumulators", "break",
                "stale_memory"}),
-      section("What if the GPU were another?", 1, 130, {})};
+      section("What if the GPU were different?", 1, 130, {})};
   for (const RunField& field : what_if_fields()) sections.back().fields.push_back({field.key, 130});
   if (edits == EditedRun::chosen) {
     sections.push_back(section("Race", 2, 150, {"race", "race_clock"}));

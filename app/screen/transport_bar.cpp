@@ -50,9 +50,9 @@ void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};
   const auto index = static_cast<std::size_t>(view.granularity);
-  if (ui::draw_button(
-          frame, {"transport.granularity", rect, names[index],
-                  "What playing moves by. Click for the next: operation, tile, outer loop."})) {
+  if (ui::draw_button(frame,
+                      {"transport.granularity", rect, names[index],
+                       "Step size of playing. Click for the next: operation, tile, outer loop."})) {
     view.granularity = static_cast<Granularity>((index + 1) % 3);
   }
 }
@@ -119,7 +119,7 @@ float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
       "One operation further (Right)");
   if (parts.tiles) {
     put("transport.forward_tile", kTileWidth, "tile", ui::Icon::forward,
-        StepBy{Granularity::tile, 1}, "One tile further (Shift + Right)");
+        StepBy{Granularity::tile, 1}, "One tile forward (Shift + Right)");
   }
   if (parts.ends) {
     put("transport.end", kEndWidth, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");

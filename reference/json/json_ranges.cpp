@@ -25,7 +25,7 @@ double zero_or_number_in(const JsonObject& object, std::string_view key, const N
 std::string text_of_at_most(const JsonObject& object, std::string_view key, std::size_t bytes) {
   std::string text = object.string(key);
   if (text.size() <= bytes) return text;
-  throw JsonFieldError("{}: a text of {} bytes is too long; use at most {}", object.path_of(key),
+  throw JsonFieldError("{}: a string of {} bytes is too long; use at most {}", object.path_of(key),
                        text.size(), bytes);
 }
 

@@ -36,7 +36,7 @@ std::string identifier_of(const JsonObject& object, std::string_view key) {
   std::string text = line_of(object, key, kMostNameBytes);
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   if (text.find_first_not_of(kLetters) == text.npos) return text;
-  throw JsonFieldError("{}: '{}' is not a name; use small letters, digits and '_'",
+  throw JsonFieldError("{}: '{}' is not a name; use lowercase letters, digits and '_'",
                        object.path_of(key), printable(text));
 }
 

@@ -27,9 +27,9 @@ DensePass dense_flash2_backward(const ScheduleOptions& options) {
 constexpr std::string_view kWhyGuard =
     "The guard of block-sparse attention: a tile whose M_ij is 0 costs nothing in this loop.";
 constexpr std::string_view kWhyLoadAll =
-    "Outside the guard, as the paper prints it: loaded even where no M_ij of the column is 1.";
+    "Outside the guard, as the paper prints it: loaded even if no M_ij of the column is 1.";
 constexpr std::string_view kWhyLoadUsed =
-    "Only where the column has a 1; the paper's algorithm loads them all the same.";
+    "Only if the column has a 1; the paper's algorithm loads them regardless.";
 constexpr std::string_view kWhyList =
     "The row's list in the block mask: neither loads nor products for tiles that are 0.";
 

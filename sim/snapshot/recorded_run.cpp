@@ -27,8 +27,8 @@ Result<SimulationReport> counted(const SteppedRequest& request, const std::atomi
   const Index steps = report.tile_ops / heads;
   if (steps > kMaxSteps) {
     return invalid_request(
-        "one head has {} tile operations; at most {} can be walked: use larger tiles or a shorter "
-        "sequence",
+        "one head has {} tile operations; at most {} can be stepped through: use larger tiles or a "
+        "shorter sequence",
         steps, kMaxSteps);
   }
   return report;
@@ -166,7 +166,7 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
     return cancelled();
   }
   if (info.step_count == 0) {
-    return invalid_request("the masks hide every tile, so that this pass has no step to walk");
+    return invalid_request("the masks hide every tile, so this pass has no steps");
   }
   info.head_bytes = recorder.counters().bytes;
   info.head_warps = recorder.counters().warp_traffic();

@@ -320,10 +320,10 @@ Result<BreakEffect> break_effect(const SteppedRequest& request, const std::atomi
   ATTNSCOPE_CHECK(run.asked.variant.broken.any(), ==, true);
   if (const auto report = simulate(run, request.gpu, cancel); !report) return report.error();
   if (run.problem.N * run.problem.N_kv > kMaxShownScores) {
-    return invalid_field(ErrorCode::too_many, "seq_len",
-                         "{} x {} scores are too many to compare values; at most {} can be: choose "
-                         "a smaller problem",
-                         run.problem.N, run.problem.N_kv, kMaxShownScores);
+    return invalid_field(
+        ErrorCode::too_many, "seq_len",
+        "{} x {} scores are too many to compare values; the limit is {}: choose a smaller problem",
+        run.problem.N, run.problem.N_kv, kMaxShownScores);
   }
   BreakEffect effect;
   const ScheduleOptions options = schedule_options(run, request.gpu);

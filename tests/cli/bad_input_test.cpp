@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"IoOverAFraction", "io --over head-dim=0.5", "whole number"},
         BadRequest{"IoBeyondEveryMemory", "io --over sram-bytes=99999999999999",
                    "a whole number from 1 to 1099511627776"},
-        BadRequest{"IoDensityAboveOne", "io --over density=1.5", "at most at 1"},
+        BadRequest{"IoDensityAboveOne", "io --over density=1.5", "at most 1"},
         BadRequest{"IoWithoutAnElementOnChip", "io --over sram-bytes=1",
                    "sram-bytes 1 holds no element of fp16; give at least 2"},
         BadRequest{"IoOfBothPasses", "io --pass both", "forward or backward"},
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"AccuracyType", "accuracy --dtype fp16,fp8",
                    "--dtype is 'fp8'; it must be fp16, bf16 or fp32"},
         BadRequest{"AccuracyCarry", "accuracy --carry fp32,bf16", "--carry is 'bf16'"},
-        BadRequest{"AccuracyOfBothPasses", "accuracy --pass both", "forward, or backward"},
+        BadRequest{"AccuracyOfBothPasses", "accuracy --pass both", "forward or backward"},
         BadRequest{"AccuracyBeyondTheMemory", "accuracy --seq-len 100000", "GB of memory"},
         BadRequest{"WindowOfZero", kSimulate + "--mask window:0", "window:KEYS (at least 1)"},
         BadRequest{"SoftCapOfZero", kSimulate + "--softcap 0", "softcap is 0; it must be"},
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"KeyLengthsText", kSimulate + "--key-lengths 9,,8", "--key-lengths is '9,,8'"},
         BadRequest{"DescendingBoundaries",
                    kSimulate + "--cu-seqlens-q 0,9,5,12 --cu-seqlens-k 0,4,8,12",
-                   "must not descend"},
+                   "must not decrease"},
         BadRequest{"BoundariesOfOneSide", kSimulate + "--cu-seqlens-q 0,9", "cu-seqlens-k has 0"},
         BadRequest{"BoundariesThatEndEarly",
                    kSimulate + "--seq-len 10 --cu-seqlens-q 0,9 --cu-seqlens-k 0,9",
@@ -276,9 +276,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"OutUnderAFile", "simulate --algorithm flash2 --out /dev/null/a", "--out"},
         BadRequest{"OutIsAFile", "simulate --algorithm flash2 --out /dev/null", "not a folder"},
         BadRequest{"NumbersOnStandardOutput", "simulate --algorithm flash2 --seq-len 16 --out -",
-                   "several files do not go to standard output"},
+                   "several files cannot go to standard output"},
         BadRequest{"TensorsOnStandardOutput", "run --algorithm flash2 --seq-len 16 --out -",
-                   "several files do not go to standard output"},
+                   "several files cannot go to standard output"},
         BadRequest{"RecordingOnStandardOutput", "measure --algorithm flash2 --out -",
                    "--json - for standard output"},
         BadRequest{"RecordingInADevice", "measure --algorithm flash2 --out /dev/null",
@@ -352,7 +352,7 @@ TEST(BadText, EmptyAndStrangeValuesAreRefused) {
   }
 }
 
-TEST(BadText, AnEmptyStepIsNoNumberOfRows) {
+TEST(BadText, AnEmptyStepIsNotANumberOfRows) {
   const std::vector<std::string> words = {"trace",  "--measured", "--algorithm", "flash2",
                                           "--rows", "",           "--out",       "t.json"};
   expect_refused(run_cli(words, without_gpu()), "--rows is ''");

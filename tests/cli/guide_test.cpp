@@ -39,7 +39,7 @@ TEST(Guide, GivesProgramsTheSameFields) {
                                       {"json", ""},
                                       {"help", run_field("tiling_rule").help},
                                       {"accepts", "paper, largest or kernel"},
-                                      {"default", "flash1: paper where it fits, else largest"},
+                                      {"default", "flash1: paper if it fits, else largest"},
                                       {"of", "model"}}));
   EXPECT_EQ(row("deterministic")["of"], "kernel");
   EXPECT_EQ(row("deterministic")["accepts"], "on or off");

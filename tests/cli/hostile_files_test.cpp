@@ -197,10 +197,10 @@ TEST(HostileFiles, ValuesWithoutMeaningAreRefusedWithTheirField) {
   refuse(set("/rows/0/time/min_s", 5e-324), "min_s: 5e-324 is out of range");
   refuse(set("/device/clocks/sm_mhz", 5e-324), "sm_mhz: 5e-324 is out of range");
   refuse(set("/device/power_limit_w", 1e308), "power_limit_w: 1e+308 is out of range");
-  refuse(set("/device/name", std::string(201, 'x')), "name: a text of 201 bytes is too long");
+  refuse(set("/device/name", std::string(201, 'x')), "name: a string of 201 bytes is too long");
   for (const std::string name : {"kernel", "instructions"}) {
     refuse(set(("/rows/0/" + name).c_str(), std::string(201, 'x')),
-           name + ": a text of 201 bytes is too long; use at most 200");
+           name + ": a string of 201 bytes is too long; use at most 200");
   }
   refuse(set("/device/sm_count", 0), "sm_count: 0 is out of range; use 1 to 65536");
   refuse(set("/protocol/time_budget_s", 1e308), "use 0, or 1e-12 to 1e+09");
@@ -244,7 +244,7 @@ TEST(HostileFiles, ValuesOfAGpuWithoutMeaningAreRefused) {
     refuse("/boost_clock_hz/value", rate, "boost_clock_hz" + reason);
   }
   refuse("/display_name", std::string(5'000'000, 'x'),
-         "display_name: a text of 5000000 bytes is too long; use at most 200");
+         "display_name: a string of 5000000 bytes is too long; use at most 200");
   refuse("/sm_count/note", std::string(1001, 'x'), "use at most 1000");
 }
 

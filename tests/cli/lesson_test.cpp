@@ -101,14 +101,14 @@ TEST(LessonCommand, RefusesInOneLine) {
     return outcome.err;
   };
   EXPECT_THAT(refused("--answers none/ann.jsonl"), HasSubstr("cannot be written"));
-  EXPECT_THAT(refused("--answers small.json"), HasSubstr("something else than answers"));
+  EXPECT_THAT(refused("--answers small.json"), HasSubstr("something other than answers"));
   EXPECT_THAT(refused("--step 3"), HasSubstr("from 1 to 2"));
   EXPECT_THAT(refused("--set seq-len=32"),
               HasSubstr("not a field that this lesson lets you change"));
   EXPECT_THAT(refused("--set head-dim"), HasSubstr("FIELD=VALUE"));
   EXPECT_THAT(refused("--json -"), HasSubstr("--json"));
   EXPECT_THAT(run_cli("lesson").err, HasSubstr("list, run, grade, check"));
-  EXPECT_THAT(run_cli("lesson run").err, HasSubstr("needs a lesson"));
+  EXPECT_THAT(run_cli("lesson run").err, HasSubstr("needs the name or the file"));
   EXPECT_THAT(run_cli("lesson check swap-the-lops").err, HasSubstr("swap-the-loops"));
   EXPECT_THAT(run_cli("lesson grade /nowhere").err, HasSubstr("cannot be read"));
 }
@@ -128,7 +128,7 @@ TEST(LessonCommand, ChecksAFile) {
   EXPECT_THAT(bad.out, StartsWith("steps[0]: ask: fa1.traffic.requestet.write_bytes: unknown key"));
 }
 
-TEST(LessonCommand, GradesOneRowAStudent) {
+TEST(LessonCommand, GradesOneRowPerStudent) {
   const ScratchFolder folder;
   play(folder, "10.24 kB\nb\na\n", "--answers ann.jsonl");
   play(folder, "1\nshow\nquit\n", "--answers bob.jsonl");

@@ -88,7 +88,7 @@ TEST(RecordedLaunches, MalformedKernelsAreRefusedWithTheirPlace) {
             "[1]: name: expected a string, found number");
   EXPECT_EQ(refusal([](json& k) { k[1]["name"] = std::string(1000, 'x'); }), "accepted");
   EXPECT_EQ(refusal([](json& k) { k[1]["name"] = std::string(1001, 'x'); }),
-            "[1]: name: a text of 1001 bytes is too long; use at most 1000");
+            "[1]: name: a string of 1001 bytes is too long; use at most 1000");
   EXPECT_EQ(refusal([](json& k) { k[0]["registers"] = 1.5; }),
             "[0]: registers: expected an integer, found number");
   EXPECT_EQ(refusal([](json& k) { k[0]["shared_bytes"] = -1; }),

@@ -80,7 +80,7 @@ std::string refusal(Change change) {
 TEST(PackedSequences, BoundariesThatCannotBeAreRefused) {
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_q[2] = 2; }),
-            "cu_seqlens_q has 2 after 4; its numbers must not descend");
+            "cu_seqlens_q has 2 after 4; its numbers must not decrease");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_k[0] = 1; }),
             "cu_seqlens_k must begin with 0 and have at least two numbers, for example 0,12");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_k.back() = 13; }),

@@ -297,7 +297,7 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
   std::string words = fmt::format("modelling… {:.0f} %", 100.0 * progress.share);
   if (progress.given_up) words = "given up";
   if (failed && !slow && !progress.given_up) words = progress.error;
-  if (progress.stale) words = "of the last settings; " + words;
+  if (progress.stale) words = "previous settings; " + words;
   ImVec2 at{plot.max.x, plot.min.y};
   if (slow || progress.given_up) {
     const char* const label = progress.given_up ? "model again" : "cancel";

@@ -184,9 +184,9 @@ void draw_waves(const PanelContext& context, const LaunchResidency& shown, const
   }
   context.named_rects.add("gpu.waves", rect);
   if (hovered(rect)) {
-    tooltip(context,
-            "Waves: each box is one filling of all SMs with thread blocks; the last one "
-            "may leave SMs idle.");
+    tooltip(
+        context,
+        "Each box is one wave of thread blocks over all SMs; the last wave may leave SMs idle.");
   }
 }
 
@@ -196,11 +196,11 @@ std::string waves_text(const LaunchResidency& shown) {
       fmt::format("{} block{} × {} SMs = {} at once; {} blocks: ", shown.resident,
                   shown.resident == 1 ? "" : "s", shown.sm_count,
                   draw::format_count(shown.at_once()), draw::format_count(shown.thread_blocks));
-  if (waves < 1.0) return all + fmt::format("they fill {:.0f} % of the places", 100.0 * waves);
+  if (waves < 1.0) return all + fmt::format("they fill {:.0f} % of the slots", 100.0 * waves);
   const double last = waves - std::floor(waves);
   if (last == 0.0) return all + fmt::format("{:.0f} full waves", waves);
   return all +
-         fmt::format("{:.2f} waves; the last fills {:.0f} % of the places", waves, 100.0 * last);
+         fmt::format("{:.2f} waves; the last fills {:.0f} % of the slots", waves, 100.0 * last);
 }
 
 void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
@@ -215,7 +215,7 @@ void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContex
     rest.min.y += draw::line_height(bold) + context.px(2.0f);
   };
 
-  heading("What if the GPU were another?");
+  heading("What if the GPU were different?");
   if (newest.own != nullptr) draw_what_if(context, view.choice, newest.own->gpu, rest);
   rest.min.y += what_if_height(context) + context.px(4.0f);
   draw_times(context, run, newest, {rest.min, {rest.max.x, rest.min.y + pitch}});
@@ -231,9 +231,8 @@ void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContex
   rest.min.y += context.px(14.0f) + context.px(6.0f);
   if (rest.max.y - rest.min.y < pitch) return;
   draw::fitted_text(context, font, rest.min, context.theme.text_faint,
-                    shown.is_recorded
-                        ? "what a block needs: the recorded kernel's"
-                        : "what a block needs: by the model's account of on-chip memory",
+                    shown.is_recorded ? "a block's needs: those of the recorded kernel"
+                                      : "a block's needs: on-chip memory as the model counts it",
                     rest.width());
 }
 

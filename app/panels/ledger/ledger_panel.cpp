@@ -258,8 +258,7 @@ void draw_footer(const Table& table, const Rect& rect) {
     if (hovered(button)) {
       tooltip(context,
               "runs this problem's kernel on " + measurements.live_gpu +
-                  ", checks it against the reference and fills this column; waits for the runs "
-                  "before it",
+                  ", checks it against the reference and fills this column; waits for earlier runs",
               button);
     }
     left = run.left;
@@ -359,7 +358,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const bool stale = ledger_ && !(basis_.latest_key()->run == RunOfWork{snapshot.run});
   if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
   if (stale && basis_.error())
-    scope = "of the last settings: " + words(*basis_.error(), Reader::screen);
+    scope = "previous settings: " + words(*basis_.error(), Reader::screen);
   const auto [chosen, rest] =
       draw_tabbed_header(context, "ledger", "LEDGER", scope, {"so far", "whole pass"},
                          static_cast<int>(view.ledger_scope));

@@ -69,8 +69,8 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
       LedgerRow row = tensor_row(snapshot, tensor, write, all_heads, so_far);
       if (row.whole == 0.0) continue;
       row.formula_text = snapshot.run->pass_kind() == PassKind::both
-                             ? "no closed form of both passes together"
-                             : "no closed form of this variant";
+                             ? "no closed form for both passes together"
+                             : "no closed form for this variant";
       rows.push_back(std::move(row));
     }
   }
@@ -130,8 +130,8 @@ std::string about_run(const MeasuredRun& run) {
   const TimeStatistics& time = run.row.measurement->time;
   if (time.n == 0) {
     return fmt::format(
-        "{}\n{} a pass, timed beside a trace of its thread blocks: see the "
-        "timeline's SMs; no counters",
+        "{}\n{} per pass, timed with a trace of its thread blocks (in the timeline's SMs); no "
+        "counters",
         about, draw::format_seconds(time.median_s));
   }
   about += fmt::format("\nmedian {} of {} runs ({} to {})", draw::format_seconds(time.median_s),

@@ -74,14 +74,14 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
                          ? "each result once, unless it stays in L2 for a later launch; the last "
                            "lines may still be in L2 at the end"
                          : "the operands of each launch once, except those that an earlier launch "
-                           "left in L2 whole";
+                           "left whole in L2";
   if (!dram) {
     row.formula_text += "\nnot predicted: too many tiles to follow through L2 while you wait";
   } else if (dram->in_transition()) {
-    row.formula_text +=
-        fmt::format("\nin transition: what blocks read again is about as large as L2; {} to {}",
-                    draw::format_bytes(bytes_of(dram->least, total.write)),
-                    draw::format_bytes(bytes_of(dram->most, total.write)));
+    row.formula_text += fmt::format(
+        "\nin transition: the data that blocks read again is about as large as L2; {} to {}",
+        draw::format_bytes(bytes_of(dram->least, total.write)),
+        draw::format_bytes(bytes_of(dram->most, total.write)));
   }
 }
 

@@ -42,7 +42,7 @@ std::string_view meaning(TimePart part) {
     case TimePart::waiting:
       return "all thread blocks of an SM wait for their first tiles or last stores";
     case TimePart::idle:
-      return "SMs without a thread block: at the end of a launch, or where there are few blocks";
+      return "SMs without a thread block: at the end of a launch, or when there are few blocks";
     case TimePart::l2:
       return "the bandwidth of L2 is the limit";
     case TimePart::dram:

@@ -305,11 +305,11 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
     return "this row sees no key: O = 0, LSE = -inf";
   }
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
-  if (!row.error && folds_splits(snapshot)) return "each split was checked as it was made";
+  if (!row.error && folds_splits(snapshot)) return "each split was checked when it was computed";
   if (!row.known && !whole_rows) return "no tile of keys has been folded in yet";
   const Index Tc = run.grids[static_cast<std::size_t>(snapshot.launch)].Tc();
   const bool complete = !whole_rows || row.j + 1 == Tc;
-  if (!row.error && row.O && complete) return "O has left the chip, checked before it did";
+  if (!row.error && row.O && complete) return "O was checked before it left the chip";
   if (!row.error && whole_rows) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
   const bool normalized = whole_rows || row.undivided;

@@ -99,8 +99,8 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
                                  : "error of P " + draw::format_error(each.softmax.max_abs_error));
     }
     hint +=
-        "\nmodelled: every operation rounded; the error of P is given the rounded scores: "
-        "against their softmax in double";
+        "\nmodelled: every operation rounded; the error of P is against the softmax of the rounded "
+        "scores in double";
     const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
     if (hovered(line)) tooltip(context, hint, line);
     y += pitch;
@@ -158,7 +158,7 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
     put(mono, columns.l, top, color, number(step.state.l));
     if (hovered(line)) {
       tooltip(context,
-              fmt::format("online, after {} keys, those of column tile {} among them\n"
+              fmt::format("online, after {} keys, including column tile {}\n"
                           "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
                           step.keys_seen, step.j, step.state.m, step.state.l),
               line);
@@ -197,7 +197,8 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const auto room = static_cast<int>((rest.max.y - top + context.px(5.0f)) / pitch);
   const int lines = std::clamp(room, 0, 4);
   std::string sentence = sentence_of(*methods);
-  const std::string longer = sentence + " The error of P is given the rounded scores.";
+  const std::string longer =
+      sentence + " The error of P is against the softmax of the rounded scores.";
   if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;
   draw::wrapped_text(context, small, {rest.min.x, top}, context.theme.accent, sentence,
                      rest.width(), lines);

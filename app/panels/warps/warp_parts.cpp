@@ -121,8 +121,8 @@ std::string_view warp_sentence(const TileOp& op) {
            "needs.";
   }
   if (op.sums_queries()) {
-    return "A sum over the queries. Under split-Q they lie with other warps, so the tile goes "
-           "through shared memory; under sliced-K each warp has all queries of its keys.";
+    return "A sum over the queries. Under split-Q other warps hold them, so the tile goes through "
+           "shared memory; under sliced-K each warp has all queries of its keys.";
   }
   if (op.is_matrix_product()) {
     return "A sum over the keys. Under sliced-K each warp has a part of every element, and the "
@@ -133,15 +133,16 @@ std::string_view warp_sentence(const TileOp& op) {
            "together; under split-Q each warp has all keys of its queries.";
   }
   if (op.kind == OpKind::row_dot) {
-    return "One number per query, made by queries. Under sliced-K every warp needs all of them.";
+    return "One number per query, computed query by query. Under sliced-K every warp needs all of "
+           "them.";
   }
   if (op.kind == OpKind::exp && is_score(op.dest_tiles[0].tensor)) {
-    return "Each warp makes its part of P in its registers. MEMORY keeps room in shared memory for "
-           "every operand of a product, P too.";
+    return "Each warp computes its part of P in its registers. MEMORY reserves shared memory for "
+           "every operand of a product, including P.";
   }
   if (op.kind == OpKind::load && op.dest_tiles[0].on_chip()) {
     return on_chip_space(op.dest_tiles[0]) == OnChipSpace::shared
-               ? "All warps load the tile together; nobody may read it before a barrier."
+               ? "All warps load the tile together; no warp may read it before a barrier."
                : "Each warp loads into its own registers.";
   }
   return "Each warp works on what its registers hold: nothing passes between warps.";

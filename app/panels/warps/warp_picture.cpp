@@ -144,7 +144,7 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
     words += moves ? fmt::format("{} B through shared memory",
                                  draw::format_count(share.moved_elems() * element))
                    : std::string("in its registers");
-    if (tile.partial) words += "\nadded up from every warp's part";
+    if (tile.partial) words += "\nsummed over the warps' parts";
     tooltip(context_, words, rect);
   }
 }

@@ -36,14 +36,16 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"bytes read", &WarpTraffic::shared_read_bytes, true,
-     "Shared memory read by all warps together; a tile that every warp reads counts for each."},
+     "Shared memory read by all warps together; a tile that every warp reads counts once per "
+     "warp."},
     {"bytes written", &WarpTraffic::shared_write_bytes, true,
-     "Shared memory written: tiles that are loaded, and what warps leave there for each other."},
+     "Shared memory written: tiles that are loaded, and data that warps leave there for each "
+     "other."},
     {"exchanged", nullptr, true,
-     "Of these, read and written for each other: parts of sums, and tiles that other warps need."},
+     "Of these, bytes exchanged between warps: parts of sums, and tiles that other warps need."},
     {"barriers", &WarpTraffic::barriers, false,
-     "Where a warp has to wait for the others, counted for each thread block: before shared memory "
-     "is read that others wrote, or overwritten after they read it."},
+     "Points where a warp waits for the others, per thread block: before it reads shared memory "
+     "that they wrote, or overwrites what they read."},
 };
 
 std::string cell(const WarpTraffic& traffic, const Row& row) {
@@ -128,7 +130,7 @@ std::string hint_of(WarpPartition partition, bool backward) {
       "split-Q: each warp has its own queries, and all keys.\narXiv 2307.08691, section 3.3.";
   if (backward) {
     text +=
-        "\nOf the backward pass the paper says only that no sum is cut and that some "
+        "\nThe paper says of the backward pass only that no sum is cut and that some "
         "synchronization remains. Modelled: rows of each result, S, P, dP, dS and dQ by queries, "
         "dK and dV by keys. The kernel flash2 gives each warp a near-square part of each result "
         "instead: the same exchange, fewer reads.";

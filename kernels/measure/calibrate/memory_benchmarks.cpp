@@ -243,7 +243,8 @@ void add_capacities(CalibrationRun& run, const std::string& name, const std::str
       if (risen) samples.push_back(*risen);
     }
     run.add({fmt::format("{}{}_bytes", name, part.name), "bytes",
-             fmt::format("{} from the time per byte of small sets to that of three times L2: {}",
+             fmt::format("where the time per byte is {} between that of small sets and that of "
+                         "three times L2: {}",
                          part.words, how)},
             std::move(samples), "the time per byte does not rise with the working set");
   }

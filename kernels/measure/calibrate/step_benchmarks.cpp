@@ -272,7 +272,7 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   constexpr int kRepeats = 3;
   run.measure(
       {step_clock_name(steps.name), "Hz",
-       fmt::format("SM clock after {:.0f} ms of such steps, {} blocks on each SM",
+       fmt::format("SM clock after {:.0f} ms of these steps, {} blocks on each SM",
                    kWarmSeconds * 1e3, most)},
       [&] { return warm_clock_hz(launcher, steps.block, all, more); }, kRepeats);
 }

@@ -8,7 +8,7 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int, const Stre
                                                                  const Conditioning&) {
   return unavailable(
       "no hardware counters: this build was made without CUPTI's headers; install CUDA 12.6 update "
-      "2 or newer and build anew");
+      "2 or newer and rebuild");
 }
 
 Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream&, const Conditioning&,

@@ -244,7 +244,7 @@ std::optional<Error> add_launch_shapes(const Stream& stream, const Pass& pass,
   if (!recorded) return recorded.error();
   if (!std::ranges::equal(recorded.value(), launches, {}, &RecordedLaunch::name,
                           &LaunchCounters::name)) {
-    return failed("the pass started other launches than when its counters were read");
+    return failed("the pass did not start the same launches as when its counters were read");
   }
 
   // Query all of them before any is added

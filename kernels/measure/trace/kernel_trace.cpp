@@ -98,7 +98,8 @@ std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& re
   const auto refuse = [&](const char* what) {
     return failed("the trace's thread block {} {}", index, what);
   };
-  if (block.event_count > records.events_per_block) return refuse("has more steps than room");
+  if (block.event_count > records.events_per_block)
+    return refuse("has more steps than there is room for");
   if (block.end_cycles < block.begin_cycles || block.end_ns < block.begin_ns) {
     return refuse("ends before it begins");
   }

@@ -203,7 +203,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   trace.header = recording_from_json(std::move(header), name);
   trace.run = kernel_run_from_json(object);
   if (trace.run.asked.block_mask) {
-    throw JsonFieldError("{}: a trace has no block mask", object.path_of("block_mask"));
+    throw JsonFieldError("{}: a trace cannot have a block mask", object.path_of("block_mask"));
   }
   trace.unidentified = unidentified_part(document, kTraceMembers);
   trace.launch = text_of_at_most(object, "launch", kMostNameBytes);

@@ -120,7 +120,7 @@ TEST(CheckLine, SaysThatARowSeesNoKey) {
   EXPECT_EQ(check_line(run->at(5, 15), 15), "this row sees no key: O = 0, LSE = -inf");
   EXPECT_EQ(check_line(run->at(5, 37), 37), "no tile of keys has been folded in yet");
   EXPECT_EQ(check_line(run->at(run->info()->step_count - 1, 69), 69),
-            "O has left the chip, checked before it did");
+            "O was checked before it left the chip");
 }
 
 TEST(SoftmaxTerms, SayWhatABrokenRunHasInPlaceOfAStatistic) {
@@ -191,7 +191,7 @@ TEST(GradientTerms, NameTheSlopeOfADsThatComesBackFromHbm) {
   EXPECT_GT(loaded, 0);
 }
 
-TEST(GradientTerms, SayWhetherDpIsDroppedWhereDroppingIsALaunchOfItsOwn) {
+TEST(GradientTerms, SayWhetherDpIsDroppedIfDroppingIsASeparateLaunch) {
   SampleRequest request;
   request.algorithm = "standard";
   request.pass = PassKind::backward;
@@ -211,7 +211,7 @@ TEST(GradientTerms, SayWhetherDpIsDroppedWhereDroppingIsALaunchOfItsOwn) {
   EXPECT_GT(dropped, 3);
 }
 
-TEST(GradientTerms, SayHowFarTheScoreHasCome) {
+TEST(GradientTerms, ShowTheStepsOfTheScoreSoFar) {
   const auto run = test::sample_run(shaped_request("flash2", PassKind::backward));
   int checked = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {
@@ -229,7 +229,7 @@ TEST(GradientTerms, SayHowFarTheScoreHasCome) {
   EXPECT_EQ(checked, 3) << "the column tiles that the row sees";
 }
 
-TEST(Slots, HaveNamesOfTheirOwnInEveryLaunch) {
+TEST(Slots, HaveUniqueNamesInEveryLaunch) {
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     for (const char* algorithm : {"standard", "flash1", "flash2", "split_kv"}) {
       if (pass == PassKind::backward && algorithm == std::string_view("split_kv")) continue;

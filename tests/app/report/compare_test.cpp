@@ -87,7 +87,7 @@ TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
   }
 }
 
-TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
+TEST_F(Compare, ALaunchsDramIsComparedWithTheLaunchsOwnRequests) {
   const RecordingRow row = agreeing_run("standard", gpu_, PassKind::forward, 16);
   const SimulationReport model = model_of(row, gpu_);
   const double times = static_cast<double>(model.launches[0].requested.read_bytes) /
@@ -243,7 +243,7 @@ TEST_F(Compare, ARunThatFailedHasNoLinesButItsReason) {
   EXPECT_EQ(comparison.unavailable, "out of memory: S takes 68 GB");
 }
 
-TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
+TEST_F(Compare, LaunchesAreComparedSeparatelyIfThereAreSeveral) {
   const Comparison standard = compared(agreeing_run("standard", gpu_));
   int launch_lines = 0;
   for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
@@ -251,7 +251,7 @@ TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
             3 * 7);  // scores, softmax, output: read and written, requested, l2 and dram; missed
 }
 
-TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
+TEST_F(Compare, AtomicAddsHaveASeparateLine) {
   RecordingRow row = agreeing_run("flash2", gpu_, PassKind::backward);
   const Comparison comparison = compared(row);
   const ComparisonLine* added = comparison.find(Level::requested, kAddedQuantity);
@@ -263,7 +263,7 @@ TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
 
   counter_of(row, counter::kL2ReductionSectors) *= 2;
   EXPECT_THAT(compared(row).find(Level::requested, kAddedQuantity)->reason,
-              HasSubstr("fill them in part"));
+              HasSubstr("fill part of a sector"));
   EXPECT_EQ(compared(agreeing_run("flash2", gpu_)).find(Level::requested, kAddedQuantity), nullptr);
 }
 

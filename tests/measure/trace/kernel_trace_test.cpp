@@ -87,7 +87,7 @@ TEST(KernelTrace, ClocksOfTheSmsBecomeOneTime) {
   EXPECT_EQ(trace.end_ps(), 2'500'000);
 }
 
-TEST(KernelTrace, TheRunOfABlockIsNoStepOfTheTimer) {
+TEST(KernelTrace, TheRunOfABlockIsNotAStepOfTheTimer) {
   Records records;
   records.add_block({.begin_ns = 1000, .end_ns = 40776, .begin_cycles = 5, .end_cycles = 79557});
   KernelTrace trace = described();
@@ -169,7 +169,7 @@ TEST(KernelTrace, WarpsThatShareARowsKeysMerge) {
   EXPECT_TRUE(std::isnan(row.states[3].m) && std::isnan(row.states[3].alpha));
 }
 
-TEST(KernelTrace, ItsFileGivesTheWarpsBack) {
+TEST(KernelTrace, ItsWarpsRoundTripThroughItsFile) {
   const KernelTrace trace = row_of_two_warps();
   const std::string text = kernel_trace_text(trace);
   const auto read = parse_kernel_trace(text, "x.json");
@@ -191,7 +191,8 @@ TEST(KernelTrace, ContradictingRecordsAreRefused) {
   EXPECT_THAT(decode_trace(backwards.view(), trace)->message, HasSubstr("run backwards"));
   Records overfull = two_blocks();
   overfull.blocks[0].event_count = kRoom + 1;
-  EXPECT_THAT(decode_trace(overfull.view(), trace)->message, HasSubstr("more steps than room"));
+  EXPECT_THAT(decode_trace(overfull.view(), trace)->message,
+              HasSubstr("more steps than there is room for"));
   Records ended = two_blocks();
   ended.blocks[1].end_ns = 1400;
   EXPECT_THAT(decode_trace(ended.view(), trace)->message, HasSubstr("ends before"));
@@ -208,7 +209,7 @@ TEST(KernelTrace, ARunWithinOneTimerStepTakesTheDevicesClock) {
   EXPECT_EQ(trace.blocks[0].end_ps, 100'000);
 }
 
-TEST(KernelTrace, ItsFileGivesItBack) {
+TEST(KernelTrace, RoundTripsThroughItsFile) {
   Records records = two_blocks();
   const float inf = std::numeric_limits<float>::infinity();
   records.rows = {{.m = 1.25f, .l = 2.5f, .alpha = 1.0f}, {.m = -inf, .l = NAN, .alpha = NAN}};
@@ -252,7 +253,7 @@ TEST(KernelTrace, SettingsThatThisVersionDoesNotKnowAreReportedAndAMaskIsRefused
   EXPECT_EQ(newer.value().unidentified, "settings unknown to this version");
   const auto masked = with(R"("block_mask":"butterfly")");
   ASSERT_FALSE(masked.ok());
-  EXPECT_THAT(masked.error().message, HasSubstr("a trace has no block mask"));
+  EXPECT_THAT(masked.error().message, HasSubstr("a trace cannot have a block mask"));
 }
 
 TEST(KernelTrace, AMalformedFileIsRefusedInOneLine) {

@@ -101,7 +101,7 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(PatternsRaggedAndMasked, BlockSparse, testing::ValuesIn(cases()));
 
-TEST(BlockSparse, EqualsFlashAttentionWhereEveryTileIsKept) {
+TEST(BlockSparse, EqualsFlashAttentionIfEveryTileIsKept) {
   for (const auto& [sparse, dense] : {std::pair<std::string, std::string>{"block_sparse", "flash1"},
                                       {"block_sparse2", "flash2"}}) {
     const test::ModelRequest request =
@@ -243,7 +243,7 @@ TEST(BlockSparseTraffic, InFlashAttention2sLoopsFollowsTheListsOfTheRows) {
   }
 }
 
-TEST(BlockSparseRequest, TakesTheDefaultTilingWhereNoneIsGiven) {
+TEST(BlockSparseRequest, TakesTheDefaultTilingIfNoneIsGiven) {
   test::ModelRequest request;
   request.problem = {.N = 4096, .N_kv = 4096};
   request.algorithm = "block_sparse2";
@@ -272,7 +272,7 @@ TEST(BlockSparseRequest, IsRefusedForDenseAlgorithmsAndForOtherTilings) {
   report = simulate(request);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().message,
-            "block mask butterfly lies over tiles of 16 x 16, the tiling is 32 x 16; both must be "
+            "block mask butterfly has tiles of 16 x 16, but the tiling is 32 x 16; both must be "
             "the same");
 }
 
