@@ -85,7 +85,7 @@ TEST_F(AppTest, TheShownHeadStaysWhereItIsWhenAChoiceIsRefused) {
   EXPECT_EQ(app_.view.head, 1);
 }
 
-TEST_F(AppTest, KeepingTheLastValidChoiceTakesTheRefusalAway) {
+TEST_F(AppTest, KeepingTheLastValidChoiceDismissesTheRefusal) {
   choose("Bc", "100000");
   app_.commands.push(Choose{app_.view.choice});
   settle();
@@ -309,7 +309,7 @@ TEST_F(AppTest, InARaceAClickOnEitherSideMovesTheClockOfBoth) {
   EXPECT_LT(app_.view.race_tick, app_.course()->last_tick());
 }
 
-TEST_F(AppTest, NothingRunsOnAGpuThatNoKernelRuns) {
+TEST_F(AppTest, AChoiceWithoutAKernelDoesNotRunOnTheGpu) {
   choose("pass", "both");
   if (app_.gpu().status().state == GpuRunner::State::idle) {
     app_.commands.push(RunOnGpu{});

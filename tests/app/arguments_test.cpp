@@ -70,14 +70,14 @@ TEST(Arguments, AnAnimationTakesARangeOfOperations) {
   EXPECT_EQ(animation.mp4, "x.mp4");
 }
 
-TEST(Arguments, WithoutAWordOnPresenterModeItIsTheScenes) {
+TEST(Arguments, PresenterModeDefaultsToTheScenes) {
   EXPECT_EQ(parse({}).value().presenter, std::nullopt);
   EXPECT_EQ(parse({"--presenter"}).value().presenter, true);
   EXPECT_EQ(parse({"--no-presenter"}).value().presenter, false);
   EXPECT_EQ(parse({"render", "--out", "x.png", "--no-presenter"}).value().presenter, false);
 }
 
-TEST(Arguments, WhatMakesNoSenseIsOneLine) {
+TEST(Arguments, AnInvalidArgumentIsReportedInOneLine) {
   const std::vector<std::vector<std::string>> wrong{
       {"--no-such-option"},
       {"--size", "1600"},

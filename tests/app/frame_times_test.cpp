@@ -21,7 +21,7 @@ TEST(FrameTimes, TheSlowestFrameIsPrinted) {
             "median 10.10 ms, 99 % within 19.80 ms, slowest 20.00 ms, 200 frames");
 }
 
-TEST(FrameTimes, NoFramesIsSaid) {
+TEST(FrameTimes, NoFramesIsReported) {
   EXPECT_EQ(FrameTimes{}.slowest_summary(), "no frames");
   EXPECT_EQ(FrameTimes{}.summary(), "no frames");
 }

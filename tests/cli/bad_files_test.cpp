@@ -113,7 +113,7 @@ TEST(BadJson, MalformedTracesAreRefused) {
   EXPECT_EQ(scratch.names(), std::vector<std::string>{"mine.json"});
 }
 
-TEST(BadJson, ADirectoryIsNoRecording) {
+TEST(BadJson, ADirectoryIsNotARecording) {
   const ScratchFolder scratch;
   expect_refused(run_cli("compare --recording " + scratch.path().string() + "/"),
                  "not a regular file");

@@ -30,7 +30,7 @@ TEST(BlockMaskOption, CountsTheKeptTilesAlone) {
   EXPECT_LT(document["accuracy"]["max_abs_error"].get<double>(), 1e-10);
 }
 
-TEST(BlockMaskOption, SkippingUnusedKeysIsSaidAndSaves) {
+TEST(BlockMaskOption, SkippingUnusedKeysIsReportedAndSavesBytes) {
   const std::string words =
       "simulate --algorithm block_sparse --seq-len 4096 --block-rows 64 "
       "--block-cols 64 --block-mask random:0.01";

@@ -22,7 +22,7 @@ TEST(Help, EveryCommandExplainsItself) {
   }
 }
 
-TEST(Help, BehindASweepIsTheSweptCommands) {
+TEST(Help, AfterASweepIsTheSweptCommands) {
   for (const std::string command : {"simulate", "measure"}) {
     const std::string help = run_cli(command + " --help").out;
     EXPECT_EQ(run_cli("sweep --over seq-len=64 -- " + command + " --help").out, help);
@@ -87,7 +87,7 @@ TEST(List, ScenesHoldTheDefault) {
                           [](const json& scene) { return scene["name"] == "default"; }));
 }
 
-TEST(List, WithoutAssetsSaysWhereTheyAreLooked) {
+TEST(List, WithoutAssetsSaysWhereItLookedForThem) {
   const ScratchFolder scratch;
   const CliOutcome outcome = run_cli("list gpus", {{"ATTNSCOPE_ASSETS", scratch.file("absent")}});
   EXPECT_EQ(outcome.status, 1);

@@ -136,7 +136,7 @@ TEST_F(CompareCommand, ARowThatCannotBeUnderstoodIsNamed) {
   EXPECT_THAT(outcome.err, HasSubstr("rows[1]: pass: 'sideways' is not accepted"));
 }
 
-TEST_F(CompareCommand, NoRowAsAskedIsAnInvalidRequest) {
+TEST_F(CompareCommand, NoMatchingRowIsAnInvalidRequest) {
   const CliOutcome outcome = run_cli("compare --recording " + file_ + " --seq-len 77");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, "");
@@ -152,7 +152,7 @@ TEST_F(CompareCommand, ARecordingWithoutRowsIsNotCalledFiltered) {
   EXPECT_THAT(outcome.err, HasSubstr("has no rows"));
 }
 
-TEST_F(CompareCommand, WritesOneThingToOnePlaceAndNeverOverTheRecording) {
+TEST_F(CompareCommand, WritesEachOutputToOnePlaceAndNeverOverTheRecording) {
   const std::string before = read_text(file_);
   const std::string one = scratch_.file("one");
   for (const std::string& words : std::vector<std::string>{
@@ -253,7 +253,7 @@ TEST_F(CompareCommand, SelectsTheRowsOfAKernel) {
   }
 }
 
-TEST_F(CompareCommand, BesideAnEditedDescriptionTheRecordingStandsAlone) {
+TEST_F(CompareCommand, WithAnEditedDescriptionTheRecordingIsShownAlone) {
   json gpu = json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
   const std::string same = scratch_.write("same.json", gpu.dump());
   EXPECT_FALSE(compared("--algorithm flash2 --gpu " + same)["runs"][0].contains("no_gap"));
@@ -300,7 +300,7 @@ TEST_F(CompareCommand, WritesAReportAndCsv) {
   EXPECT_THAT(outcome.out, HasSubstr("gap_percent"));
 }
 
-TEST_F(CompareCommand, BesideAnotherGpuOrOtherCapacitiesTheRecordingStandsAlone) {
+TEST_F(CompareCommand, WithAnotherGpuOrOtherCapacitiesTheRecordingIsShownAlone) {
   for (const char* other :
        {"--gpu t4", "--gpu h100-sxm", "--l2-bytes 1000000", "--sram-bytes 65536"}) {
     SCOPED_TRACE(other);

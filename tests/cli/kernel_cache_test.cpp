@@ -55,7 +55,7 @@ class KernelCacheOnDisk : public ::testing::Test {
   const ScratchFolder scratch_;
 };
 
-TEST_F(KernelCacheOnDisk, WhoseEntriesAreOfNoUseIsFilledAgain) {
+TEST_F(KernelCacheOnDisk, WithUselessEntriesIsFilledAgain) {
   ASSERT_EQ(origin(), "compiled now");
   ASSERT_EQ(entries().size(), 1u);
   const fs::path entry = entries().front();

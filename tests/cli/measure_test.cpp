@@ -90,7 +90,7 @@ TEST(Measure, ReportsTheSmClockWhereItWasRead) {
   EXPECT_FALSE(time.contains("sm_clock_hz"));
 }
 
-TEST(Measure, ShowsThatKernelsAreCompiledOnceThatTakesAWhile) {
+TEST(Measure, ShowsCompilationThatTakesAWhile) {
   const std::string words = "measure --algorithm flash2 --seq-len 8 --no-counters --seed ";
   const CliOutcome slow = run_cli_on_terminal(words + "17");
   EXPECT_EQ(slow.status, 0) << slow.err;

@@ -87,7 +87,7 @@ TEST_F(MeasuringSessionTest, ChecksAFileAgainWhenItHasChanged) {
   EXPECT_FALSE(session_.open_recording(path_, header()).ok());
 }
 
-TEST_F(MeasuringSessionTest, BeginsAFileThatIsGoneAnew) {
+TEST_F(MeasuringSessionTest, RecreatesAFileThatIsGone) {
   add(256);
   std::filesystem::remove(path_);
   add(512);

@@ -82,7 +82,7 @@ TEST(OutputFiles, ADocumentOnStandardOutputIsAloneWhateverItsName) {
   EXPECT_EQ(read_text(folder.path() / "r.md"), report);
 }
 
-TEST(OutputFiles, AFileThatStandardOutputGoesToIsNoInput) {
+TEST(OutputFiles, AFileThatStandardOutputGoesToIsNotAnInput) {
   const ScratchFolder folder;
   const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 4 --head-dim 2 ";
   ASSERT_EQ(run_shell(simulate + "--out .", folder).status, 0);
@@ -104,7 +104,7 @@ TEST(OutputFiles, AFileThatStandardOutputGoesToIsNoInput) {
   EXPECT_EQ(read_text(folder.path() / "r.json"), recording);
 }
 
-TEST(OutputFiles, AFileThatStandardOutputGoesToIsNoOtherOutput) {
+TEST(OutputFiles, AFileThatStandardOutputGoesToIsNotAnotherOutput) {
   const ScratchFolder folder;
   const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 4 --head-dim 2 ";
   std::filesystem::create_directory(folder.path() / "d");

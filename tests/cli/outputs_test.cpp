@@ -153,7 +153,7 @@ int status_of(std::string command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(StandardStreams, ClosedOnesMakeAnErrorAndNoCrash) {
+TEST(StandardStreams, ClosedOnesCauseAnErrorAndNoCrash) {
   const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 64 ";
   EXPECT_EQ(status_of(simulate + ">&- 2>&-"), 1);
   EXPECT_EQ(status_of(simulate + "<&- >&- 2>&-"), 1);

@@ -111,7 +111,7 @@ TEST(ParseList, TakesEachValueOrNamesTheOneThatIsWrong) {
   }
 }
 
-TEST(FieldOptions, SayWhatHoldsWhereTheOptionIsNotGiven) {
+TEST(FieldOptions, SayWhatHoldsIfTheOptionIsNotGiven) {
   const RunSpec defaults{.problem = {.N = 4096, .N_kv = 4096}, .Bc = 128};
   const auto options = field_options({"seq_len", "kv_len", "Br", "Bc", "alibi"}, defaults);
   ASSERT_EQ(options.size(), 5u);

@@ -192,7 +192,7 @@ TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
   }
 }
 
-TEST(Threads, ThatCannotBeStartedAreDoneWithout) {
+TEST(Threads, ThatCannotBeStartedAreNotNeeded) {
   const Environment none = {{"LD_PRELOAD", ATTNSCOPE_NO_THREADS_FILE},
                             {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
   const CliOutcome simulated =

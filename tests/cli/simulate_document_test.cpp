@@ -120,7 +120,7 @@ TEST(SimulateDocument, TheDocumentSaysWhatWentIn) {
   EXPECT_EQ(simulated(all_files + " --pass backward")["inputs"]["kind"], "gaussian");  // dO
 }
 
-TEST(SimulateDocument, AWhatIfStandsInTheDocument) {
+TEST(SimulateDocument, AWhatIfIsInTheDocument) {
   const ordered_json own = simulated("--algorithm flash2 --seq-len 64");
   EXPECT_FALSE(own.contains("what_if"));
   const ordered_json one = simulated("--algorithm flash2 --seq-len 64 --l2-bytes 1048576");

@@ -16,7 +16,7 @@ using test::expect_refused;
 const std::string kDecode =
     "simulate --algorithm split_kv --seq-len 1 --kv-len 4096 --block-rows 16 --block-cols 64 ";
 
-TEST(SplitsOption, CutsTheKeysAndIsSaid) {
+TEST(SplitsOption, CutsTheKeysAndIsReported) {
   const json document = answered(kDecode + "--splits 8 --check");
   EXPECT_EQ(document["splits"], 8);
   EXPECT_LT(document["accuracy"]["max_abs_error"].get<double>(), 1e-10);

@@ -29,7 +29,7 @@ TEST(Fusion, IsFigure2sProblemUnlessAskedOtherwise) {
   EXPECT_NEAR(step(document, "flash1, refined").at("matrix_bytes").get<double>(), 4.56e9, 0.01e9);
 }
 
-TEST(Fusion, WhatThePaperPrintsStandsBesideItsOwnProblemAlone) {
+TEST(Fusion, ThePapersNumbersAreShownOnlyForItsOwnProblem) {
   const json figure2 = answered("fusion");
   EXPECT_TRUE(step(figure2, "figure2").contains("figure2_printed_bytes"));
   const char* const ours = "figure2 is one accounting that yields 40.3 GB";
@@ -151,7 +151,7 @@ TEST(Studies, NameEveryPartOfTheirProblem) {
   }
 }
 
-TEST(Documents, WriteATilingAlikeRowsFirst) {
+TEST(Documents, WriteATilingRowsFirst) {
   for (const std::string words :
        {"simulate --algorithm flash2 --seq-len 64", "accuracy --seq-len 64", "fusion --seq-len 64",
         "flops --seq-len 64", "io --over seq-len=64"}) {

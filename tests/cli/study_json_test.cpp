@@ -54,7 +54,7 @@ TEST(StudyCsv, HasALineForEachRowOrForEachRowOfTheListsWithin) {
   EXPECT_EQ(csv_of(study), "\n");
 }
 
-TEST(StudyCsv, NamesTheTablesWhereThereAreSeveral) {
+TEST(StudyCsv, NamesTheTablesIfThereAreSeveral) {
   Study study = one_study();
   study.tables[1].key = "ideas";
   study.tables[1].columns[0].key = "idea";

@@ -63,7 +63,7 @@ TEST(Sweep, SwitchesOfAKernelAreKeys) {
   EXPECT_THAT(model.err, ::testing::HasSubstr("knob.stages"));
 }
 
-TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {
+TEST(Sweep, ARefusedPointIsARowAndTheSweepContinues) {
   const CliOutcome outcome =
       run_cli("sweep --json - --over kv-heads=1,4,2 -- simulate --algorithm flash2 --heads 6");
   EXPECT_EQ(outcome.status, 0);
@@ -107,7 +107,7 @@ TEST(Sweep, ItsFilesAreNotThoseOfAPoint) {
   EXPECT_EQ(scratch.names(), std::vector<std::string>{});
 }
 
-TEST(Sweep, CsvHasARowAPoint) {
+TEST(Sweep, CsvHasARowPerPoint) {
   const CliOutcome outcome = run_cli(
       "sweep --csv - --over kv-heads=1,4 -- simulate --algorithm flash2 --heads 6 --seq-len 64");
   EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -89,7 +89,7 @@ TEST(Trace, IsNotWrittenOverTheRunThatItIsMadeOf) {
   EXPECT_EQ(read_text(file), text);
 }
 
-TEST(Trace, AFullDiskIsTold) {
+TEST(Trace, AFullDiskIsReported) {
   const CliOutcome outcome = run_cli("trace --algorithm flash2 --seq-len 256 --out /dev/full");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;

@@ -256,7 +256,7 @@ TEST(Window, ASwitchOfTheKernelIsChosenBehindTheBar) {
   EXPECT_EQ(window.final_state()["switches"], "swizzle=off");
 }
 
-TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
+TEST(Window, AMissingFileIsReportedWhereItsNameWasTyped) {
   const Rect q = rect_behind("field.more", "field.q");
   WindowSession window(kWidth, kHeight);
   window.click("field.more");
@@ -346,7 +346,7 @@ TEST(Window, TabMovesTheFocusAndEnterPressesIt) {
   EXPECT_EQ(state["step"], 0);
 }
 
-TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
+TEST(Window, ASceneThatCannotBeOpenedIsReportedInTheDialog) {
   WindowSession window(kWidth, kHeight);
   window.key("ctrl+o");
   window.key("ctrl+a");

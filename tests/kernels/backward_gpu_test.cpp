@@ -219,7 +219,7 @@ TEST_P(BackwardKernels, TakeAnOutputGradientThatAllHeadsShare) {
   }
 }
 
-TEST_P(BackwardKernels, StandLargeLogits) {
+TEST_P(BackwardKernels, HandleLargeLogits) {
   ATTNSCOPE_NEEDS_GPU();
   for (const InputKind kind : {InputKind::outlier, InputKind::needle}) {
     check_all(problem(256, 512), {.kind = kind, .seed = 600});

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr Index kHeadDims[] = {16, 32, 64, 128};
 
-TEST(KernelCatalog, HoldsTheRungsLowestFirst) {
+TEST(KernelCatalog, ListsTheKernelsSimplestFirst) {
   std::vector<std::string_view> names;
   for (const KernelInfo& kernel : catalog()) names.push_back(kernel.name);
   EXPECT_THAT(names,
@@ -223,7 +223,7 @@ TEST(KernelCatalog, TakesAnyTilingOrNamesItsLimit) {
               HasSubstr("head_dim 64 with mask window:9,0:"));
 }
 
-TEST(KernelCatalog, RefusesAWindowWhereNoKernelWasCompiledForIt) {
+TEST(KernelCatalog, RefusesAWindowIfNoKernelWasCompiledForIt) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.mask = Mask::window(16, 0);
   for (const KernelInfo& kernel : catalog()) EXPECT_EQ(refusal(kernel, problem), "accepted");
@@ -330,7 +330,7 @@ TEST(KernelCatalog, TheBackwardPassRefusesWhatItsLaunchCannotHold) {
   EXPECT_THAT(backward_refusal(flash2, many_keys), HasSubstr("rows in one launch"));
 }
 
-TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {
+TEST(KernelCatalog, RefusesAnInvalidProblem) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.heads = 6;
   problem.kv_heads = 4;

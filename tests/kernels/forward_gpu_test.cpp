@@ -184,7 +184,7 @@ TEST_P(ForwardKernels, FindTheNeedle) {
   check_all(problem(256, 256), {.kind = InputKind::needle, .seed = 601});
 }
 
-TEST_P(ForwardKernels, StandLargeLogits) {
+TEST_P(ForwardKernels, HandleLargeLogits) {
   ATTNSCOPE_NEEDS_GPU();
   const InputSpec outliers{.kind = InputKind::outlier, .seed = 600};
   check_all(problem(256, 512), outliers);

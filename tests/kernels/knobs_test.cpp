@@ -71,7 +71,7 @@ TEST(Knobs, AreThoseOfTheKernelAndThePass) {
   }
 }
 
-TEST(Knobs, AtTheirDefaultsAreNoPartOfARun) {
+TEST(Knobs, AtTheirDefaultsAreNotPartOfARun) {
   const auto run = resolve(spec_with({{"stages", "2"}, {"rescale", "always"}}));
   ASSERT_TRUE(run.ok()) << run.error().message;
   EXPECT_EQ(run.value().asked.switches, (Switches{{"rescale", "always"}}));

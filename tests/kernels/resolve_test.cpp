@@ -96,7 +96,7 @@ TEST(ResolveKernel, ChoicesOfTheModelAreRefusedWithTheirField) {
             "skip_unused_kv");
 }
 
-TEST(ResolveKernel, WhatTheModelCountsOnIsNoHindrance) {
+TEST(ResolveKernel, IgnoresFieldsOfTheModelAlone) {
   RunSpec spec = spec_of("block_sparse2");
   spec.variant.skip_unused_kv = true;  // a forward pass of this algorithm loads none
   spec.gpu = "t4";

@@ -163,7 +163,7 @@ TEST_P(KernelsOfWholeRows, TakeRowsOfEveryLength) {
   }
 }
 
-TEST_P(ScoredKernels, StandLargeLogits) {
+TEST_P(ScoredKernels, HandleLargeLogits) {
   ATTNSCOPE_NEEDS_GPU();
   AttentionProblem scored = problem(211, 300);
   add_window(scored);

@@ -59,7 +59,7 @@ TEST(SeenKeys, AreThoseOfTheProblemUnderEveryMask) {
   }
 }
 
-TEST(SeenKeys, EndWithTheKeysThatAreNoPadding) {
+TEST(SeenKeys, EndWithTheKeysThatAreNotPadding) {
   for (const Mask& mask : masks()) {
     AttentionProblem problem{.batch = 4, .N = 7, .N_kv = 9, .mask = mask};
     problem.key_lengths = {9, 0, 1, 5};

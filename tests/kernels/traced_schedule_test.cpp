@@ -40,12 +40,12 @@ KernelTrace faithful() {
   return trace;
 }
 
-TEST(TracedTwin, AgreesWithItsScheduleThoughItLoadsAhead) {
+TEST(TracedSchedule, AgreesWithItsScheduleThoughItLoadsAhead) {
   EXPECT_THAT(differences_from_schedule(faithful()), ::testing::IsEmpty());
   EXPECT_EQ(scheduled_operations(faithful()), 4 + 2 * 9 + 4);
 }
 
-TEST(TracedTwin, EveryStepThatIsMissingShows) {
+TEST(TracedSchedule, EveryStepThatIsMissingShows) {
   const KernelTrace whole = faithful();
   for (std::size_t n = 0; n < whole.blocks[0].steps.size(); ++n) {
     KernelTrace trace = whole;
@@ -55,7 +55,7 @@ TEST(TracedTwin, EveryStepThatIsMissingShows) {
   }
 }
 
-TEST(TracedTwin, ADifferentOrderShows) {
+TEST(TracedSchedule, ADifferentOrderShows) {
   KernelTrace swapped = faithful();
   std::swap(swapped.blocks[0].steps[1], swapped.blocks[0].steps[2]);  // V before K
   EXPECT_THAT(differences_from_schedule(swapped),
@@ -95,7 +95,7 @@ KernelTrace skewed() {
   return trace;
 }
 
-TEST(TracedTwin, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct) {
+TEST(TracedSchedule, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct) {
   EXPECT_THAT(differences_from_schedule(skewed()), ::testing::IsEmpty());
   const auto tiles_differ = ::testing::ElementsAre(HasSubstr("tiles in order"));
   // Not without the overlap, and not on a GPU that runs the other program
@@ -115,7 +115,7 @@ TEST(TracedTwin, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct) {
                                      HasSubstr("tiles in order")));
 }
 
-TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
+TEST(TracedSchedule, ATileThatTheBlockMaskLeavesOutShows) {
   KernelTrace trace = faithful();
   trace.run.asked.algorithm = trace.run.asked.kernel = "block_sparse2";
   trace.run.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{1}});
@@ -127,7 +127,7 @@ TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
   EXPECT_THAT(differences_from_schedule(trace), ::testing::IsEmpty());
 }
 
-TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
+TEST(TracedSchedule, AMaskShowsUnlessItHidesPaddingAlone) {
   KernelTrace masked = faithful();
   const TracedStep mask{TraceStep::mask, 0, 1};
   masked.blocks[0].steps.push_back(mask);
@@ -152,7 +152,7 @@ KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
   return trace;
 }
 
-TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenKey) {
+TEST(TracedSchedule, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenKey) {
   AttentionProblem problem = described().run.problem;
   problem.N = problem.N_kv = 128;
   problem.key_lengths = {100};
@@ -167,7 +167,7 @@ TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenK
               ::testing::ElementsAre(HasSubstr("mask S: 1 recorded, 0 in the schedule")));
 }
 
-TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
+TEST(TracedSchedule, StepsOfTheScoreFunctionArePartsOfOthers) {
   AttentionProblem problem = described().run.problem;
   problem.N = problem.N_kv = 128;
   const Index plain = scheduled_operations(one_tile(problem, false));
@@ -178,7 +178,7 @@ TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
   EXPECT_THAT(differences_from_schedule(one_tile(problem, false)), ::testing::IsEmpty());
 }
 
-TEST(TracedTwin, AColumnTileOfPaddingIsLoadedByNameAlone) {
+TEST(TracedSchedule, AColumnTileOfPaddingIsLoadedByNameAlone) {
   KernelTrace trace = described();
   trace.run.problem.key_lengths = {16};
   trace.run.asked.pass = PassKind::backward;

@@ -22,7 +22,7 @@ TEST(Workspace, OfStandardHoldsSAndPAtOnce) {
   EXPECT_LT(layout.bytes, 2 * (kScoreBytes + kWorkspaceAlignment));
 }
 
-TEST(Workspace, OfStandardHoldsWhatDropoutLeavesOfPApart) {
+TEST(Workspace, OfStandardHoldsPAfterDropoutSeparately) {
   EXPECT_EQ(standard_workspace(kProblem).P_dropped_offset, standard_workspace(kProblem).P_offset);
   AttentionProblem dropped = kProblem;
   dropped.score.dropout.probability = 0.1;

@@ -35,7 +35,7 @@ TEST(LayerRules, DownwardIncludesAreFine) {
               IsEmpty());
 }
 
-TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
+TEST(LayerRules, UpwardAndSidewaysIncludesAreDetected) {
   const std::pair<const char*, const char*> crossings[] = {
       {"reference/a.h", "sim/a.h"},
       {"reference/a.cpp", "kernels/catalog.h"},
@@ -55,12 +55,12 @@ TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
   }
 }
 
-TEST(LayerRules, IncludesThatNameNoFileAreSeen) {
+TEST(LayerRules, IncludesThatNameNoFileAreDetected) {
   EXPECT_THAT(unresolved_includes(tree_of({{"sim/a.h", ""}, {"sim/b.cpp", "#include \"a.h\"\n"}})),
               ElementsAre(HasSubstr("sim/b.cpp")));
 }
 
-TEST(LayerRules, GraphicsOutsideTheAppAreSeen) {
+TEST(LayerRules, GraphicsOutsideTheAppAreDetected) {
   for (const char* header :
        {"imgui.h", "imgui_impl_glfw.h", "GLFW/glfw3.h", "GL/gl.h", "EGL/egl.h"}) {
     const std::string line = std::string("#include <") + header + ">\n";
@@ -71,7 +71,7 @@ TEST(LayerRules, GraphicsOutsideTheAppAreSeen) {
   }
 }
 
-TEST(LayerRules, CudaIsSeenThroughAnyNumberOfHeaders) {
+TEST(LayerRules, CudaIsDetectedThroughAnyNumberOfHeaders) {
   const SourceTree tree = tree_of({
       {"app/a.cpp", "#include \"kernels/b.h\"\n"},
       {"kernels/b.h", "#include \"kernels/c.h\"\n"},
@@ -83,7 +83,7 @@ TEST(LayerRules, CudaIsSeenThroughAnyNumberOfHeaders) {
   EXPECT_EQ(cuda_violations(tree_of({{"reference/a.h", "#include \"cublas_v2.h\"\n"}})).size(), 1u);
 }
 
-TEST(LayerRules, HeavyLibrariesInHeadersAreSeen) {
+TEST(LayerRules, HeavyLibrariesInHeadersAreDetected) {
   const std::pair<const char*, const char*> misplaced[] = {{"sim/a.h", "Eigen/Core"},
                                                            {"reference/a.h", "nlohmann/json.hpp"},
                                                            {"app/cli/a.h", "CLI/CLI.hpp"},
@@ -101,7 +101,7 @@ TEST(LayerRules, HeavyLibrariesInHeadersAreSeen) {
               IsEmpty());
 }
 
-TEST(LayerRules, FoldersThatIncludeEachOtherAreSeen) {
+TEST(LayerRules, FoldersThatIncludeEachOtherAreDetected) {
   const SourceTree acyclic = tree_of({{"app/a/one.h", "#include \"app/b/two.h\"\n"},
                                       {"app/a/other.h", "#include \"app/a/one.h\"\n"},
                                       {"app/b/two.h", "#include \"app/app.h\"\n"},
@@ -117,14 +117,14 @@ TEST(LayerRules, FoldersThatIncludeEachOtherAreSeen) {
                                    "app/b: includes itself through others"));
 }
 
-TEST(LayerRules, HeadersWithoutAGuardAreSeen) {
+TEST(LayerRules, HeadersWithoutAGuardAreDetected) {
   EXPECT_THAT(unguarded_headers(tree_of({{"sim/a.h", "/// Text.\n#pragma once\n#include <a>\n"},
                                          {"sim/b.h", "int x;\n"},
                                          {"sim/c.h", "#include <a>\n#pragma once\n"}})),
               ElementsAre(HasSubstr("sim/b.h"), HasSubstr("sim/c.h")));
 }
 
-TEST(LayerRules, StructsThatRepeatARunAreSeen) {
+TEST(LayerRules, StructsThatRepeatARunAreDetected) {
   const SourceTree tree = {
       {"app/choice.h", parse_source("struct Choice {\n  Index batch = 1, heads = 1;\n"
                                     "  std::string algorithm;  // and more\n};\n")},
@@ -138,7 +138,7 @@ TEST(LayerRules, StructsThatRepeatARunAreSeen) {
   EXPECT_THAT(violations[0], HasSubstr("app/choice.h: Choice repeats algorithm, batch, heads"));
 }
 
-TEST(LayerRules, ForbiddenWordsAreSeenWithTheirLine) {
+TEST(LayerRules, ForbiddenWordsAreDetectedWithTheirLine) {
   // Put together here, so that this file does not hold what the rule forbids
   const auto join = [](const char* a, const char* b) { return std::string(a) + b; };
   const std::vector<std::string> words = {join("TO", "DO: later"),   join("a fix", "me"),

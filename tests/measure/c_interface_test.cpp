@@ -40,7 +40,7 @@ std::string refusal(const attnscope_problem* problem, const attnscope_kernel* ke
   return attnscope_last_message();
 }
 
-TEST(CInterface, AClientInPlainCGetsThroughOrHearsWhyNot) {
+TEST(CInterface, AClientInPlainCRunsOrIsToldWhyNot) {
   std::array<char, 512> message{};
   const int outcome = c_client_run(ATTNSCOPE_KERNELS_FILE, message.data(), message.size());
   if (outcome == C_CLIENT_NO_GPU) {

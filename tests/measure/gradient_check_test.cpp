@@ -72,7 +72,7 @@ TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {
   }
 }
 
-TEST(CheckGradients, BlocksOfALargeProblemKnowItsBlockMask) {
+TEST(CheckGradients, BlocksOfALargeProblemObeyItsBlockMask) {
   const auto mask = test::listed_block_mask({400, 300}, 4, {{0, 3}, {}, {1, 2}});
   Memory memory = exact(kLargeN, kLargeN, Mask::causal(), mask);
   const auto accuracy = memory.check(64);

@@ -104,7 +104,7 @@ TEST(GpuThread, RunsWorkOfManyCallersOneByOneOnOneThread) {
   EXPECT_FALSE(elsewhere);
 }
 
-TEST(GpuThread, HandsAnExceptionToItsCallerAndGoesOn) {
+TEST(GpuThread, HandsAnExceptionToItsCallerAndContinues) {
   GpuThread gpu;
   EXPECT_THROW(gpu.run([] { throw std::runtime_error("broken"); }), std::runtime_error);
   bool ran = false;

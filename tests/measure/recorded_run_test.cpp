@@ -43,7 +43,7 @@ RecordingRow read_back(const json& document) {
   return recording ? recording.value().rows.at(0) : RecordingRow{};
 }
 
-TEST(RecordedRun, WhatOnlyTheModelKnowsIsNeitherWrittenNorCompared) {
+TEST(RecordedRun, FieldsOfTheModelAloneAreNeitherWrittenNorCompared) {
   const RecordingRow row = flash2_row();
   RecordingRow other = row;
   other.run.asked.gpu = "t4";
@@ -55,7 +55,7 @@ TEST(RecordedRun, WhatOnlyTheModelKnowsIsNeitherWrittenNorCompared) {
   EXPECT_TRUE(same_run(row, read_back(json::parse(text_of(other)))));
 }
 
-TEST(RecordedRun, EveryFieldOfAKernelTellsRunsApart) {
+TEST(RecordedRun, EveryFieldOfAKernelDistinguishesRuns) {
   const RecordingRow row = flash2_row();
   const auto same_after = [&](const auto& change) {
     RecordingRow other = row;
@@ -142,7 +142,7 @@ TEST_F(RecordedMaskFile, IsTheSameRunWhileTheFileHoldsTheSameTiles) {
   expect_unidentified(row, written, "cannot be drawn");
 }
 
-TEST_F(RecordedMaskFile, ThatAnOlderRecordingDoesNotIdentifyIsThatOfNoOtherRow) {
+TEST_F(RecordedMaskFile, ThatAnOlderRecordingDoesNotIdentifyMatchesNoOtherRow) {
   write_mask(ones_);
   const RecordingRow row = masked_row();
   json document = json::parse(text_of(row));
@@ -188,7 +188,7 @@ TEST(RecordedRun, ATimeThatCouldNotBeReadAgainIsAFailedRow) {
   EXPECT_THAT(read.value().rows.at(0).error->message, HasSubstr("min_s"));
 }
 
-TEST(RecordedRun, TensorsOfOnesOwnAreIdentifiedByTheirContents) {
+TEST(RecordedRun, TheUsersOwnTensorsAreIdentifiedByTheirContents) {
   RecordingRow row = flash2_row();
   EXPECT_EQ(json::parse(text_of(row))["schema"], "attnscope.recording/1");
   row.run.files_hash = 0x0123456789abcdef;
@@ -210,7 +210,7 @@ TEST(RecordedRun, TensorsOfOnesOwnAreIdentifiedByTheirContents) {
   EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: inputs: hash: expected 16"));
 }
 
-TEST(RecordedRun, TensorsThatAnOlderFileDoesNotIdentifyAreThoseOfNoOtherRow) {
+TEST(RecordedRun, TensorsThatAnOlderFileDoesNotIdentifyMatchNoOtherRow) {
   json document = json::parse(text_of(flash2_row()));
   document["rows"][0]["inputs"] = {{"kind", "files"}, {"seed", 0}};
   const RecordingRow row = read_back(document);

@@ -59,7 +59,7 @@ TEST(Recording, RoundTripKeepsEveryField) {
   EXPECT_EQ(recording_text(after), recording_text(before));
 }
 
-TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
+TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAgain) {
   Recording recording = sample();
   RecordingRow& row = recording.rows[0];
   row.run.tiling = Tiling{64, 64};

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
+TEST(RecordingWriter, AddsRowsOneByOneAndContinuesAnExistingFile) {
   const auto path = fresh_path("adds.json");
   {
     auto writer = RecordingWriter::open(path, sample());
@@ -94,7 +94,7 @@ TEST(RecordingWriter, RefusesAFileOfAnotherDeviceBuildOrProtocol) {
   EXPECT_THAT(refusal([](auto& r) { r.protocol.repeats = 3; }), HasSubstr("another protocol"));
 }
 
-TEST(RecordingWriter, NeverOverwritesAFileThatIsNoRecording) {
+TEST(RecordingWriter, NeverOverwritesAFileThatIsNotARecording) {
   const auto path = fresh_path("notes.json");
   std::ofstream(path) << "my notes";
   EXPECT_FALSE(RecordingWriter::open(path, sample()).ok());

@@ -74,7 +74,7 @@ TEST(CheckRows, BlocksOfRowsEqualTheSameRowsOfTheWholeProblem) {
   }
 }
 
-TEST(CheckRows, KnowsTheRowsOfABlockMask) {
+TEST(CheckRows, TakesTheRowsOfABlockMask) {
   for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
     AttentionProblem problem = problem_of(44, 41, mask);
     problem.block_mask = test::listed_block_mask({12, 16}, 3, {{0, 1}, {}, {2}, {0, 2}});
@@ -125,7 +125,7 @@ std::vector<AttentionProblem> sparse_scored_problems() {
   return problems;
 }
 
-TEST(CheckRows, KnowsABlockMaskBesideScoreFunctionsWindowsAndSequences) {
+TEST(CheckRows, TakesABlockMaskWithScoreFunctionsWindowsAndSequences) {
   for (const AttentionProblem& problem : sparse_scored_problems()) {
     Memory memory{make_inputs(problem, {}), {}};
     memory.output = naive_forward(problem, memory.inputs);
@@ -177,7 +177,7 @@ TEST(CheckRows, TheUnfusedComputationItselfIsWithinTolerance) {
   EXPECT_TRUE(accuracy.value().within_tolerance);
 }
 
-TEST(CheckRows, SeesAWrongValue) {
+TEST(CheckRows, DetectsAWrongValue) {
   const AttentionProblem problem = problem_of(32, 32, Mask::none());
   Memory memory{make_inputs(problem, {}), {}};
   memory.output = naive_forward(problem, memory.inputs);

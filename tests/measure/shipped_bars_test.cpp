@@ -37,7 +37,7 @@ void expect_within_half_a_percent(const RecordingRow& row, const Counters& count
 
 /// FlashAttention-1's backward launch: K and V once and dK and dV once; for each column tile Q, O,
 /// dO, dQ, m and l of the rows from the first that sees it on, and dQ back.
-TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
+TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
     for (const RecordingRow& row : read_shipped(name).rows) {
@@ -62,7 +62,7 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
 
 /// block_sparse2's, over the tiles of its block mask that the mask leaves something of, from
 /// N = 512 on: K and V once, Q, dO, LSE and D of each tile; dQ added in fp32 for each.
-TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
+TEST(ShippedRecordings, BlockSparse2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {
     if (row.run.asked.kernel != "block_sparse2" || row.run.pass() != PassKind::backward ||

@@ -259,7 +259,7 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
 /// once. In a fixed order of dQ each tile adds 4 bytes to its row tile's turn, a sector, and a
 /// block reads for as long as it waits for its turn: longer under a causal mask, where the blocks
 /// begin one after the other.
-TEST(ShippedRecordings, Flash2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
+TEST(ShippedRecordings, Flash2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   int deterministic = 0;
   for (const Recording& recording : shipped()) {

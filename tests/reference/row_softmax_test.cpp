@@ -12,7 +12,7 @@ namespace {
 constexpr SoftmaxMethod kMethods[] = {SoftmaxMethod::naive, SoftmaxMethod::safe,
                                       SoftmaxMethod::online};
 
-TEST(RowSoftmax, EveryMethodIsRightWhereNothingOverflows) {
+TEST(RowSoftmax, EveryMethodIsRightIfNothingOverflows) {
   std::vector<double> x;
   x.reserve(100);
   for (int k = 0; k < 100; ++k) x.push_back(std::sin(k) * 3);

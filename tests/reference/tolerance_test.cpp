@@ -70,7 +70,7 @@ TEST(Within, ToleranceIsInclusiveAndNanTolerancesAcceptNothing) {
   EXPECT_FALSE(within(report, {kNan}));
 }
 
-TEST(Within, ASmallRelativeErrorWillDoWhereTheToleranceHasOne) {
+TEST(Within, ASmallRelativeErrorPassesIfTheToleranceHasOne) {
   const ErrorReport report{.max_abs_error = 2.0, .rel_fro_error = 1e-6};
   EXPECT_FALSE(within(report, {1.0}));
   EXPECT_TRUE(within(report, {1.0, 2e-6}));
@@ -99,7 +99,7 @@ TEST(ToleranceFrom, IsKTimesTheYardsticksErrorOrOneLastPlace) {
             0x1p-9);
 }
 
-TEST(ToleranceFrom, AFailedYardstickGivesNoLicence) {
+TEST(ToleranceFrom, AFailedYardstickAllowsNothing) {
   EXPECT_EQ(tolerance_from(Values{kNan}, Values{1}, DType::fp32).max_abs, 0x1p-23);
   EXPECT_EQ(tolerance_from(Values{kInfinity}, Values{1}, DType::fp32).max_abs, 0x1p-23);
 }

@@ -78,7 +78,7 @@ TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
   EXPECT_TRUE(test::resolve(request).ok());
 }
 
-TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
+TEST(Simulate, JudgesTheMemoryOfAKernelThatPadsTheHeadDimension) {
   test::ModelRequest request = base_request();
   request.problem.d = 65;  // 96 in a kernel's tiles
   request.set_tiling({128, 112});
@@ -330,7 +330,7 @@ void expect_cancelled(const Mask& mask, Index N) {
   EXPECT_EQ(report.error().message, "cancelled");
 }
 
-TEST(Cancelling, EndsACountInItsMiddle) {
+TEST(Cancelling, EndsACountMidway) {
   expect_cancelled(Mask::causal(), Index{1} << 25);  // each row has another number of tiles
 }
 

@@ -32,7 +32,7 @@ TEST(ChartTicks, AreDecadesOnALogarithmicAxis) {
   EXPECT_EQ(found.back().label, "1 TB");
 }
 
-TEST(ChartTicks, SkipDecadesWhereTheyAreMany) {
+TEST(ChartTicks, SkipDecadesIfThereAreMany) {
   const auto found = ticks({"bytes", true, 1.0, 1e12}, 5, plain);
   EXPECT_LE(found.size(), 5U);
   EXPECT_GE(found.size(), 3U);

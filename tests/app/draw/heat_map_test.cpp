@@ -19,7 +19,7 @@ TEST(HeatMap, AveragesValuesThatShareACell) {
   EXPECT_DOUBLE_EQ(cells.values[1], 6.0);
 }
 
-TEST(HeatMap, LeavesHiddenAndPoisonedValuesOutOfTheMean) {
+TEST(HeatMap, LeavesHiddenAndInvalidValuesOutOfTheMean) {
   const ValueTile values{1, 6, {-kInfinity, 4, -kInfinity, kNaN, kNaN, kNaN}};
   const ValueTile cells = aggregated(values, 1, 3);
   EXPECT_DOUBLE_EQ(cells.values[0], 4.0);

@@ -31,7 +31,7 @@ TEST(Tooltip, NeverCoversWhatItExplains) {
   }
 }
 
-TEST(Tooltip, StandsBelowWhereThereIsRoomElseAbove) {
+TEST(Tooltip, IsBelowIfThereIsRoomElseAbove) {
   const Rect high{{800.0f, 100.0f}, {820.0f, 114.0f}};
   EXPECT_GE(place_beside(high, {200.0f, 60.0f}, high.center(), kDisplay).y, high.max.y);
   const Rect low{{800.0f, 860.0f}, {820.0f, 874.0f}};

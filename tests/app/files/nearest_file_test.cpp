@@ -24,7 +24,7 @@ TEST(NearestFile, IsOfferedInPlaceOfAMissingOne) {
   EXPECT_THAT(error.message, HasSubstr("no such file; did you mean"));
 }
 
-TEST(NearestFile, IsNotOfferedWhereNoneIsNear) {
+TEST(NearestFile, IsNotOfferedIfNoneIsNear) {
   const TempDir dir;
   std::ofstream(dir.file("unrelated.txt")) << "x";
   const Error error = not_a_file(dir.file("q.npy"));

@@ -43,7 +43,7 @@ TEST(OpenedFiles, OneTensorBringsTheOthersOfItsFolder) {
   EXPECT_EQ(paths.value().dO, "");
 }
 
-TEST(OpenedFiles, TensorsAreToldByWordsOfTheirNames) {
+TEST(OpenedFiles, TensorsAreRecognisedByWordsInTheirNames) {
   const std::vector<std::string> all{"/x/query.npy", "/x/value.npy", "/x/key.npy", "/x/do.npy"};
   const auto paths = tensors_among(all);
   ASSERT_TRUE(paths);

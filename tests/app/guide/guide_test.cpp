@@ -86,7 +86,7 @@ TEST(Guide, LinksBetweenPagesLeadToAHeading) {
   EXPECT_GT(links, 10);
 }
 
-TEST(Guide, TellsItsPagesFromOtherFilesAndAddresses) {
+TEST(Guide, DistinguishesItsPagesFromOtherFilesAndAddresses) {
   EXPECT_EQ(place_of_link("model.md#time", "screen"), (GuidePlace{"model", "time"}));
   EXPECT_EQ(place_of_link("#units", "numbers"), (GuidePlace{"numbers", "units"}));
   EXPECT_EQ(place_of_link("numbers.md", "screen"), (GuidePlace{"numbers", ""}));

@@ -36,7 +36,7 @@ TEST(Markdown, ReadsStylesAndLinks) {
   EXPECT_EQ(parse_spans("see [the `time`](model.md#time), **never** `a | b`"), expected);
 }
 
-TEST(Markdown, KeepsWhatIsNoMarkup) {
+TEST(Markdown, KeepsTextWithoutMarkup) {
   for (const char* text :
        {"a [b, c] d", "2 * 3 ** 4", "`open", "[x](y", "**", "``", "a ] b ( c )"}) {
     EXPECT_EQ(plain_text(parse_spans(text)), text);

@@ -62,7 +62,7 @@ TEST(BackgroundJob, AnotherKeyStopsTheWorkAndComingBackStartsItAnew) {
   EXPECT_EQ(*job.latest(), "one");
 }
 
-TEST(BackgroundJob, GivenUpIsNotTriedAgainUnlessAsked) {
+TEST(BackgroundJob, OnceGivenUpIsNotRetriedUnlessAsked) {
   const std::atomic<bool> never{false};
   const std::atomic<bool> always{true};
   Job job;

@@ -56,7 +56,7 @@ std::optional<std::string> missing_gpu(App& app) {
   }                                                                                     \
   static_assert(true)
 
-TEST(RunOnGpu, MeasuresTheTwinKernelOfEveryShippedSceneAndItIsRight) {
+TEST(RunOnGpu, MeasuresTheKernelOfEveryShippedSceneCorrectly) {
   for (const std::string name :
        {"default", "standard-64", "flash1-64", "flash2-causal", "flash2-1024"}) {
     Result<Scene> scene = load_scene(name);

@@ -133,7 +133,7 @@ TEST(Measurements, ProvenanceNamesKindGpuDateAndDriver) {
   }
 }
 
-TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
+TEST(Measurements, ATraceHasTheTimeOfItsProblemAndSaysWhyThereAreNoCounters) {
   std::vector<std::string> problems;
   Measurements measurements;
   measurements.traced = load_shipped_traces(problems);

@@ -70,7 +70,7 @@ TEST_F(Refuse, KvHeadsAreAnsweredByTheNearestDivisorOfTheHeads) {
   EXPECT_EQ(refusal.nearest_label, "KV heads = 10");
 }
 
-TEST_F(Refuse, AMessageSpeaksOfTheFieldsOfTheScreen) {
+TEST_F(Refuse, AMessageNamesTheFieldsOfTheScreen) {
   RunSpec choice = small_choice();
   choice.problem.N = 0;
   EXPECT_THAT(message(choice), testing::StartsWith("N is "));
@@ -100,7 +100,7 @@ TEST_F(Refuse, ZeroIsAnsweredByOne) {
   EXPECT_EQ(refusal.nearest->problem.N, 1);
 }
 
-TEST_F(Refuse, TheFieldIsTheOneWhoseChangeStandsInTheWay) {
+TEST_F(Refuse, TheFieldIsTheOneWhoseChangeIsToBlame) {
   RunSpec choice = small_choice();
   choice.problem.N = 0;
   choice.inputs.seed = 3;
@@ -119,14 +119,14 @@ TEST_F(Refuse, MoreTilesThanCanBeSteppedThroughAreRefused) {
   EXPECT_EQ(refusal.nearest->problem.N, refusal.nearest->problem.N_kv);
 }
 
-TEST_F(Refuse, AnUnknownGpuIsOneLineAndAnsweredByOneThatThereIs) {
+TEST_F(Refuse, AnUnknownGpuIsReportedInOneLineWithOneThatExists) {
   const Refusal refusal = refused_after(small_choice(), "gpu", "h2000");
   EXPECT_EQ(refusal.field, "gpu");
   EXPECT_EQ(refusal.error.message.find('\n'), std::string::npos);
   EXPECT_EQ(refusal.nearest_label, "GPU = h200");
 }
 
-TEST_F(Refuse, WhatCannotWorkIsAnsweredByTheNearestThatDoes) {
+TEST_F(Refuse, AnInvalidChoiceIsAnsweredByTheNearestValidOne) {
   const RunSpec plain = small_choice();
   EXPECT_EQ(refused_after(plain, "dropout", "1.5").nearest_label, "dropout = 0.99");
   EXPECT_EQ(refused_after(plain, "softcap", "-3").nearest_label, "soft-capping = off");

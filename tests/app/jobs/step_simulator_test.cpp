@@ -87,7 +87,7 @@ TEST(StepSimulator, ASmallerSharedMemoryRefusesWhatNoLongerFits) {
   EXPECT_THAT(check(choice)->message, testing::HasSubstr("does not fit"));
 }
 
-TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
+TEST(StepSimulator, CountsAnOverflowOnRequest) {
   RunSpec choice = load_scene("default").value().view.choice;
   choice.what_if.sram_bytes = 1024;
   choice.allow_overflow = true;
@@ -140,7 +140,7 @@ TEST(StepSimulator, TilesOfARuleAreThoseThatTheRunHas) {
   EXPECT_FALSE(tiling_of_rule(choice, TilingRule::kernel, gpus));
 }
 
-TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessThatIsGivenUp) {
+TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessTurnedOff) {
   RunSpec choice = load_scene("default").value().view.choice;
   constexpr Index kFirstRowsAreDivided = 40;
   const auto error = [&] {

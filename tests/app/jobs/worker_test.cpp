@@ -138,7 +138,7 @@ TEST(Worker, AnotherChoiceCancelsTheWorkUnderWay) {
   EXPECT_FALSE(worker.latest()->refusal);
 }
 
-TEST(Worker, CancellingIsAnsweredAndTheWorkerGoesOn) {
+TEST(Worker, CancellingIsAnsweredAndTheWorkerContinues) {
   std::atomic<bool> began{false};
   Worker worker(
       [&](const Request& request, WorkControl& control) -> Result<std::shared_ptr<const Snapshot>> {

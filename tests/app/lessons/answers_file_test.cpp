@@ -67,7 +67,7 @@ TEST(AnswersFile, EachAnswerIsALineWithWhatIsNeededToMarkIt) {
   EXPECT_EQ(read.value().records[2].outcome, "wrong");
 }
 
-TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrHasSomethingElse) {
+TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrContainsSomethingElse) {
   const ScratchFolder folder;
   const auto missing = AnswersFile::open(folder.file("none/ann.jsonl"));
   ASSERT_FALSE(missing.ok());

@@ -173,7 +173,7 @@ TEST(CheckLesson, FindsAMistakeThatIsRightOrIsListedTwice) {
               StartsWith("steps[0]: ask: mistakes[1]: it leads to the answer of mistakes[0]"));
 }
 
-TEST(CheckLesson, FindsAnAnswerThatDoesNotAgreeWithItsSecondWay) {
+TEST(CheckLesson, FindsAnAnswerThatDoesNotAgreeWithItsSecondComputation) {
   const auto with = [](const char* agrees) {
     return findings(lesson_asking(
         fmt::format(R"({{"number": "?", "answer": "fa1.flops.matmul", "agrees": "{}"}})", agrees)));

@@ -178,7 +178,7 @@ void expect_alone(const Ledger& ledger) {
   EXPECT_EQ(ledger.seen_gpu, "H200");
 }
 
-TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateStandsAlone) {
+TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateIsShownAlone) {
   const SampleRequest request;
   const auto run = test::sample_run(request);
   Measurements measurements;

@@ -49,7 +49,7 @@ void check_run(const SampleRequest& request, std::initializer_list<double> fract
   }
 }
 
-TEST(Panels, HaveNamesOfTheirOwnAndEverySlotShowsOne) {
+TEST(Panels, HaveUniqueNamesAndEverySlotShowsOne) {
   std::set<std::string_view> names;
   for (const auto& panel : make_panels()) {
     EXPECT_TRUE(names.insert(panel.name).second) << panel.name;
@@ -202,7 +202,7 @@ TEST(Panels, DrawTheWholePassTheOtherChartsAndLightThemes) {
   check_all(snapshot, "contrast", view);
 }
 
-TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
+TEST(Panels, DrawEveryChartInItsPlaceAndEnlarged) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
   HeadlessImGui imgui(1600, 900);

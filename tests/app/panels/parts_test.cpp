@@ -16,7 +16,7 @@ namespace {
 
 using test::SampleRequest;
 
-TEST(MemoryLayout, DrawsShapesToScaleWhereTheyFit) {
+TEST(MemoryLayout, DrawsShapesToScaleIfTheyFit) {
   const std::vector<RowItem> items{{{16, 16}, 20.0f}, {{16, 64}, 20.0f}, {{16, 1}, 20.0f}};
   const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
   EXPECT_TRUE(layout.scale.uniform);
@@ -25,7 +25,7 @@ TEST(MemoryLayout, DrawsShapesToScaleWhereTheyFit) {
   EXPECT_EQ(layout.scale_note(), "to scale");
 }
 
-TEST(MemoryLayout, KeepsAreasToScaleWhereShapesWouldBeTooFlat) {
+TEST(MemoryLayout, KeepsAreasToScaleIfShapesWouldBeTooFlat) {
   const std::vector<RowItem> items{{{4, 1024}, 20.0f}, {{4, 512}, 20.0f}};
   const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
   EXPECT_FALSE(layout.scale.uniform);

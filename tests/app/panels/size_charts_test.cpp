@@ -70,7 +70,7 @@ TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
   for (std::size_t k = 0; k < standard.size(); ++k) EXPECT_GT(standard[k].y, flash2[k].y);
 }
 
-TEST(SizeCharts, SetRecordedPointsBesideWithTheirGpu) {
+TEST(SizeCharts, ShowRecordedPointsWithTheirGpu) {
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
   const draw::Chart bytes = chart_of(ChartQuantity::bytes, measurements);

@@ -142,7 +142,7 @@ TEST(SourceView, MarksTheLinesThatDoAStep) {
   EXPECT_TRUE(kernels::lines_of_step("kernels/none.cu", Step::scores).empty());
 }
 
-TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
+TEST(SourceView, ShowsTheFileOfTheLaunchesKernel) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     const Algorithm& algorithm = *find_algorithm(kernel.algorithm);
     for (const PassKind kind : {PassKind::forward, PassKind::backward}) {

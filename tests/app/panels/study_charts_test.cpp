@@ -33,7 +33,7 @@ draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points,
       theorem_chart(key, points, h200(), measurements, theme(ThemeName::dark)).picture);
 }
 
-TEST(AlgorithmColor, IsAnotherForEveryAlgorithmOfTheCatalog) {
+TEST(AlgorithmColor, IsDifferentForEveryAlgorithmOfTheCatalog) {
   for (const ThemeName name : {ThemeName::dark, ThemeName::light}) {
     std::set<ImU32> colors{algorithm_color(theme(name), "no algorithm")};
     for (const Algorithm& algorithm : algorithms()) {
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(EveryAxis, TheoremCharts,
                            return fmt::format("{}_{}", name, to_string(std::get<1>(test.param)));
                          });
 
-TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
+TEST(TheoremChart, PlacesARecordedRunOfTheKernelAtItsTile) {
   WorkControl control;
   AttentionProblem shown = usual_io_problem();
   shown.heads = shown.kv_heads = 4;
@@ -274,7 +274,7 @@ TEST(FusionChart, SaysWhichStepsAreRefused) {
   EXPECT_FALSE(chart.bars[2].mark);
 }
 
-TEST(FusionChart, SaysWhichLaunchesTheProblemHasNot) {
+TEST(FusionChart, SaysWhichLaunchesTheProblemLacks) {
   AttentionProblem problem{.N = 64, .N_kv = 64, .d = 16};
   const FusionKey plain = fusion_key(problem, {16, 16}, "h200");
   const draw::BarChart chart = fusion_chart_of(plain);

@@ -121,7 +121,7 @@ TEST(TrafficFormulas, EqualTheSchedulesUnderBlockMasks) {
   }
 }
 
-TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
+TEST(TrafficFormulas, IncludeTheFp32CarryOfFlash1) {
   SampleRequest request;
   request.algorithm = "flash1";
   request.variant.carry = Carry::fp32;

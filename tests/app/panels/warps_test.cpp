@@ -123,7 +123,7 @@ TEST(WarpParts, ThePartsOfATransposedProductFitItsPicture) {
   }
 }
 
-TEST(WarpColors, CanBeToldApartAndReadOn) {
+TEST(WarpColors, AreDistinguishableAndReadable) {
   for (const ThemeName name : {ThemeName::dark, ThemeName::light, ThemeName::contrast}) {
     const Theme& look = theme(name);
     for (Index warp = 0; warp < kPaperWarps; ++warp) {

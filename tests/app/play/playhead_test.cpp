@@ -40,7 +40,7 @@ TEST(Playhead, ATileBackFirstReachesTheTilesOwnBeginning) {
   EXPECT_EQ(moved_step(run, 11, Granularity::tile, -9), -1);
 }
 
-TEST(Playhead, TheOuterLoopMovesByWholeTurns) {
+TEST(Playhead, TheOuterLoopMovesByWholeIterations) {
   const RunInfo run = twelve_operations();
   EXPECT_EQ(moved_step(run, 0, Granularity::outer_loop, 1), 5);
   EXPECT_EQ(moved_step(run, 5, Granularity::outer_loop, 1), 11);

@@ -73,7 +73,7 @@ TEST_F(DramPredictions, DoNotDependOnWhatRanBefore) {
   EXPECT_FALSE(predicted(too_few)) << "although there is one for a larger limit";
 }
 
-TEST_F(DramPredictions, AreMadeAgainWhereTheEntryIsDamagedOrForeign) {
+TEST_F(DramPredictions, AreMadeAgainIfTheEntryIsDamagedOrForeign) {
   const SimulationReport run = report();
   const DramPrediction computed = *predicted();
   const std::size_t launches = computed.launches.size();
@@ -106,7 +106,7 @@ TEST_F(DramPredictions, AreMadeAgainWhereTheEntryIsDamagedOrForeign) {
   EXPECT_EQ(DramCache().find(key(run), launches), computed);
 }
 
-TEST_F(DramPredictions, AreMadeWhereTheFolderCannotBeWritten) {
+TEST_F(DramPredictions, AreMadeEvenIfTheFolderCannotBeWritten) {
   const DramPrediction computed = this->computed(report());
   fs::create_directories(folder_.parent_path());
   std::ofstream(folder_) << "a file in the folder's place";

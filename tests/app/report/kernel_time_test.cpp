@@ -84,7 +84,7 @@ TEST_F(KernelTime, IsMissingWithoutACalibration) {
   EXPECT_FALSE(predicted(spec_of("flash2"), load_gpu("a100-40gb").value()).time);
 }
 
-TEST_F(KernelTime, AnswersToChangedNumbersOfTheGpu) {
+TEST_F(KernelTime, FollowsChangedNumbersOfTheGpu) {
   GpuDescription slow_dram = gpu_;
   slow_dram.dram_bytes_per_s /= 4;
   EXPECT_GT(seconds(spec_of("standard"), slow_dram), 2 * seconds(spec_of("standard"), gpu_));

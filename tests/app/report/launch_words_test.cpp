@@ -48,7 +48,7 @@ TEST(LaunchWords, NameEveryLaunchOfEveryAlgorithmAndVariant) {
   }
 }
 
-TEST(LaunchWords, LeaveANameAloneThatTheyDoNotKnow) {
+TEST(LaunchWords, LeaveUnknownNamesUnchanged) {
   EXPECT_EQ(launch_words("another_kernel"), "another_kernel");
 }
 

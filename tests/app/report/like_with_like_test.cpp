@@ -27,7 +27,7 @@ void expect_alone(const Comparison& comparison, std::string_view why) {
   EXPECT_TRUE(comparison.find(Level::time, "time")->recorded);
 }
 
-TEST(LikeWithLike, ADeterministicPassStandsAloneForTheModelHasNone) {
+TEST(LikeWithLike, ADeterministicPassIsShownAloneBecauseTheModelHasNone) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = agreeing_run("flash2", gpu, PassKind::backward);
   row.run.asked.deterministic = true;
@@ -35,7 +35,7 @@ TEST(LikeWithLike, ADeterministicPassStandsAloneForTheModelHasNone) {
   expect_alone(compare(model_of(row, gpu), gpu, row, h200_device()), "dQ added in a fixed order");
 }
 
-TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
+TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   const GpuDescription gpu = load_gpu("h200").value();
   const RecordingRow row = agreeing_run("flash1", gpu);
   const SimulationReport model = model_of(row, gpu);
@@ -94,7 +94,7 @@ TEST(LikeWithLike, AKernelThatVisitsHiddenTilesIsComparedWithAModelThatDoes) {
   EXPECT_EQ(compare(model_of(row, gpu), gpu, row, h200_device()).stands_alone, "");
 }
 
-TEST(LikeWithLike, TheOrderOfDQDoesNotTellForwardPassesApart) {
+TEST(LikeWithLike, TheOrderOfDQDoesNotDistinguishForwardPasses) {
   const GpuDescription gpu = load_gpu("h200").value();
   const RecordingRow row = agreeing_run("flash2", gpu);
   RunSpec asked = row.run.asked;

@@ -42,7 +42,7 @@ class PredictedTime : public testing::Test {
   const GpuDescription gpu_ = load_gpu("h200").value();
 };
 
-TEST_F(PredictedTime, StandsBesideTheRecordedOneAndItsLowerBound) {
+TEST_F(PredictedTime, IsShownBesideTheRecordedOneAndItsLowerBound) {
   const Comparison comparison = predicted(1.0);
   const ComparisonLine* time = comparison.find(Level::time, "time");
   const ComparisonLine* bound = comparison.find(Level::bound, "time");
@@ -97,7 +97,7 @@ TEST_F(PredictedTime, RestsOnWhatItSays) {
   EXPECT_GT(what_if.time->seconds, predicted_model(gpu_).time->seconds);
 }
 
-TEST_F(PredictedTime, NamesOtherDramBytesWhereItIsOff) {
+TEST_F(PredictedTime, NamesOtherDramBytesIfItIsOff) {
   Comparison comparison = predicted(1.2);
   RecordingRow row = comparison.run;
   row.measurement->counters[std::string(counter::kDramReadBytes)] += 4e9;
@@ -106,7 +106,7 @@ TEST_F(PredictedTime, NamesOtherDramBytesWhereItIsOff) {
               testing::StartsWith("off; HBM moved 4 GB more than predicted; predicted: "));
 }
 
-TEST_F(PredictedTime, IsMissingWhereThereIsNoCalibration) {
+TEST_F(PredictedTime, IsMissingIfThereIsNoCalibration) {
   const RecordingRow row = agreeing_run("flash2", gpu_, PassKind::forward, 256);
   const Comparison comparison = compare(model_of(row, gpu_), gpu_, row, h200_device());
   EXPECT_EQ(comparison.find(Level::time, "time"), nullptr);

@@ -39,7 +39,7 @@ class Predictions : public testing::Test {
   const GpuDescription gpu_ = load_gpu("h200").value();
 };
 
-TEST_F(Predictions, StandBesideTheirLowerBound) {
+TEST_F(Predictions, AreShownBesideTheirLowerBound) {
   const Comparison comparison = compared(64, 1.0);
   const ComparisonLine* predicted = comparison.find(Level::dram, "read");
   const ComparisonLine* bound = comparison.find(Level::bound, "read");

@@ -102,7 +102,7 @@ TEST(ProductTilesOfARecording, WithoutNamesAreThoseExpectedByRule) {
 }
 
 /// A launch of two kernels, whose parts are unknown, and a name without a tile.
-TEST(ProductTilesOfARecording, AreUnknownWhereTheNamesDoNotSayThem) {
+TEST(ProductTilesOfARecording, AreUnknownIfTheNamesDoNotGiveThem) {
   RecordingRow row = run_with_named_kernels(load_gpu("h200").value());
   std::vector<LaunchShape>& kernels = launch_of(row, "output").kernels;
   kernels.push_back(kernels.front());

@@ -15,7 +15,7 @@ Table two_algorithms() {
           .rows = {{"flash1", 2000, true, 0.5}, {"flash2", Cell(1500, "few"), false, Cell()}}};
 }
 
-TEST(Table, NumbersAreShownInTheirUnitAndStandRight) {
+TEST(Table, NumbersAreShownInTheirUnitAndAlignedRight) {
   EXPECT_EQ(to_text(two_algorithms()),
             "bytes\n"
             "algorithm  moved   share\n"
@@ -52,7 +52,7 @@ TEST(Table, ColumnsMayBeLines) {
             "share      50.0 %\n");
 }
 
-TEST(Table, ListsWithinRowsFollowEachUnderItsTitle) {
+TEST(Table, ListsWithinRowsFollowUnderTheirTitles) {
   Table list{.title = "run 1", .columns = {{"level", "level"}}, .rows = {{"dram"}}};
   list.indent = "  ";
   Table table{.columns = {{"lines", ""}}, .rows = {{list}}};

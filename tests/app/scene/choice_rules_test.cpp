@@ -51,7 +51,7 @@ TEST(ChoiceRules, PackedSequencesGrowAndFillTheAxis) {
   EXPECT_EQ(packed_ends(2, 64), (std::vector<Index>{0, 21, 64}));
 }
 
-TEST(ChoiceRules, PackedQueriesBringTheirKeys) {
+TEST(ChoiceRules, PackedQueriesDetermineTheirKeys) {
   RunSpec choice = changed(choice_of(64), "cu_seqlens_q", "0,20,64");
   EXPECT_EQ(choice.problem.cu_seqlens_k, (std::vector<Index>{0, 20, 64}));
   EXPECT_FALSE(validate(choice.problem));

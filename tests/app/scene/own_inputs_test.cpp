@@ -77,7 +77,7 @@ TEST_F(OwnInputs, AreWhatTheModelComputesWith) {
   EXPECT_NEAR(Q.values.at(5, 3), std::sin(3 * 20 * 8 + 5 * 8 + 3), 1e-3);
 }
 
-TEST_F(OwnInputs, StandInASceneFileRelativeToItsFolder) {
+TEST_F(OwnInputs, AreStoredInASceneFileRelativeToItsFolder) {
   Scene scene = scene_of_files(load_scene("default").value(), files()).value();
   const std::filesystem::path saved = folder() / "mine.json";
   ASSERT_FALSE(save_scene(scene, saved));
@@ -129,7 +129,7 @@ TEST_F(OwnInputs, MayLackTheBatchAndTheHeads) {
   EXPECT_NEAR(inputs.value().Q.at(0, 3, 5, 3), std::sin(3 * 20 * 8 + 5 * 8 + 3), 1e-3);
 }
 
-TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
+TEST_F(OwnInputs, ThatDoNotFitAreReportedInOneLine) {
   const Scene base = load_scene("default").value();
   const auto message = [&](const InputPaths& given) {
     const auto scene = scene_of_files(base, given);

@@ -246,7 +246,7 @@ TEST(Scene, RefusesWhatItCannotRead) {
               testing::StartsWith("x.json: tiling: Br: "));
 }
 
-TEST(Scene, RefusesTextsThatNoBarHasRoomForRivalsAndMemoriesThatAreNone) {
+TEST(Scene, RefusesTextsTooLongForTheBarAndInvalidRivalsAndMemories) {
   const std::string small = kSmall;
   const auto with = [&](const std::string& field) {
     return message_of(replaced(small, "\"algorithm\"", field + ", \"algorithm\""));
@@ -306,7 +306,7 @@ TEST(Scene, OpensOnTheChartThatItNames) {
   EXPECT_EQ(load_scene("default").value().view.error_carry, Carry::fp32);
 }
 
-TEST(Scene, AFileOfAnotherKindIsOneLineAndIsNotReadWhole) {
+TEST(Scene, AFileOfAnotherKindIsReportedInOneLineAndNotReadWhole) {
   const std::filesystem::path path = testing::TempDir() + "attnscope_huge_scene.json";
   std::ofstream(path) << "{";
   std::filesystem::resize_file(path, std::uintmax_t{1} << 33);  // of holes

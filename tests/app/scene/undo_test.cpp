@@ -177,7 +177,7 @@ TEST_F(UndoTest, ARaceBeginsAndEnds) {
   EXPECT_TRUE(app_.course());
 }
 
-TEST_F(UndoTest, ARaceThatWasRejectedIsNoChoice) {
+TEST_F(UndoTest, ARaceThatWasRejectedIsNotAChoice) {
   choose("seq_len", "128");
   RunSpec unknown = app_.view.choice;
   unknown.algorithm = "split_kv_of_no_catalog";

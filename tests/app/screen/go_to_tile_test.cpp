@@ -28,7 +28,7 @@ TEST(GoToTile, GoesToTheFirstOperationOfTheTile) {
   EXPECT_NE(first_step_of_tile(*run, "1,1").value(), first_step_of_tile(*run, "2,1").value());
 }
 
-TEST(GoToTile, RejectsWhatIsNoTileOfTheRun) {
+TEST(GoToTile, RejectsATileThatTheRunDoesNotHave) {
   const auto run = causal_run();
   const std::pair<const char*, const char*> cases[] = {
       {"", "such as"},           {"  ", "such as"},

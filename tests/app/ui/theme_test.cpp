@@ -33,7 +33,7 @@ TEST(Theme, ATensorHasOneColourInEveryTheme) {
   }
 }
 
-TEST(Theme, TensorsThatStandSideBySideDiffer) {
+TEST(Theme, TensorsShownSideBySideDiffer) {
   std::set<ImU32> colors;
   for (const char* tensor : {"Q", "K", "V", "S", "O", "m", "l", "alpha"}) {
     colors.insert(tensor_color(theme(ThemeName::dark), tensor));

@@ -123,7 +123,7 @@ void PrintTo(const Traced& traced, std::ostream* out) {
 
 class TraceHooks : public ::testing::TestWithParam<Traced> {};
 
-TEST_P(TraceHooks, CostNothingWhereNothingIsRecorded) {
+TEST_P(TraceHooks, CostNothingIfNothingIsRecorded) {
   const Traced& traced = GetParam();
   ResolvedRun run;
   run.asked.kernel = traced.kernel;

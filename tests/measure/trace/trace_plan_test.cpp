@@ -130,7 +130,7 @@ TEST(TracePlan, TakesScoreFunctionsAndNoCublas) {
   }
 }
 
-TEST(TraceSteps, HaveNamesOfTheirOwn) {
+TEST(TraceSteps, HaveUniqueNames) {
   std::vector<std::string> names;
   names.reserve(kernels::kTraceStepCount);
   for (int step = 0; step < kernels::kTraceStepCount; ++step) {

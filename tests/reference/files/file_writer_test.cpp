@@ -282,7 +282,7 @@ TEST_F(FileWriterTest, OfTwoGrowingFilesOfOneNameTheOneThatIsReplacedFails) {
   }
 }
 
-TEST(WriteAll, WaitsForAReaderAlsoWhereThePipeDoesNot) {
+TEST(WriteAll, WaitsForAReaderEvenIfThePipeDoesNot) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);

@@ -159,7 +159,7 @@ TEST(ParseJson, RefusesValuesThatTakeMuchMoreMemoryThanTheirText) {
   }
 }
 
-TEST(ParseJson, CountsOnlyOpenObjectsAndListsOutsideOfTexts) {
+TEST(ParseJson, CountsOnlyOpenObjectsAndListsOutsideOfStrings) {
   const std::string brackets(100, '[');
   EXPECT_TRUE(parse_json("[\"" + brackets + "\", \"\\\"" + brackets + "\"]", "x.json").ok());
   std::string wide = "[[]";

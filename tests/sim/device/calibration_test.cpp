@@ -74,7 +74,7 @@ TEST(Calibration, IsReadAsItWasWritten) {
   EXPECT_EQ(calibration_text(read.value()), calibration_text(written));
 }
 
-TEST(Calibration, HasAQuantityALine) {
+TEST(Calibration, HasOneQuantityPerLine) {
   const std::string text = calibration_text(sample());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5 + 3 + 2);
 }
@@ -149,7 +149,7 @@ TEST_F(ShippedCalibration, OfAGpuWithoutOneIsNothing) {
   EXPECT_TRUE(list_calibrations().empty());
 }
 
-TEST_F(ShippedCalibration, StandsBesideTheDescriptionAndIsNoGpu) {
+TEST_F(ShippedCalibration, IsBesideTheDescriptionAndIsNotAGpu) {
   write("h200.json", "{}");
   write("h200.calibration.json", calibration_text(sample()));
   const auto calibration = load_calibration("h200");

@@ -147,7 +147,7 @@ TEST(DramModel, ReadsTheKeysOnceForAllHeadsOfAGroup) {
   EXPECT_EQ(predict(request).total.read_bytes, (8 + 2 * 2) * nd);
 }
 
-TEST(DramModel, FollowsAFewHeadsInPlaceOfAllThatAreAlike) {
+TEST(DramModel, FollowsAFewHeadsInPlaceOfAllEqualOnes) {
   test::ModelRequest request = request_of("flash1", PassKind::forward, 1);
   request.gpu_description.sm_count = 16;
   request.gpu_description.l2_bytes = Index{1} << 21;

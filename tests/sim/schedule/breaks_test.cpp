@@ -69,7 +69,7 @@ TEST(RunBreak, NamesMustBeThoseOfThePass) {
   EXPECT_NE(error_of(small_run("drop:forward:4")), "") << "a loop has no operation";
 }
 
-TEST(RunBreak, AnotherAlgorithmOrPassIsWhole) {
+TEST(RunBreak, AnotherAlgorithmOrPassIsNotBroken) {
   const RunSpec before = small_run("drop:forward:rescale:O");
   RunSpec after = before;
   after.problem.N = 16;
@@ -148,7 +148,7 @@ TEST(RunBreak, MemoryThatWasNotLoadedIsInvalidOrHoldsTheTileBeforeIt) {
   EXPECT_GT(stale.O_error.max_abs_error, 1e-3);
 }
 
-TEST(RunBreak, ABrokenBackwardPassFollowsARightForwardPass) {
+TEST(RunBreak, ABrokenBackwardPassFollowsACorrectForwardPass) {
   RunSpec spec = small_run("l=1", PassKind::backward);
   spec.algorithm = "flash1";  // both passes have l
   spec.allow_overflow = true;

@@ -236,7 +236,7 @@ void expect_explained(const BreakEffect& effect, bool is_right) {
 
 class OpDeletion : public testing::TestWithParam<Deletion> {};
 
-TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
+TEST_P(OpDeletion, EveryOperationMattersExceptTheListedNoOps) {
   const std::string_view name = GetParam().algorithm;
   const Tiling& tiling = GetParam().tiling;
   const Algorithm& algorithm = *find_algorithm(name);

@@ -205,7 +205,7 @@ TEST(StandardVariants, EachLaunchLessSavesItsPassesOverTheScores) {
   }
 }
 
-TEST(StandardVariants, DropoutApartMovesPTwiceAndAByteAnElementEachWay) {
+TEST(StandardVariants, SeparateDropoutMovesPTwiceAndAByteForEachElementEachWay) {
   AttentionProblem problem{.N = 100, .N_kv = 100, .d = 16, .dtype = DType::fp16};
   const Index scores = Index{100} * 100 * 2;
   for (const Fusion fusion : {Fusion::separate, Fusion::figure2}) {

@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(EveryPass, EveryAlgorithm, testing::ValuesIn(walked()),
                                               to_string(test.param.pass));
                          });
 
-TEST(SteppedRun, GroupsOfWholeRowsAreNotCalledAsTilesAre) {
+TEST(SteppedRun, GroupsOfWholeRowsAreNotNamedLikeTiles) {
   test::WalkRequest request = request_for("standard", 60, 16, {16, 16});
   request.pass = PassKind::both;
   const auto run = make_run(request);
@@ -241,7 +241,7 @@ TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {
   }
 }
 
-TEST(SteppedRun, AProblemTooLargeForARowTileIsWalkedWithoutValues) {
+TEST(SteppedRun, AProblemTooLargeForARowTileIsSteppedWithoutValues) {
   const auto run = make_run(request_for("flash2", 65536, 64, {128, 128}));
   EXPECT_FALSE(run->info()->has_values);
   EXPECT_FALSE(run->info()->has_tile_values);

@@ -35,7 +35,7 @@ TEST(FusionSteps, LargerLaunchesMoveFewerBytes) {
   EXPECT_LT(step_named(steps, "rows").launches(), step_named(steps, "pairs").launches());
 }
 
-TEST(FusionSteps, LeaveOutWhatTheProblemMakesTheSameAsAnotherStep) {
+TEST(FusionSteps, LeaveOutStepsThatEqualAnotherStep) {
   using Names = std::vector<std::string>;
   struct Case {
     bool masked, drops;
@@ -103,7 +103,7 @@ TEST(FusionSteps, Flash1AtFigure2Is38PassesOverAMatrixAnd34WhenRefined) {
   EXPECT_NEAR(34 * pass, 4.56e9, 0.01e9);
 }
 
-TEST(FusionSteps, AreGivenUpBetweenTwo) {
+TEST(FusionSteps, CanBeCancelledBetweenTwo) {
   std::vector<double> heard;
   const auto steps =
       fusion_steps(figure2_problem(), {64, 256}, load_gpu("a100-40gb").value(), [&](double done) {

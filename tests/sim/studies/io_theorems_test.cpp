@@ -33,7 +33,7 @@ double counted(const IoPoint& point) {
   return static_cast<double>(point.counted.requested.total());
 }
 
-TEST(PaperTiling, IsTheExamplesOfThePapersRule) {
+TEST(PaperTiling, GivesTheExamplesOfThePapersRule) {
   EXPECT_EQ(paper_tiling(164 * 1024 / 2, 64), (Tiling{64, 328}));
   EXPECT_EQ(paper_tiling(164 * 1024 / 2, 128), (Tiling{128, 164}));
   EXPECT_EQ(paper_tiling(64 * 1024 / 2, 64), (Tiling{64, 128}));
@@ -63,7 +63,7 @@ TEST_P(BothPasses, SparseCountsAreTheClosedFormWhereTheTilesDivideTheSequence) {
   }
 }
 
-TEST_P(BothPasses, TheLeadingTermTakesOverAsTheSequenceGrows) {
+TEST_P(BothPasses, TheLeadingTermDominatesAsTheSequenceGrows) {
   const auto points = curve(question_along(IoAxis::seq_len, {2048, 8192, 32768}, GetParam()));
   double gap = 1;
   for (const IoPoint& point : points) {

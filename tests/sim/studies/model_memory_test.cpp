@@ -80,7 +80,7 @@ TEST(ModelPeak, IsWhatOtherLayersKeepAndOneLayersLargerPass) {
             static_cast<double>(1000 + 23 * memory.kept_bytes + memory.backward_bytes));
 }
 
-TEST(WhatFits, IsTheLastThatDoes) {
+TEST(WhatFits, IsTheLargestThatFits) {
   for (const AttentionChoice& choice : attention_choices()) {
     ModelQuestion question = model(24);
     const auto fits = [&] {
@@ -110,7 +110,7 @@ TEST(WhatFits, LongerSequencesFitWithFlashAndCheckpointingLiesBetween) {
   EXPECT_LT(checkpointed, flash2);
 }
 
-TEST(WhatFits, NothingFitsWhereTheWeightsDoNot) {
+TEST(WhatFits, NothingFitsIfTheWeightsDoNot) {
   ModelQuestion question = model(24);
   question.weights_bytes = question.capacity_bytes + 1;
   for (const AttentionChoice& choice : attention_choices()) {
@@ -119,7 +119,7 @@ TEST(WhatFits, NothingFitsWhereTheWeightsDoNot) {
   }
 }
 
-TEST(Weights, AreTwelveSquaresOfTheWidthALayer) {
+TEST(Weights, AreTwelveSquaresOfTheWidthPerLayer) {
   ModelQuestion question = model(2);
   EXPECT_EQ(estimated_weights_bytes(question), 2 * 12 * (8 * 64) * (8 * 64) * 16);
   question.mode = ModelMode::inference;

@@ -85,7 +85,7 @@ TEST(Operations, DIsComputedForEveryColumnTileByFlash1AndOnceByFlash2) {
   EXPECT_EQ(of(count_of("flash2", PassKind::backward), Work::row_dot), kHeads * 2 * N * d);
 }
 
-TEST(Operations, EveryoneTakesTheSoftmaxOnce) {
+TEST(Operations, EveryAlgorithmTakesTheSoftmaxOnce) {
   for (const char* algorithm : {"standard", "flash1", "flash2"}) {
     const OperationCount count = count_of(algorithm, PassKind::forward);
     EXPECT_EQ(of(count, Work::scale), kHeads * N * N_kv) << algorithm;
@@ -95,7 +95,7 @@ TEST(Operations, EveryoneTakesTheSoftmaxOnce) {
   }
 }
 
-TEST(Operations, ScalesSAndWhatDqAndDkAreAddedUpFrom) {
+TEST(Operations, ScalesSAndTheAddendsOfDqAndDk) {
   for (const char* algorithm : {"flash1", "flash2"}) {
     const OperationCount count = count_of(algorithm, PassKind::backward);
     EXPECT_EQ(of(count, Work::scale), kHeads * N * N_kv) << algorithm;
@@ -107,7 +107,7 @@ TEST(Operations, ScalesSAndWhatDqAndDkAreAddedUpFrom) {
   EXPECT_GT(of(standard, Work::scale_gradients), 0);
 }
 
-TEST(Operations, AnOtherOperationIsDearerThanAMatrixProducts) {
+TEST(Operations, OtherOperationsCostMoreThanMatrixProducts) {
   // A100: 312 against 19.5 TFLOP/s
   const OperationCount count = count_of("flash2", PassKind::forward);
   const double counts = static_cast<double>(count.report.non_matmul_flops) /

@@ -23,7 +23,7 @@ std::vector<double> cycles_of(const StepsWork& work, Index warps, Index residenc
   return unit_step_costs(unit_rates(), work, unit, warps, residency).cycles;
 }
 
-TEST(UnitSteps, ABlockOfOneWarpAPartDoesOneThingAfterTheOther) {
+TEST(UnitSteps, ABlockOfOneWarpPerPartOverlapsNothing) {
   const StepsWork work{.steps = 2,
                        .matrix_flops = 200,
                        .exponentials = 20,
