@@ -131,7 +131,8 @@ TEST(Memory, NumbersBeyondTheMachineAreRefusedBeforeTheyAreTried) {
     const CliOutcome outcome = run_cli(command + words, without_gpu());
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.error_lines(), 1);
-    EXPECT_NE(outcome.err.find("of memory and this machine has"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("of memory, and this machine has"), std::string::npos)
+        << outcome.err;
   }
 }
 

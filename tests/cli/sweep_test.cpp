@@ -40,8 +40,7 @@ TEST(Sweep, KeysJoinedByAPlusMoveTogether) {
       run_cli("sweep --over batch+seq-len=4,2+128 -- simulate --algorithm flash2");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.error_lines(), 1);
-  EXPECT_NE(refused.err.find("'4' has 1 parts, there are 2 keys"), std::string::npos)
-      << refused.err;
+  EXPECT_NE(refused.err.find("'4' has 1 parts for 2 keys"), std::string::npos) << refused.err;
 }
 
 TEST(Sweep, EachRowIsWhatSimulateAnswers) {

@@ -221,7 +221,7 @@ TEST_F(LaunchShapeTest, KernelsBelongToTheLaunchBetweenWhoseMarksTheyStart) {
   EXPECT_EQ(launches[0].kernels[0].name, launches[0].kernels[1].name);
   EXPECT_TRUE(launches[1].kernels.empty());
   ASSERT_TRUE(refusal);
-  EXPECT_THAT(refusal->message, ::testing::HasSubstr("other launches"));
+  EXPECT_THAT(refusal->message, ::testing::HasSubstr("did not start the same launches"));
   EXPECT_TRUE(others[0].kernels.empty());
 }
 

@@ -75,7 +75,7 @@ TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrContainsSomethingElse) {
   EXPECT_THAT(missing.error().message, HasSubstr("cannot be written"));
   const auto other = AnswersFile::open(folder.write("notes.txt", "my notes\n"));
   ASSERT_FALSE(other.ok());
-  EXPECT_THAT(other.error().message, HasSubstr("something else than answers"));
+  EXPECT_THAT(other.error().message, HasSubstr("something other than answers"));
   EXPECT_EQ(read_text(folder.file("notes.txt")), "my notes\n");
 }
 

@@ -124,7 +124,7 @@ TEST(Expression, RefusesWhatIsNotAnExpression) {
   EXPECT_THAT(refusal("a.b[c]"), HasSubstr("selects nothing"));
   EXPECT_THAT(refusal("sqrt(2)"), HasSubstr("unknown function"));
   EXPECT_THAT(refusal("visit(2, 1)"), HasSubstr("takes the name of a run first"));
-  EXPECT_THAT(refusal("'open"), HasSubstr("has no end"));
+  EXPECT_THAT(refusal("'open"), HasSubstr("is not closed"));
   EXPECT_THAT(refusal(std::string(1000, '(')), HasSubstr("nested"));
 }
 

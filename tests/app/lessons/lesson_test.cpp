@@ -142,7 +142,7 @@ TEST(CheckLesson, FindsAPathThatDoesNotExist) {
   EXPECT_THAT(
       findings(lesson_asking(
           R"({"number": "?", "answer": "fa1.traffic.requested.by_launch[name=x].read_bytes"})")),
-      HasSubstr("fits no element"));
+      HasSubstr("matches no element"));
   EXPECT_THAT(findings(lesson_text(R"([{"say": "{fa1.nothing}"}])")),
               StartsWith("steps[0]: say: "));
 }

@@ -110,7 +110,7 @@ std::string refusal(const test::ModelRequest& request) {
 TEST(SplitKvRequest, RefusesABackwardPassAndMoreSplitsThanTiles) {
   test::ModelRequest request = request_for({1, 100, {16, 16}, 8, Mask::none()});
   EXPECT_EQ(refusal(request),
-            "8 splits of 7 column tiles of 16 keys; at most 7 splits, or smaller "
+            "8 splits of 7 column tiles of 16 keys; use at most 7 splits, or smaller "
             "tiles");
   request.splits = 7;
   EXPECT_EQ(refusal(request), "accepted");
