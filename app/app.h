@@ -183,7 +183,8 @@ class App {
   };
   std::optional<Opening> opening_;  ///< of pending_
   ChoiceHistory history_;
-  std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is so many choices after the present ones
+  std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
+                                             ///< ones
   int generation_ = 0;  ///< of the user's choices and scenes: a later one outdates an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest

@@ -46,9 +46,9 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question) {
   return question.unit == "bytes" ? std::optional(ChartChoice{}) : std::nullopt;
 }
 
-/// Selects the tabs of the step's panels; where two share a place, the first one. With a question,
-/// the ledger covers the whole pass; without one, only the operations so far, so that it does not
-/// give away what later steps ask.
+/// Selects the tabs of the step's panels; if two share a place, the first one. With a question, the
+/// ledger covers the whole pass; without one, only the operations so far, so that it does not give
+/// away what later steps ask.
 void show_tabs(const lessons::Step& step, ViewState& view) {
   for (const std::string& panel : std::views::reverse(step.show.panels)) {
     if (panel == "memory") view.memory_tab = MemoryTab::memory;

@@ -21,7 +21,7 @@ void App::keep_valid_choice() {
   restoring_.reset();
 }
 
-/// To the choices before the present ones, or after them: at once if their run is the one on the
+/// Moves to the choices before the current ones, or after them: at once if their run is on the
 /// screen, else when it has been simulated.
 void App::move_in_history(std::ptrdiff_t by) {
   const bool is_undo = by < 0;
@@ -43,7 +43,7 @@ void App::move_in_history(std::ptrdiff_t by) {
   }
 }
 
-/// Shows the choices that were moved to; what is no choice, such as the tabs, stays.
+/// Shows the choices that were moved to; what is not a choice, such as the tabs, stays.
 void App::restore() {
   const std::ptrdiff_t by = *std::exchange(restoring_, std::nullopt);
   const Choices& to = *history_.at(by);

@@ -54,9 +54,9 @@ inline constexpr int kInvalidRequest = 2;
 /// Prints one line on standard error; returns the error's exit status.
 int report(const Error& error);
 
-/// Opens the window and runs until it is closed; returns the exit status. `remembered`: of the last
-/// start; nothing at the first one, which begins with a choice of four. `problem`: why the state
-/// could not be read, or empty.
+/// Opens the window and runs until it is closed; returns the exit status. `remembered`: the state
+/// of the last start; nothing at the first start, which offers four ways to begin. `problem`: why
+/// the state could not be read, or empty.
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
                const std::string& problem);
 

@@ -17,7 +17,7 @@ double steady_now_s();
 /// Seconds of the thread that draws, in one frame.
 struct UiTime {
   double cpu_s = 0.0;   ///< with the handling of the events before the frame
-  double wall_s = 0.0;  ///< from the frame's start; with moments in which the thread did not run
+  double wall_s = 0.0;  ///< from the frame's start; includes time in which the thread did not run
 };
 
 /// Everything that lives as long as the window.

@@ -28,18 +28,18 @@ enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_
 /// lengths, soft-capping and ALiBi), or all.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
-/// In which order a backward pass adds up dQ: always the same one, the same one where a run asks
-/// for it (RunSpec::deterministic), or any.
+/// In which order a backward pass adds up dQ: always the same one, the same one if a run asks for
+/// it (RunSpec::deterministic), or any.
 enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 
 /// One pass of a kernel.
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16 bits every pass exists
-  std::string_view launch = {};  ///< the one that can be traced; "" where cuBLAS takes the tiles
+  std::string_view launch = {};  ///< the one that can be traced; "" if cuBLAS takes the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  BlockShapeOf shape = nullptr;  ///< null where cuBLAS chooses the tiles
+  BlockShapeOf shape = nullptr;  ///< null if cuBLAS chooses the tiles
   /// Bytes of workspace, without lists of tiles; null: none.
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
@@ -57,7 +57,7 @@ struct KernelInfo {
   TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
-  bool always_writes_lse = true;  ///< else only where the caller wants it
+  bool always_writes_lse = true;  ///< else only if the caller wants it
   /// What the backward pass reads in the forward pass's workspace: "P"; "": nothing.
   std::string_view forward_state = {};
   KernelPass forward;
@@ -71,7 +71,7 @@ struct KernelInfo {
   const KernelPass& pass(PassKind kind) const {
     return kind == PassKind::backward ? backward.value() : forward;
   }
-  /// The resources of a block of the pass; null without such a pass, and where cuBLAS chooses the
+  /// The resources of a block of the pass; null without such a pass, and if cuBLAS chooses the
   /// tiles.
   BlockShapeOf block_shape(PassKind kind) const {
     return kind != PassKind::backward || backward ? pass(kind).shape : nullptr;

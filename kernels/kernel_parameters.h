@@ -21,7 +21,7 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
 ScoreFeatures score_features(const AttentionProblem& problem);
 
 /// Those that flash1's backward pass is compiled with. Under any feature it reads each row's keys
-/// from the table of key ranges: to compute them takes registers that it lacks.
+/// from the table of key ranges: computing them takes registers that it lacks.
 ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
 
 /// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
@@ -31,7 +31,7 @@ enum class ScoreUnit : std::uint8_t { before_scale, scaled };
 ScoreParameters score_parameters(const AttentionProblem& problem,
                                  ScoreUnit unit = ScoreUnit::before_scale);
 
-/// The arrays that ScoreParameters points to; empty where the problem has none.
+/// The arrays that ScoreParameters points to; empty if the problem has none.
 struct ScoreArrays {
   std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
   std::vector<float> alibi_slopes;

@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The kernels read and write rows in 16-byte pieces, where rows consist of whole ones.
+/// The kernels read and write rows in 16-byte pieces, if rows consist of whole ones.
 constexpr Index kAlignmentBytes = 16;
 
 std::optional<Error> check_address(std::string_view name, const void* address,
@@ -108,7 +108,7 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   }
 }
 
-/// A kernel of the catalog, by name, and its passes; `backward` is null where there is none.
+/// A kernel of the catalog, by name, and its passes; `backward` is null if there is none.
 struct KernelLaunches {
   std::string_view kernel;
   PassLaunches forward, backward;

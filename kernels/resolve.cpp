@@ -82,7 +82,7 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
 namespace {
 
 /// Whether the field changes the algorithm's order of tiles in the model, rather than its GPU or
-/// the way of counting.
+/// how it is counted.
 bool changes_schedule(const RunField& field, const RunSpec& spec) {
   RunSpec plain = spec;
   field.parse(field.print(RunSpec{}), plain);
@@ -103,7 +103,7 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// Rejects switches that the program of the run does not have, where there are two: the other one
+/// Rejects switches that the program of the run does not have, if there are two: the other one
 /// never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const bool hopper = knobs_of(run.asked).hopper != 0 && has_hopper_program(run, {});

@@ -15,7 +15,7 @@ std::vector<std::string> kernel_algorithms();
 
 /// The tiling that the algorithm's kernel takes by default for this pass (both: forward) of a
 /// problem, on a GPU whose blocks can have this much shared memory, whether or not it supports the
-/// rest of a run. Nothing where there is none.
+/// rest of a run. Nothing if there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, Index shared_bytes_per_block);
 

@@ -41,7 +41,7 @@ std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const Progr
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced = false);
 
-/// The launch with the matrix products; null where they are cuBLAS's.
+/// The launch with the matrix products; null if they are cuBLAS's.
 const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs);
 /// The instructions of these products: "mma.sync", "cuBLAS".
 std::string_view instructions_of(std::span<const LaunchProgram> programs);

@@ -6,7 +6,7 @@
 namespace attnscope::kernels {
 
 /// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
-/// Where the size of a row of d elements is a multiple of 16 bytes, so are the address and the
+/// If the size of a row of d elements is a multiple of 16 bytes, so are the address and the
 /// strides.
 struct TensorView {
   void* data_dev = nullptr;

@@ -3,7 +3,7 @@
 
 namespace attnscope::kernels {
 
-/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high where
+/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high if
 /// that is possible, and whole pieces of 16 x 16.
 constexpr int warps_across(int rows, int columns, int warps) {
   const auto at_least_one = [](int count) { return count < 1 ? 1 : count; };

@@ -59,7 +59,7 @@ struct Algorithm {
   /// Line 1 of the algorithm sets Bc and Br from the size of the SRAM (sim/tiling_rules.h), and its
   /// variants of line 2 and of D are members of ScheduleVariant.
   bool sets_tiling_from_sram = false;
-  /// How its warps share a tile according to its paper; nothing where warps are not modelled.
+  /// How its warps share a tile according to its paper; nothing if warps are not modelled.
   std::optional<WarpPartition> warps;
   /// Cuts the keys into RunSpec::splits parts.
   bool splits_keys = false;

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 3> enum_names(PassKind) {
   return {"forward", "backward", "both"};
 }
 
-/// Storage precision of Q, K, V, O (and of S and P where they are stored).
+/// Storage precision of Q, K, V, O (and of S and P if they are stored).
 enum class DType : std::uint8_t { fp32, fp16, bf16 };
 
 /// Bytes of one element.
@@ -179,7 +179,7 @@ constexpr std::array<std::string_view, 2> enum_names(Carry) {
   return {"problem", "fp32"};
 }
 
-/// Rows of a softmax launch of `standard` per thread block: short rows share a block, one a warp.
+/// Rows of a softmax launch of `standard` per thread block: short rows share a block, one per warp.
 constexpr Index softmax_rows_per_block(Index N_kv) {
   return N_kv <= 1024 ? 4 : 1;
 }

@@ -31,7 +31,7 @@ BlockMask::BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offs
           static_cast<std::int32_t>(i);
     }
   }
-  // Each offset now stands at the end of its column, where the next begins
+  // Each offset is now at the end of its column, where the next begins
   std::shift_right(column_offsets_.begin(), column_offsets_.end(), 1);
   column_offsets_.front() = 0;
 }

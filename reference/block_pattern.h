@@ -48,11 +48,11 @@ struct MaskLimits {
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 
-/// What a mask takes besides its ones, in visited tiles: Tr Tc where every tile is visited once,
-/// else Tr times the steps of a row; at least what the lists of its rows and of its columns take.
+/// What a mask takes besides its ones, in visited tiles: Tr Tc if every tile is visited once, else
+/// Tr times the steps of a row; at least what the lists of its rows and of its columns take.
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
-/// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
+/// Draws the mask for N queries and N_kv keys in these tiles. If Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
 /// on every machine. invalid_request for a mask beyond the limits, and for a file that cannot be
 /// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1. `cancel` set to true

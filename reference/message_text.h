@@ -18,7 +18,7 @@ std::string one_line(std::string_view text);
 /// Longest error message, in bytes.
 inline constexpr std::size_t kMostMessageBytes = 500;
 
-/// The text with its middle replaced with "..." where it has more than `most` bytes; whole
+/// The text with its middle replaced with "..." if it has more than `most` bytes; whole
 /// characters of UTF-8 are kept.
 std::string shortened(std::string_view text, std::size_t most = kMostMessageBytes);
 

@@ -1,5 +1,5 @@
 /// NumPy's .npy files, versions 1 and 2: little-endian fp16, fp32 and fp64 in C order; whole
-/// numbers and booleans where asked for. Format:
+/// numbers and booleans if asked for. Format:
 /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
@@ -69,7 +69,7 @@ Result<std::vector<Index>> read_npy_shape(const std::string& path,
 /// another rank stays as it is.
 std::vector<Index> with_batch_and_heads(std::vector<Index> shape);
 
-/// Writes fp64, version 1. `data` has as many values as the product of `shape`. Errors as of
+/// Writes fp64, version 1. `data` has as many values as the product of `shape`. Errors as in
 /// FileWriter.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data);

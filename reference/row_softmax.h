@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 3> enum_names(SoftmaxMethod) {
 
 struct RowSoftmax {
   std::vector<double> P;
-  double l = 0;                ///< infinite where the sum overflowed
+  double l = 0;                ///< infinite if the sum overflowed
   Index overflowed_elems = 0;  ///< numerators p_k that are infinite
   Index nan_elems = 0;         ///< elements of P that are NaN
   double max_abs_error = 0;    ///< of P against the rounded x's in double; NaN elements left out

@@ -47,7 +47,7 @@ struct RunBreak {
 };
 
 /// "drop:forward:rescale:O", "drop:forward:14", "drop:softmax:5:load:S", each but the second with
-/// "@BLOCK.TIME" where it is dropped once; "alpha=1"; "" where nothing is broken.
+/// "@BLOCK.TIME" if it is dropped once; "alpha=1"; "" if nothing is broken.
 std::string to_string(const RunBreak& broken);
 
 /// The inverse of to_string(); nothing for another text.

@@ -26,7 +26,7 @@ namespace attnscope {
 
 /// The rule that sets the sides of a tile that are not given.
 enum class TilingRule : std::uint8_t {
-  by_default,  ///< flash1: `paper` where it fits, else `largest`; kernels: their own
+  by_default,  ///< flash1: `paper` if it fits, else `largest`; kernels: their own
   paper,       ///< Bc = ceil(M / 4d), Br = min(Bc, d) (arXiv 2205.14135, Algorithm 1, line 1)
   largest,     ///< the largest square tile that fits on the chip
   kernel,      ///< the GPU kernel's
@@ -83,8 +83,8 @@ struct ResolvedRun {
   AttentionProblem problem;
   Tiling tiling;
   Index splits = 1;
-  Index query_heads_per_tile = 1;  ///< more than 1 where the heads of a group share a tile
-  /// hash_of_inputs() of the user's own tensors, set by the function that reads them; 0 where the
+  Index query_heads_per_tile = 1;  ///< more than 1 if the heads of a group share a tile
+  /// hash_of_inputs() of the user's own tensors, set by the function that reads them; 0 if the
   /// tensors are drawn.
   std::uint64_t files_hash = 0;
 
@@ -94,7 +94,7 @@ struct ResolvedRun {
   bool operator==(const ResolvedRun&) const = default;
 };
 
-/// Draws the requested block mask over the run's tiles, unless the problem has one. Errors as of
+/// Draws the requested block mask over the run's tiles, unless the problem has one. Errors as in
 /// make_block_mask().
 std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* cancel = nullptr);
 

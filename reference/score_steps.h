@@ -11,7 +11,7 @@ namespace attnscope {
 
 class ScoreSteps {
  public:
-  /// Of query head h of batch entry b; the problem has to outlive this.
+  /// The steps of query head h of batch entry b; the problem must outlive this.
   ScoreSteps(const AttentionProblem& problem, Index b, Index h) : problem_(problem), b_(b), h_(h) {}
 
   bool caps() const { return problem_.score.soft_cap.has_value(); }

@@ -47,7 +47,7 @@ inline constexpr double kGradientFactor = 3.0;
 /// has the rounding of LSE, which no unfused softmax has: a relative error this small is accepted.
 inline constexpr double kFp32RelError = 2e-6;
 
-/// The rule for one of dQ, dK, dV, with k = 3. Where a query sees one key, or its softmax is
+/// The rule for one of dQ, dK, dV, with k = 3. If a query sees one key, or its softmax is
 /// concentrated on one key, dP = D: the gradient vanishes, and with it the yardstick's dS. A
 /// kernel's dP and D are sums of d products in fp32, whose rounding error remains, and dK adds up N
 /// such dS as random errors add up: a gradient below that size may differ by as much. `inputs` are

@@ -12,8 +12,8 @@
 
 namespace attnscope {
 
-/// Explains why flash1's error grows with N where it rounds O, or dQ, between passes over j, and
-/// that this is AttnScope's choice; empty where neither is rounded.
+/// Explains why flash1's error grows with N if it rounds O, or dQ, between passes over j, and that
+/// this is AttnScope's choice; empty if neither is rounded.
 std::string_view rounded_output_note(std::string_view algorithm, Carry carry, DType dtype);
 
 struct AccuracyRequest {

@@ -18,14 +18,14 @@ struct BlockDemand {
   Index threads = 0;
 };
 
-/// What an SM has for its thread blocks.
+/// The resources of an SM for its thread blocks.
 enum class SmResource : std::uint8_t { shared_memory, registers, threads, blocks };
 inline constexpr std::size_t kSmResources = 4;
 constexpr std::array<std::string_view, kSmResources> enum_names(SmResource) {
   return {"shared memory", "registers", "threads", "blocks"};
 }
 
-/// Blocks that each resource of an SM would allow, were it the only limit: 0 where one block needs
+/// Blocks that each resource of an SM would allow, were it the only limit: 0 if one block needs
 /// more than there is.
 struct BlockLimits {
   std::array<Index, kSmResources> blocks{};
@@ -43,7 +43,7 @@ Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDe
 /// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: of a
 /// block.
 std::vector<BlockDemand> model_demands(const Pass& pass, const PassRun& run, Index threads);
-/// Of a run with its own warps.
+/// The same for a run with its own warps.
 std::vector<BlockDemand> model_demands(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip

@@ -44,9 +44,9 @@ struct SimulationReport {
   /// the pass, or its initialisation, touched it, and not written when a later launch reads it. In
   /// reality a part of a larger tensor, and the last lines written, may stay in L2 as well.
   Bytes compulsory;
-  /// predict_dram(), where it was called: simulate() does not.
+  /// The result of predict_dram(), if it was called: simulate() does not call it.
   std::optional<DramPrediction> dram = {};
-  /// predict_time(), where it was called: simulate() does not.
+  /// The result of predict_time(), if it was called: simulate() does not call it.
   std::optional<TimePrediction> time = {};
 
   Index matmul_flops = 0;
@@ -58,8 +58,7 @@ struct SimulationReport {
   Index register_bytes_per_block = 0;  ///< largest of the launches
   bool fits = true;                    ///< see OnChipFit
   std::string overflow_reason;         ///< when it does not fit
-  /// On-chip memory where a kernel pads d; nothing when it does not. Traffic is valid elements
-  /// only.
+  /// On-chip memory if a kernel pads d; nothing when it does not. Traffic is valid elements only.
   std::optional<PaddedOnChip> padded;
   Index peak_hbm_bytes = 0;  ///< inputs, outputs and workspace
 
@@ -86,7 +85,7 @@ struct WarpReport {
 };
 
 /// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
-/// algorithms whose paper gives no partition of the warps. too_many where the traffic does not fit
+/// algorithms whose paper gives no partition of the warps. too_many if the traffic does not fit
 /// 63 bits.
 Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 
@@ -100,7 +99,7 @@ struct NumericResult {
   ForwardResult output;  ///< O [B, H, N, d], LSE [B, H, N, 1]
   ErrorReport O_error;   ///< against the reference
   ErrorReport LSE_error;
-  /// Of the backward pass, when it was requested.
+  /// The backward pass, if it was requested.
   std::optional<Gradients> gradients;
   ErrorReport dQ_error;
   ErrorReport dK_error;

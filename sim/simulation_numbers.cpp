@@ -61,7 +61,7 @@ Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescript
   schedule.standard_writes_lse = true;
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
   const bool with_gradients = run.pass() != PassKind::forward;
-  // A break of the backward pass leaves the forward pass before it whole
+  // A break of the backward pass does not affect the forward pass before it
   const bool breaks_forward = run.pass() != PassKind::backward;
   const Pass forward =
       make_pass(algorithm, PassKind::forward, breaks_forward ? schedule : without_break(schedule));

@@ -34,7 +34,7 @@ struct OnChipFit {
   Index register_bytes_per_block = 0;  ///< of valid elements
   bool fits = true;                    ///< including the padding, if any
   std::string overflow_reason;         ///< when it does not fit
-  /// With d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
+  /// With d as a tensor-core kernel pads it; nothing if d needs no padding, or if the
   /// products are a library's, which tiles d as well.
   std::optional<PaddedOnChip> padded;
 };
@@ -55,7 +55,7 @@ Index sram_elems(const GpuDescription& gpu, DType dtype);
 /// The paper's tiling on this device.
 Tiling paper_tiling(const GpuDescription& gpu, DType dtype, Index d);
 
-/// The paper's rule where the algorithm has one (flash1) and its tiles fit; else the largest square
+/// The paper's rule if the algorithm has one (flash1) and its tiles fit; else the largest square
 /// tiling, a multiple of 16, whose slots fit a thread block's shared memory and an SM's registers.
 /// Nothing when not even 16 x 16 fits.
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,

@@ -15,7 +15,7 @@ enum class TimePart : std::uint8_t {
   overhead,  ///< the launch itself
   steps,     ///< SMs at work on tiles
   waiting,   ///< SMs whose blocks only wait, for first tiles or last stores
-  idle,      ///< SMs without blocks: at the end, or where there are few blocks
+  idle,      ///< SMs without blocks: at the end, or when there are few blocks
   l2,        ///< L2 moves bytes
   dram,      ///< DRAM moves bytes
 };
@@ -34,13 +34,13 @@ struct LaunchTime {
 
 struct TimePrediction {
   double seconds = 0;
-  /// Of the SMs, on average over the time.
+  /// The SM clock, averaged over the time.
   double clock_hz = 0;
   std::vector<LaunchTime> launches;
   /// The same pass by the rates of the units alone: without the measured cycles of its steps.
   double primitives_s = 0;
   /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
-  /// where they are, or where there are none.
+  /// if they are, or if there are none.
   std::string uncalibrated;
 
   PartSeconds parts() const {

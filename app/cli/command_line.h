@@ -19,12 +19,13 @@
 
 namespace attnscope::cli {
 
-/// The files that an option's value names, and what becomes of them (option_files.h).
+/// The files that an option's value names, and how the command uses them (option_files.h).
 struct OptionFiles {
   enum class Use : std::uint8_t { none, read, written };
   Use use = Use::none;
   std::function<std::vector<std::filesystem::path>(const std::string& value)> named_by = {};
-  std::string_view may_replace = {};  ///< the shipped files that it may: "a recording"
+  std::string_view may_replace = {};  ///< the kind of shipped files that it may replace: "a
+                                      ///< recording"
   bool may_be_stdout = false;         ///< a written file that may be standard output
 };
 
@@ -71,7 +72,7 @@ struct CommandSpec {
 /// Names under which GivenOptions holds the positional arguments.
 inline constexpr std::string_view kOperand = "(operand)";
 inline constexpr std::string_view kObject = "(object)";
-/// Name under which it holds the words after "--", where the command takes them.
+/// Name under which it holds the words after "--", if the command takes them.
 inline constexpr std::string_view kSweptWords = "(swept)";
 
 /// The options in `arguments` (without program and command name), or invalid_request. `commands`

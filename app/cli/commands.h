@@ -44,7 +44,7 @@ inline const std::vector<CommandSpec>& all_commands() {
 }
 
 /// Plays the lesson in the terminal: questions on standard output, answers from standard input.
-/// Errors as of load_lesson(), and for an option that cannot be understood.
+/// Errors as in load_lesson(), and for an option that cannot be understood.
 std::optional<Error> play_lesson(const GivenOptions& given);
 
 /// Executes the command line, given without the program's name: results go to standard output,

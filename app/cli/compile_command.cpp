@@ -1,4 +1,4 @@
-/// attnscope-cli compile: what the compiler makes of a kernel for a GPU, which need not be there.
+/// attnscope-cli compile: compiles a kernel for a GPU, which need not be present.
 
 #include <fmt/core.h>
 
@@ -93,7 +93,7 @@ std::string launch_text(const ordered_json& launch) {
   return table_text(lines);
 }
 
-/// The code of the launches, by the option that writes it: of all, in cubin of one.
+/// The code of the launches, by the option that writes it: of all launches; with --cubin, of one.
 struct WrittenCode {
   std::string ptx, cubin, sass;
 };

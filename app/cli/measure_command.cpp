@@ -110,7 +110,7 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
       }
     }
     recording.rows.push_back(measured_row(*gpu, run, own, protocol));
-    // The file would not open again with a measurement that has no meaning
+    // A file with a meaningless measurement could not be opened again
     if (opened != nullptr) recording.rows.back() = readable(std::move(recording.rows.back()));
     if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());
     if (measured.unsaved) break;

@@ -36,7 +36,7 @@ OptionFiles reads_asset(const char* folder) {
 
 const fs::path kStandardOutput = "/dev/fd/1";
 
-/// Of the regular file that standard output goes to; nothing if it goes elsewhere.
+/// The identity of the regular file that standard output goes to; nothing if it goes elsewhere.
 std::optional<FileIdentity> standard_output_file() {
   std::error_code ignored;
   if (!fs::is_regular_file(kStandardOutput, ignored)) return std::nullopt;
@@ -105,7 +105,7 @@ Error would_replace(const NamedFile& output, const fs::path& path, std::string_v
                          printable(path.string()), which, another(output));
 }
 
-/// Nothing when the outputs `a` and `b` are apart.
+/// Nothing when the outputs `a` and `b` are different files.
 std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   if (a.is_stdout && b.is_stdout) {
     return invalid_request("{} and {} both write to standard output; give one of them a file",

@@ -28,7 +28,7 @@ struct OutputFiles {
   std::string csv;
 };
 
-/// Errors as of parse_output().
+/// Errors as in parse_output().
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
 
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
@@ -48,7 +48,7 @@ std::optional<Error> check_writable(
 /// tensor's file can be written, else invalid_request; "-" is not a folder.
 std::optional<Error> check_folder(const GivenOptions& given, std::string_view option);
 
-/// Writes the text to standard output; errors as of FileWriter.
+/// Writes the text to standard output; errors as in FileWriter.
 std::optional<Error> print_output(std::string_view text);
 
 /// A document that a command writes.

@@ -179,8 +179,8 @@ struct Prepared {
   AttentionInputs inputs;
 };
 
-/// A bad file is reported also where there is no GPU; a missing GPU before inputs are generated,
-/// which can take minutes.
+/// A bad file is reported even without a GPU; a missing GPU is reported before inputs are
+/// generated, which can take minutes.
 Result<Prepared> prepare(const AttentionProblem& problem, const RunSpec& spec) {
   Prepared prepared;
   if (!spec.files.any()) {

@@ -185,7 +185,7 @@ SweepOutputs split_outputs(const OutputFiles& outputs) {
   return split;
 }
 
-/// What a signal's line says of the rows; a recording's line says how to resume.
+/// What a signal's line says about the rows; a recording's line says how to resume.
 std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& planned,
                             const SweepOutputs& outputs, bool is_model) {
   const auto& [files, streams] = outputs;

@@ -20,7 +20,7 @@ RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);
 /// otherwise; files are named relative to the scene's folder, or absolutely. Throws JsonFieldError.
 RunSpec run_of_scene(const JsonObject& root, const std::filesystem::path& folder);
 
-/// The run of a shipped scene, by name, or of a scene file, by path. Errors as of load_scene().
+/// The run of a shipped scene, by name, or of a scene file, by path. Errors as in load_scene().
 Result<RunSpec> load_scene_run(std::string_view name_or_path);
 
 }  // namespace attnscope

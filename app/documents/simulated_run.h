@@ -13,21 +13,21 @@ struct ModelRun {
   GpuDescription gpu;
 };
 /// The request with every rule applied, the kernel's tiles on the modelled GPU included, and its
-/// GPU. Errors as of gpu_of(), resolve() and, for TilingRule::kernel, kernels::resolve().
+/// GPU. Errors as in gpu_of(), resolve() and, for TilingRule::kernel, kernels::resolve().
 Result<ModelRun> model_run(RunSpec spec);
 
-/// What the schedule counts, and its warps. Errors as of simulate().
+/// What the schedule counts, and its warps. Errors as in simulate().
 Result<SimulationAnswer> count_run(const ModelRun& model);
 
-/// Adds the DRAM bytes, unless they take too long to predict, and the time, where the GPU has a
+/// Adds the DRAM bytes, unless they take too long to predict, and the time, if the GPU has a
 /// calibration.
 void predict_run(SimulationAnswer& answer);
 
-/// The inputs of the run's problem, with grouped query heads packed as in its tiles. Errors as of
+/// The inputs of the run's problem, with grouped query heads packed as in its tiles. Errors as in
 /// load_inputs().
 Result<AttentionInputs> inputs_of(const ModelRun& model);
 
-/// Runs every head with true values. Errors as of load_inputs() and simulate_numbers(), and failed
+/// Runs every head with true values. Errors as in load_inputs() and simulate_numbers(), and failed
 /// when a result holds a NaN.
 Result<NumericResult> run_numbers(const ModelRun& model);
 

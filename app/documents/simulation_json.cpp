@@ -72,7 +72,7 @@ ordered_json traffic_json(const SimulationReport& report) {
   return traffic;
 }
 
-/// Those of the fields at this place of a file that have other values than their defaults.
+/// The fields at this place of a file whose values differ from their defaults.
 ordered_json changed_fields(const RunSpec& spec, std::span<const RunField> fields,
                             std::string_view place) {
   ordered_json json = ordered_json::object();

@@ -22,9 +22,10 @@ struct SimulationAnswer {
 /// Whether an output of the pass holds a NaN.
 bool has_nan(const NumericResult& numbers, PassKind pass);
 
-/// "accuracy" and "inputs" are absent unless there are numbers, "warps" unless there are;
-/// "memory.reason" unless it does not fit; "traffic.dram", the prediction, where it takes too long,
-/// and its "transition" and interval unless its run is in transition; "capacities" unless the
+/// "accuracy" and "inputs" are absent unless values were computed, "warps" unless warps are
+/// modelled; "memory.reason" unless it does not fit; "traffic.dram", the prediction, if it takes
+/// too long, and its "transition" and interval unless its run is in transition; "capacities" unless
+/// the
 /// user gave some; "carry" and "variant" unless they are not the default. The errors of "accuracy"
 /// are the largest of those of its "tensors", the pass's outputs: O forward; dQ, dK, dV backward;
 /// all of both.

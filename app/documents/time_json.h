@@ -12,7 +12,7 @@ namespace attnscope {
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
 /// The same and the prediction: "predicted_s", "primitives_s" (by the rates of the units alone),
-/// "clock_hz", "parts" (seconds) and "launches", absent where there is none; "calibrated", false
+/// "clock_hz", "parts" (seconds) and "launches", absent if there is none; "calibrated", false
 /// with a "calibration_reason" for a prediction that does not rest on calibrated steps; "what_if"
 /// for a description with other values than the GPU's.
 nlohmann::ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu);

@@ -14,7 +14,7 @@ constexpr float kSubscriptSize = 0.74f;
 constexpr float kLeastSubscript = 18.0f;  ///< in pixels, under text of at least this size
 constexpr float kSubscriptDrop = 0.36f;
 constexpr float kSuperscriptRise = 0.12f;
-constexpr float kSubscriptGap = 0.07f;  // a j reaches back beyond where it begins
+constexpr float kSubscriptGap = 0.07f;  // a j extends to the left of its origin
 
 float shifted(float x, float width, Align align) {
   if (align == Align::center) return x - width * 0.5f;

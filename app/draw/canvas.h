@@ -41,7 +41,7 @@ void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std
 void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);
 
-/// The text, cut with "…" where it is wider than `width`; empty when not even that fits.
+/// The text, cut with "…" if it is wider than `width`; empty when not even that fits.
 std::string fitted(const FontRef& font, std::string_view text, float width);
 
 /// The first of these wordings that is no wider than `width`, for text that is never cut; empty
@@ -49,7 +49,7 @@ std::string fitted(const FontRef& font, std::string_view text, float width);
 std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
                              float width);
 
-/// The same for a label that is never left out: the last wording where none fits.
+/// The same for a label that is never left out: the last wording if none fits.
 std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
                             float width);
 
@@ -147,7 +147,7 @@ struct Range {
 };
 
 /// The centre nearest to `wish`, preferring the higher of two equally near ones, of a place of this
-/// width within `room` that touches none of the taken ranges; nothing where there is none.
+/// width within `room` that touches none of the taken ranges; nothing if there is none.
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 

@@ -112,8 +112,8 @@ struct ChartZoom {
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
                              ChartZoom& zoom);
 
-/// The axis's own ticks in its visible part; where fewer than three of them are visible, new ticks
-/// in finer steps.
+/// The axis's own ticks in its visible part; if fewer than three of them are visible, new ticks in
+/// finer steps.
 std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
                                 const ZoomedAxis& part, TickLabel label);
 

@@ -1,4 +1,4 @@
-/// Numbers as people read them: exact where that is short, otherwise with a unit prefix.
+/// Numbers as people read them: exact if that is short, otherwise with a unit prefix.
 #pragma once
 
 #include <concepts>

@@ -17,11 +17,11 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
              const Rect& about);
 
 /// The upper left corner of a tooltip of this size on a display: below, above, right or left of the
-/// rectangle and near the pointer, whichever comes first with room for it; beside the pointer where
+/// rectangle and near the pointer, whichever comes first with room for it; beside the pointer if
 /// none has.
 ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display);
 
-/// The place of what is explained where it has no rectangle: around the pointer.
+/// The place of something without a rectangle: around the pointer.
 Rect around_pointer(float radius);
 
 }  // namespace attnscope::app::draw

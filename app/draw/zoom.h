@@ -32,7 +32,7 @@ struct ZoomedAxis {
 };
 
 /// What a turn of the wheel over `rect` does to the axes, of which either may be nullptr: it zooms
-/// both about the mouse; with Shift it scrolls x, with Ctrl y; a wheel that turns sideways scrolls
+/// both around the mouse; with Shift it scrolls x, with Ctrl y; a wheel that turns sideways scrolls
 /// x. Returns whether there was a turn. To be called in the window that the picture is drawn in.
 bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, const ZoomLimits& x_limits,
                    const ZoomLimits& y_limits = {});

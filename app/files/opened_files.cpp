@@ -35,7 +35,7 @@ const TensorName kTensors[] = {{{"q", "query"}, &InputPaths::Q},
                                {{"v", "value"}, &InputPaths::V},
                                {{"do", "dout"}, &InputPaths::dO}};
 
-/// The part of a file's name that tells its tensor.
+/// The part of a file's name that names its tensor.
 struct NamedPart {
   std::size_t begin = 0, size = 0;
   std::size_t tensor = 0, word = 0;  ///< of kTensors
@@ -63,7 +63,7 @@ std::optional<NamedPart> named_part(const std::string& stem) {
   return found;
 }
 
-/// The file of another tensor whose name differs in this part only; empty where there is none.
+/// The file of another tensor whose name differs in this part only; empty if there is none.
 std::string sibling(const fs::path& file, const NamedPart& part, const TensorName& tensor) {
   std::string stem = file.stem().string();
   std::string word(tensor.words[part.word]);

@@ -31,12 +31,12 @@ struct OpenedFiles {
   std::string recording;              ///< name of the last one's GPU
 };
 
-/// Reads the files: scenes by path or name, recordings (told by their schema), .npy files. Tensors
-/// become a scene like `base`. The last of several scenes counts.
+/// Reads the files: scenes by path or name, recordings (recognised by their schema), .npy files.
+/// Tensors become a scene like `base`. The last of several scenes counts.
 Result<OpenedFiles> open_files(const std::vector<std::string>& paths, const Scene& base);
 
 /// Which of the .npy files are Q, K, V and dO, by a part of their names: "q.npy", "layer0_k.npy",
-/// "value.npy". Files with the same name but for this part complete them: q.npy alone brings k.npy
+/// "value.npy". Files whose names differ only in this part complete them: q.npy alone brings k.npy
 /// and v.npy of its folder. invalid_request for a name without such a part.
 Result<InputPaths> tensors_among(std::span<const std::string> npy_files);
 

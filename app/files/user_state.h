@@ -18,11 +18,11 @@ struct UserState {
   std::vector<std::string> recent;  ///< files, the newest first
 };
 
-/// $XDG_STATE_HOME/attnscope/state.json, else ~/.local/state/attnscope/state.json; empty where
+/// $XDG_STATE_HOME/attnscope/state.json, else ~/.local/state/attnscope/state.json; empty if
 /// neither is set to an absolute path.
 std::filesystem::path user_state_file();
 
-/// The remembered state; nothing before the first start. invalid_request or failed where the file
+/// The remembered state; nothing before the first start. invalid_request or failed if the file
 /// is damaged: the app then starts as if there were none, and says so.
 Result<std::optional<UserState>> read_user_state(const std::filesystem::path& file);
 

@@ -24,7 +24,7 @@ std::string with_any_column(std::string_view word) {
   return is_number ? std::string(word.substr(0, open)) + "[c]" : std::string(word);
 }
 
-/// The symbol without the tile or split that it is taken of.
+/// The symbol without its tile or split.
 std::string_view without_subscript(std::string_view word) {
   for (const std::string_view ending : {"^s", "_ij", "_i", "_j"}) {
     if (word.ends_with(ending)) word.remove_suffix(ending.size());

@@ -14,17 +14,17 @@ namespace attnscope::app {
 struct Term {
   std::string symbol;
   std::string meaning;
-  std::string shape;  ///< of one head; empty where there is none
-  std::string unit;   ///< "none" for a number without a unit; empty where there is no number
+  std::string shape;  ///< of one head; empty if there is none
+  std::string unit;   ///< "none" for a number without a unit; empty if there is no number
 };
 
 class Glossary {
  public:
   Glossary() = default;
-  /// invalid_request where the page has no table of four columns, or a symbol twice.
+  /// invalid_request if the page has no table of four columns, or a symbol twice.
   static Result<Glossary> parse(std::string_view page);
 
-  /// The term of a word as it stands on the screen: with a subscript ("Q_i", "LSE_i^s"), or an
+  /// The term of a word as it appears on the screen: with a subscript ("Q_i", "LSE_i^s"), or an
   /// element of a row ("O[3]"); nullptr for any other word.
   const Term* find(std::string_view word) const;
   const std::vector<Term>& terms() const { return terms_; }
@@ -33,7 +33,7 @@ class Glossary {
   std::vector<Term> terms_;
 };
 
-/// Its tooltip: the word, its meaning, shape and unit, a line each.
+/// Its tooltip: the word, its meaning, shape and unit, each on a line.
 std::string explanation(const Term& term, std::string_view word);
 
 }  // namespace attnscope::app

@@ -21,7 +21,7 @@ struct Guide {
   std::vector<GuidePage> pages;  ///< in reading order
   Glossary glossary;
 
-  /// nullptr where there is no such page.
+  /// nullptr if there is no such page.
   const GuidePage* find(std::string_view name) const;
 };
 

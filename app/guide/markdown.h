@@ -46,7 +46,7 @@ struct MarkdownTable {
 };
 using MarkdownBlock = std::variant<Heading, Paragraph, ListItem, CodeBlock, MarkdownTable>;
 
-/// Every text is a document: what is no markup stays as it is.
+/// Every text is a document: text without markup stays as it is.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
 /// The spans of one line. A mark without its counterpart is text.

@@ -21,7 +21,7 @@ std::string switches_text(const RunSpec& run) {
   return text;
 }
 
-/// The counts of a run, and its predicted time where the GPU has a calibration.
+/// The counts of a run, and its predicted time if the GPU has a calibration.
 Result<SimulationReport> counted(const RunSpec& run, GpuCatalog& gpus, WorkControl& control) {
   ATTNSCOPE_TRY(const auto resolved, resolve_choice(run, gpus));
   ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(run));

@@ -23,7 +23,7 @@ struct CostRatio {
   std::string_view label;  ///< "requested bytes", "time, lower bound"
   double a = 0.0, b = 0.0;
   enum class Unit { bytes, flops, seconds } unit = Unit::bytes;
-  /// b / a; nothing where a is 0.
+  /// b / a; nothing if a is 0.
   std::optional<double> ratio() const;
 };
 

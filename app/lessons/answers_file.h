@@ -1,4 +1,4 @@
-/// The answers of a student: JSON Lines, one object of schema "attnscope.answer/1" a line, in a
+/// The answers of a student: JSON Lines, one object of schema "attnscope.answer/1" per line, in a
 /// file that the user names.
 #pragma once
 
@@ -21,7 +21,7 @@ struct AnswerRecord {
   std::vector<std::pair<std::string, std::string>> changes;  ///< option and value
   std::string run;  ///< the run that is shown, as a JSON object
   std::string gpu;  ///< the modelled GPU of that run
-  /// Nothing where the student asked to see the answer.
+  /// Nothing if the student asked to see the answer.
   std::optional<Answer> answer;
   std::string text;     ///< the answer as text
   std::string outcome;  ///< "right", "mistake", "wrong", "shown"
@@ -37,7 +37,7 @@ AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns&
 /// that were given before. Several processes may add to one file.
 class AnswersFile {
  public:
-  /// invalid_request when the file cannot be written, or has something else in it.
+  /// invalid_request when the file cannot be written, or contains something else.
   static Result<AnswersFile> open(std::filesystem::path path);
   /// failed when the file can no longer be written; it then has all the answers before this one.
   std::optional<Error> add(const AnswerRecord& record) const;

@@ -97,7 +97,7 @@ void visit_paths(const Node& node, const std::function<void(const Path&)>& visit
   for (const auto& each : node.operands) visit_paths(*each, visit);
 }
 
-/// By the last key of the path: the JSON names units in its keys.
+/// The unit, by the last key of the path: the JSON names units in its keys.
 std::string unit_of_path(const Path& path) {
   std::string last, before;
   bool of_time = false;

@@ -46,7 +46,7 @@ class Expression {
   std::vector<Path> paths() const;
   /// Every run that it names, in a path or as a function's argument.
   std::vector<std::string> runs() const;
-  /// Errors as of ValueSource; invalid_request for an operand of the wrong kind.
+  /// Errors as in ValueSource; invalid_request for an operand of the wrong kind.
   Result<Value> evaluate(ValueSource& source) const;
   /// The same for an expression that must be a number: finite, else unavailable.
   Result<double> number(ValueSource& source) const;

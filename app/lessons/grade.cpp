@@ -46,7 +46,7 @@ class Marker {
     bool shown = false;
   };
 
-  /// Whether the answer is right; an error where that cannot be said here.
+  /// Whether the answer is right; an error if that cannot be determined here.
   Result<bool> judge_again(const Lesson& lesson, const AnswerRecord& record) {
     if (!record.answer) return false;
     auto& runs = runs_[lesson.hash];

@@ -20,20 +20,20 @@ struct Chosen {
 /// each of its values).
 using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
 
-/// What the runs say. Errors: unavailable, with the reason, where they cannot say it for the GPU at
-/// hand ("not calibrated: ..."); invalid_request for a mistake in the lesson: no option, or more
-/// than one, is right; a path that does not exist.
+/// What the runs say. Errors: unavailable, with the reason, if they cannot say it for this GPU
+/// ("not calibrated: ..."); invalid_request for a mistake in the lesson: no option, or more than
+/// one, is right; a path that does not exist.
 Result<Answer> truth_of(const Question& question, LessonRuns& runs);
 
 /// The answer if the expression computed it, such as that of a misconception; not of a choice.
-/// Errors as of truth_of().
+/// Errors as in truth_of().
 Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs);
 
 /// The misconceptions of a question that is not a choice; empty for a choice.
 const std::vector<Mistake>& mistakes_of(const Question& question);
 
-/// The kind of the numbers that the answer is made of: "modelled", "recorded" where one of them was
-/// measured, "datasheet" where all of them describe the GPU.
+/// The kind of the numbers that the answer is made of: "modelled", "recorded" if one of them was
+/// measured, "datasheet" if all of them describe the GPU.
 std::string_view kind_of_answer(const Question& question);
 
 /// Whether the prediction is the truth: within the question's factor for a number of the same sign,
@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 3> enum_names(Verdict::Kind) {
   return {"right", "mistake", "wrong"};
 }
 
-/// Errors as of truth_of(), and invalid_request for an answer of another kind.
+/// Errors as in truth_of(), and invalid_request for an answer of the wrong kind.
 Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns& runs);
 
 /// A typed answer: a number with or without its unit ("4.4 GB", "12 us", "3e9"); the letter of an

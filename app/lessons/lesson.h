@@ -39,7 +39,7 @@ inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",   
 /// field of a run that does not exist, an expression that cannot be parsed.
 Result<Lesson> parse_lesson(std::string_view text, std::string_view name);
 
-/// Reads a shipped lesson by name, or a file by path. Errors as of parse_lesson() and find_asset().
+/// Reads a shipped lesson by name, or a file by path. Errors as in parse_lesson() and find_asset().
 Result<Lesson> load_lesson(std::string_view name_or_path);
 
 /// A lesson of assets/lessons, or why its file is not one.

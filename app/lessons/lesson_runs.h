@@ -51,7 +51,7 @@ Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view optio
                                     std::string_view text);
 
 /// The text with its values: "4.4 GB instead of 0.2 GB". A value that is unavailable is replaced
-/// with its reason. Other errors as of Expression::evaluate().
+/// with its reason. Other errors as in Expression::evaluate().
 Result<std::string> text_of(const Text& text, ValueSource& source);
 
 /// A value with its unit: "285.2 MB", "3.5", "yes", "tile (1, 2)".

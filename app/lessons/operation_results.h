@@ -17,7 +17,7 @@ struct HeadOperations {
   std::vector<std::uint64_t> results;  ///< hash of each operation's result; empty without values
 };
 
-/// Unavailable for a run that is too large. With values, errors as of load_inputs().
+/// Unavailable for a run that is too large. With values, errors as in load_inputs().
 Result<HeadOperations> head_operations(const ModelRun& model, bool with_values);
 
 }  // namespace attnscope::lessons

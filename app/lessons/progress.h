@@ -12,8 +12,9 @@
 namespace attnscope::lessons {
 
 struct LessonProgress {
-  std::uint64_t lesson_hash = 0;   ///< of the lesson as it was then; another one starts anew
-  std::size_t step = 0;            ///< where to go on
+  std::uint64_t lesson_hash = 0;   ///< of the lesson as it was then; progress in a changed lesson
+                                   ///< starts again
+  std::size_t step = 0;            ///< where to continue
   std::set<std::size_t> answered;  ///< steps whose question was answered or shown
   std::set<std::size_t> right;     ///< of these, answered correctly
 };
@@ -26,7 +27,7 @@ class Progress {
  public:
   explicit Progress(std::filesystem::path file);
 
-  /// That of the lesson as it is now.
+  /// The progress in the lesson as it is now.
   LessonProgress find(const Lesson& lesson) const;
   /// Keeps it; failed when the file cannot be written.
   std::optional<Error> keep(const Lesson& lesson, LessonProgress progress);

@@ -53,7 +53,7 @@ bool is_prediction(const Path& path) {
   return key == "predicted_s" || key == "clock_hz" || key == "parts" || key == "launches";
 }
 
-/// Why the run has no such prediction; nothing where it has one.
+/// Why the run has no such prediction; nothing if it has one.
 std::optional<Error> missing_prediction(const Path& path, const ordered_json& document) {
   if (!is_prediction(path)) return std::nullopt;
   if (is_traffic_of_dram(path)) {

@@ -28,14 +28,14 @@ class RunValues {
 
   const RunSpec& spec() const { return spec_; }
 
-  /// Errors as of ValueSource. Unavailable: times on a GPU without a calibration, or for steps that
+  /// Errors as in ValueSource. Unavailable: times on a GPU without a calibration, or for steps that
   /// it does not have; DRAM bytes that take too long to predict; a run that was not recorded;
   /// values of a run that is too large for them.
   Result<Value> value(const Path& path);
   Result<Index> visit(Index n);
   Result<TilePlace> tile(Index step);
-  /// Of this run and another one. invalid_request unless both have the same operations;
-  /// unavailable, when no result differs.
+  /// The first step whose result differs between this run and another one. invalid_request unless
+  /// both have the same operations; unavailable, when no result differs.
   Result<Index> first_difference(RunValues& other);
 
  private:

@@ -113,7 +113,7 @@ void FfmpegWriter::add(const Image& image) {
     const ssize_t bytes =
         ::send(pictures_, image.rgb.data() + sent, image.rgb.size() - sent, MSG_NOSIGNAL);
     if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) return;  // it has ended; finish() has its words
+    if (bytes <= 0) return;  // it has ended; finish() returns its message
     sent += static_cast<std::size_t>(bytes);
   }
 }

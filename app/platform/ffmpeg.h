@@ -1,4 +1,4 @@
-/// Animations as MP4 files, by the program ffmpeg where it is installed.
+/// Animations as MP4 files, made by the program ffmpeg if it is installed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace attnscope::app {
 /// ffmpeg, while it takes pictures. The file appears under its name when finish() succeeds.
 class FfmpegWriter {
  public:
-  /// unavailable where ffmpeg is not on PATH; failed when it cannot be started.
+  /// unavailable if ffmpeg is not on PATH; failed when it cannot be started.
   static Result<std::unique_ptr<FfmpegWriter>> open(const std::filesystem::path& path, int width,
                                                     int height, int frames_per_second);
   /// Ends ffmpeg, unless finish() was called.

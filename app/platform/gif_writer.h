@@ -1,4 +1,4 @@
-/// Animations as GIF files: 256 colours a frame, chosen for it; pixels that stay are left out.
+/// Animations as GIF files: 256 colours per frame, chosen for it; pixels that stay are left out.
 #pragma once
 
 #include <filesystem>

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 // Finds Debian's Inter and DejaVu fonts and puts them into Dear ImGui's atlas.
 
-/// Paths of the fonts of each role; empty where none is installed.
+/// Paths of the fonts of each role; empty if none is installed.
 struct FontFiles {
   std::string regular;
   std::string semi_bold;

@@ -35,7 +35,7 @@ bool is_choice(const RunField& field) {
   return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
 }
 
-/// Whether the two runs have the same switches but for the kernel's program.
+/// Whether the two runs have the same switches except for the kernel's program.
 bool differ_in_program(const RunSpec& a, const RunSpec& b) {
   auto of_a = a.switches, of_b = b.switches;
   return of_a.erase(kernels::kInstructionsKnob) != of_b.erase(kernels::kInstructionsKnob) &&
@@ -75,8 +75,8 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
 
 namespace {
 
-/// The recorded run, with a switch for its program where this version's kernel has two: a recording
-/// may be older than the one in Hopper's instructions, and no switch then named what it ran.
+/// The recorded run, with a switch for its program if this version's kernel has two: a recording
+/// may be older than the program in Hopper's instructions, and then no switch names what it ran.
 ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
   ResolvedRun run = row.run;
   if (!row.measurement || row.measurement->instructions != kernels::kTensorCores) return run;
@@ -269,7 +269,7 @@ void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::stri
   add_traffic(comparison, gpu, Level::bound, launch, compulsory, counters);
 }
 
-/// Adds the time beside its prediction, where there is one, and beside its lower bound.
+/// Adds the time beside its prediction, if there is one, and beside its lower bound.
 void add_time(Comparison& comparison, const GpuDescription& gpu) {
   const SimulationReport& model = comparison.model;
   const auto line = [&](Level level, std::optional<double> modelled) {
@@ -301,7 +301,7 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   }
   comparison.stands_alone = difference(model, gpu, run, on).words;
 
-  // The whole pass first, then launch by launch where there are several
+  // The whole pass first, then launch by launch if there are several
   const auto add = [&](Level level, const std::string& launch, const Bytes& modelled,
                        const Counters& counters) {
     add_traffic(comparison, gpu, level, launch, modelled, counters);

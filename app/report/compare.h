@@ -28,7 +28,7 @@ struct MeasuredOn {
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
 /// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
-/// separate": a variant, splits or a pass that only the model has. Empty where a kernel does.
+/// separate": a variant, splits or a pass that only the model has. Empty if a kernel does.
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
 
 /// The difference between a model and a measurement.
@@ -86,9 +86,9 @@ struct ComparisonLine {
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;
-  /// Why the prediction does not rest on calibrated steps; empty where it does.
+  /// Why the prediction does not rest on calibrated steps; empty if it does.
   std::string uncalibrated = {};
-  /// A phrase, where the ratio of such small numbers would mislead: "launch latency".
+  /// A phrase, if the ratio of such small numbers would mislead: "launch latency".
   std::string in_place_of_gap;
   std::string reason;  ///< one sentence, from the data
 };
@@ -115,7 +115,7 @@ inline constexpr double kAgreementPercent = 0.5;
 /// latency of launches and loads, the DRAM bytes depend on kernel code, constants and the contents
 /// of L2.
 inline constexpr double kLaunchLatencySeconds = 20e-6;
-/// The same where the main launch occupies fewer than half of the SMs.
+/// The same if the main launch occupies fewer than half of the SMs.
 inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 

@@ -40,7 +40,8 @@ void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const Gp
   for (std::future<void>& other : others) other.get();
 }
 
-/// Of the recorded value; nothing for a line that says nothing about the predictions.
+/// The error in percent of the recorded value; nothing for a line that says nothing about the
+/// predictions.
 std::optional<double> error_percent(const ComparisonLine& line) {
   if (!line.launch.empty() || !line.modelled || !line.recorded || !line.in_place_of_gap.empty()) {
     return std::nullopt;
@@ -62,14 +63,14 @@ std::optional<double> error_percent(const ComparisonLine& line) {
   return 100.0 * difference / *line.recorded;
 }
 
-/// The same of the time by the rates of the units alone.
+/// The same for the time from the rates of the units alone.
 double primitives_error_percent(const Comparison& comparison) {
   const double recorded = comparison.run.measurement->time.median_s;
   return 100.0 * std::abs(comparison.model.time->primitives_s - recorded) / recorded;
 }
 
-/// The same of the pass's SM cycles, predicted at the predicted clock and recorded at the recorded
-/// one; nothing where the clock was not recorded.
+/// The same for the pass's SM cycles, predicted at the predicted clock and recorded at the recorded
+/// one; nothing if the clock was not recorded.
 std::optional<double> cycles_error_percent(const Comparison& comparison) {
   const TimeStatistics& recorded = comparison.run.measurement->time;
   if (!recorded.sm_clock_hz) return std::nullopt;

@@ -25,7 +25,8 @@ struct PredictionErrors {
   std::string quantity;
   std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;
-  /// Where L2 decides (DramPrediction::in_transition()), or the steps are not calibrated.
+  /// Whether the size of L2 decides (DramPrediction::in_transition()), or the steps are not
+  /// calibrated.
   enum class Regime : std::uint8_t { steady, transition, uncalibrated } regime = Regime::steady;
   std::size_t runs = 0;
   double median_percent = 0, p90_percent = 0, max_percent = 0;
@@ -41,8 +42,8 @@ constexpr std::array<std::string_view, 3> enum_names(PredictionErrors::Regime) {
   return {"steady", "transition", "uncalibrated"};
 }
 
-/// The errors by level, quantity, algorithm and pass; those of each regime apart. Then those of all
-/// algorithms and passes together.
+/// The errors by level, quantity, algorithm and pass; those of each regime separately. Then those
+/// of all algorithms and passes together.
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons);
 
 }  // namespace attnscope

@@ -102,7 +102,8 @@ void end_on_signals() {
       }
       end_by(signal);
     }).detach();
-  } catch (const std::system_error&) {  // no thread to be had: a signal ends the program silently
+  } catch (const std::system_error&) {  // no thread could be started: a signal ends the program
+                                        // silently
     ::pthread_sigmask(SIG_UNBLOCK, &awaited, nullptr);
   }
 }

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// How much work a prediction may be.
+/// How much work a prediction may take.
 struct PredictionLimits {
   double most_transfers = kMostTransfers;
   const std::atomic<bool>* cancel = nullptr;
@@ -27,8 +27,9 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 
-/// Sets report.dram to predict_dram() of the report's run, as its kernel starts thread blocks; not
-/// where that exceeds the limits. A prediction that the user's disk keeps is read from there.
+/// Sets report.dram to predict_dram() of the report's run, in the order in which its kernel starts
+/// thread blocks, unless that exceeds the limits. A prediction that the user's disk keeps is read
+/// from there.
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const PredictionLimits& limits = {});

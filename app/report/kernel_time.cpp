@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The calibration that is shipped for a GPU, read once; null where there is none.
+/// The calibration that is shipped for a GPU, read once; null if there is none.
 std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
   const auto assets = find_assets_dir();
   if (!assets) return nullptr;
@@ -40,7 +40,7 @@ double value_of(const Calibration& calibration, const std::string& name) {
 
 constexpr Index kMostBlocksOnSm = 32;  // of every GPU so far
 
-/// The measured cycles of a step, [k - 1] for k blocks on an SM; 0 where they were not measured.
+/// The measured cycles of a step, [k - 1] for k blocks on an SM; 0 if they were not measured.
 std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {
   std::vector<double> cycles;
   for (Index blocks = 1; blocks <= kMostBlocksOnSm; ++blocks) {
@@ -50,7 +50,7 @@ std::vector<double> measured_cycles(const Calibration& calibration, const std::s
   return cycles;
 }
 
-/// The first `residency` of them; those that were not measured lie on a line between neighbours.
+/// The first `residency` of them; those that were not measured are interpolated linearly.
 std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   std::size_t before = 0;
   for (std::size_t k = 1; k < cycles.size(); ++k) {
@@ -119,8 +119,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
 }
 
-/// The rates, scaled where a description differs from the one that is shipped for the GPU: a
-/// what-if.
+/// The rates, scaled if a description differs from the one that is shipped for the GPU: a what-if.
 MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
   if (!shipped) return rates;

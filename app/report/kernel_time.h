@@ -21,7 +21,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches = {});
 
-/// Sets report.time to predict_time() of the report's run; not where the GPU has no calibration, or
+/// Sets report.time to predict_time() of the report's run; unless the GPU has no calibration or
 /// report.dram is missing.
 void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},

@@ -38,7 +38,8 @@ ProductTile expected_tile_over_d(Index d) {
 }  // namespace
 
 std::optional<ProductTile> tile_in_name(std::string_view kernel_name) {
-  // In most names the tile of the result is the first pair of numbers; CUTLASS's announce it
+  // In most names the tile of the result is the first pair of numbers; in CUTLASS's it follows a
+  // keyword
   constexpr std::string_view kAnnounced = "tilesize";
   if (const auto at = kernel_name.find(kAnnounced); at != std::string_view::npos) {
     return leading_tile(kernel_name.substr(at + kAnnounced.size()));

@@ -11,7 +11,7 @@
 namespace attnscope {
 
 /// The tile of the product's result that a cuBLAS kernel of this name makes, such as 128 x 256 for
-/// "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT". Nothing where the name has no tile. cuBLAS
+/// "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT". Nothing if the name has no tile. cuBLAS
 /// sees row-major matrices as transposed, so its names give columns first.
 std::optional<ProductTile> tile_in_name(std::string_view kernel_name);
 

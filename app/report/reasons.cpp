@@ -23,7 +23,7 @@ bool has_product(std::string_view launch) {
   return launch.empty() || product_tile_of(any, launch) != nullptr;
 }
 
-/// What is known of the tiles of one of standard's products or, with "", of all: "; tiles of
+/// What is known about the tiles of one of standard's products or, with "", of all: "; tiles of
 /// 256 x 64, from the name of cuBLAS's kernel".
 std::string product_tiles_text(const RecordingRow& run, std::string_view launch) {
   RecordedProductTiles recorded = recorded_product_tiles(run);
@@ -195,7 +195,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-/// What a prediction that is off leaves open.
+/// What an inaccurate prediction leaves unexplained.
 std::string prediction_reason(const ComparisonLine& line, const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
   const bool agrees = std::abs(gap) <= kDramAgreementPercent;

@@ -44,7 +44,7 @@ std::string problem_words(const AttentionProblem& problem);
 std::string run_words(const ResolvedRun& run);
 /// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
 std::string run_title(const ResolvedRun& run);
-/// The same with the instructions of the kernel's products, where they were recorded.
+/// The same with the instructions of the kernel's products, if they were recorded.
 std::string run_title(const RecordingRow& row);
 
 /// If the run rounds O (dQ) between passes over j, a note that says why; else empty.

@@ -6,7 +6,7 @@ namespace attnscope {
 
 namespace {
 
-/// Registers are given to warps in steps of 8 a thread.
+/// Registers are allocated to warps in steps of 8 per thread.
 Index register_bytes_of(Index registers, Index threads) {
   constexpr Index kStep = 8;
   return ceil_div(registers, kStep) * kStep * size_bytes(DType::fp32) * threads;

@@ -12,7 +12,7 @@
 
 namespace attnscope {
 
-/// Thread blocks of the kernel that an SM of the GPU holds at once; 0 where not even one fits.
+/// Thread blocks of the kernel that an SM of the GPU holds at once; 0 if not even one fits.
 /// `used` is what the compiler reports of the block's program.
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
@@ -32,13 +32,14 @@ struct LaunchResidency {
   Index sm_count = 1;
 
   Index at_once() const { return resident * sm_count; }
-  /// How often all SMs are filled: 1.25 where the last blocks leave three quarters empty.
+  /// How often all SMs are filled: 1.25 if the last blocks leave three quarters empty.
   double waves() const {
     return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
   }
 };
 
-/// Of each launch of the report's run. `recorded`: of a run of the same kernel; may be empty.
+/// The residency of each launch of the report's run. `recorded`: the launches of a run of the same
+/// kernel; may be empty.
 std::vector<LaunchResidency> launch_residency(const SimulationReport& report,
                                               const GpuDescription& gpu,
                                               const std::vector<LaunchCounters>& recorded);

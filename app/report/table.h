@@ -17,7 +17,8 @@
 
 namespace attnscope {
 
-/// What a column's values are, which decides how text shows them: words stand left, numbers right.
+/// What a column's values are, which decides how text shows them: words are aligned left, numbers
+/// right.
 enum class Unit : std::uint8_t {
   words,
   count,  ///< whole, or four digits

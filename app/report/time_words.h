@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> enum_names(TimeBasis) {
 TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
 
 /// Why the prediction does not rest on calibrated steps, or why there is none, in one clause; empty
-/// where it does.
+/// if it does.
 std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
 
 /// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with other values

@@ -32,13 +32,13 @@ class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
 
-  /// Notes the playhead and, where they differ from the present choices, those of the scene and the
-  /// view, which are then the last ones: what was undone is forgotten. Called every frame.
+  /// Notes the playhead and, if they differ from the current choices, those of the scene and the
+  /// view, which then become the last ones: undone choices are forgotten. Called every frame.
   void note(const Scene& opened, const ViewState& view);
-  /// The choices `by` places after the present ones, before them when negative; nullptr when there
+  /// The choices `by` places after the current ones, before them when negative; nullptr when there
   /// are none.
   const Choices* at(std::ptrdiff_t by) const;
-  /// Makes them, which must exist, the present ones.
+  /// Makes them the current ones; they must exist.
   void move(std::ptrdiff_t by);
   bool empty() const { return all_.empty(); }  ///< until note()
 

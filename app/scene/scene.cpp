@@ -300,7 +300,7 @@ Error wrong_file(const OwnTensor& tensor, std::string message) {
   return invalid_field(ErrorCode::contradiction, tensor.field, std::move(message));
 }
 
-/// Sizes of the tensor's file, with four axes; nothing where it is generated.
+/// Sizes of the tensor's file, with four axes; nothing if it is generated.
 Result<std::optional<std::vector<Index>>> shape_of(const RunSpec& choice, const OwnTensor& tensor) {
   const RunField& field = run_field(tensor.field);
   const std::string path = field.print(choice);

@@ -1,5 +1,5 @@
-/// The head that the screen steps through, as text. Where grouped queries are packed, it steps
-/// through all heads of a group at once: they are the rows of the run's problem.
+/// The head that the screen steps through, as text. If grouped queries are packed, it steps through
+/// all heads of a group at once: they are the rows of the run's problem.
 #pragma once
 
 #include <string>

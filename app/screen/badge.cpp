@@ -105,7 +105,7 @@ struct RunButton {
   bool enabled = false;
 };
 
-/// Why the kernel cannot run here, and what to do about it; empty where it can.
+/// Why the kernel cannot run here, and what to do about it; empty if it can.
 std::string why_not_run(const App& app) {
   const Measurements& measurements = app.measurements;
   if (measurements.live_gpu.empty() && measurements.live_unavailable.empty()) {
@@ -187,7 +187,8 @@ float draw_run_button(const Frame& frame, const Rect& room) {
   return run.min.x;
 }
 
-/// Of the widest text that the badge may show, so that the choices beside it keep their places.
+/// The width of the widest text that the badge may show, so that the choices beside it keep their
+/// places.
 float widest_text(const Frame& frame, const std::string& shown) {
   const Measurements& measurements = frame.app.measurements;
   const FontRef& font = frame.fonts.ui;

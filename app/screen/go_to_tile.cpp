@@ -74,7 +74,7 @@ void GoToTile::draw(const Frame& frame) {
     ImGui::OpenPopup(kPopup);
   }
 
-  // Over the scores, or in the middle where they are not shown
+  // Over the scores, or in the middle if they are not shown
   const ImVec2 display = io.DisplaySize;
   const Rect over = frame.rects.find("panel.scores").value_or(Rect{{0.0f, 0.0f}, display});
   ImGui::SetNextWindowPos(over.center(), ImGuiCond_Always, {0.5f, 0.5f});

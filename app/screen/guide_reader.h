@@ -19,7 +19,7 @@ class PageView {
                    const std::string& anchor);
 
  private:
-  /// Of the blocks, in pixels: those outside the window are not laid out again.
+  /// Heights of the blocks, in pixels: those outside the window are not laid out again.
   std::vector<float> heights_;
   std::string page_;  ///< of heights_
   float width_ = 0.0f;

@@ -14,7 +14,7 @@ namespace attnscope::app {
 class KeyboardFocus {
  public:
   /// Before the widgets of a frame are drawn: moves the focus in the order of the last frame. A
-  /// click of the mouse hides it; Tab goes on from the widget that was clicked.
+  /// click of the mouse hides it; Tab continues from the widget that was clicked.
   void begin_frame();
 
   /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the one in
@@ -26,7 +26,7 @@ class KeyboardFocus {
   bool acts() const { return shown_; }
   /// Its name; empty: none.
   const std::string& focused() const { return focused_; }
-  /// The widget has the keyboard although nobody moved it there: Tab goes on from it.
+  /// The widget has the keyboard although nobody moved it there: Tab continues from it.
   void start_at(std::string_view name) { focused_ = name; }
   /// A list is open: the arrow keys and Enter belong to it.
   void note_list() { list_open_ = true; }

@@ -95,7 +95,7 @@ void draw_options(const Frame& frame, float width);
 /// The curve drawn with the mouse and, once `share` is above 0, the computed one.
 void draw_curve_field(const Frame& frame, float width, float share);
 
-/// Text of at most this width, in the current window; named where `name` is not empty.
+/// Text of at most this width, in the current window; named if `name` is not empty.
 void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, float width,
                       std::string_view text, std::string_view name = {});
 

@@ -95,7 +95,7 @@ class Painter {
     const float padding = font.size * 0.7f;
     const float pitch = std::round(font.size * 1.35f);
 
-    // A line that is too long goes on below
+    // A line that is too long continues below
     const auto most =
         static_cast<std::size_t>(std::max((width - 2.0f * padding) / font.measure("0").x, 8.0f));
     std::vector<std::string_view> lines;

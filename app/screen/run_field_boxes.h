@@ -36,7 +36,7 @@ class RunFieldBoxes {
     std::vector<FieldOption> options;  ///< of its list, made when it opens
   };
 
-  /// The list of files of a box, read anew each time it opens.
+  /// The list of files of a box, read again each time it opens.
   struct FilesAsked {
     std::string file;  ///< lists its folder; empty: the current folder
     int opening = 0;

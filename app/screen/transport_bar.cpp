@@ -171,7 +171,7 @@ Position::Position(const Frame& frame, const Snapshot& snapshot, float most_head
   const std::string widest = among("step", count - 1, count);
   width_ = std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x);
 
-  // Which head, where there are several
+  // Which head, if there are several
   const AttentionProblem& chosen = frame.app.view.choice.problem;
   if (chosen.heads * chosen.batch <= 1) return;
   const std::vector<std::string> wordings =
@@ -191,8 +191,8 @@ void Position::draw(float x, float middle) const {
              head_);
 }
 
-/// Leaves out parts until the slider is wide enough: what playing moves by, both ends, the speed,
-/// tiles, the position, in this order. Presenter mode has neither of the first two.
+/// Leaves out parts until the slider is wide enough: the step size of playing, both ends, the
+/// speed, tiles, the position, in this order. Presenter mode has neither of the first two.
 Parts choose_parts(const Frame& frame, const Rect& rect, float position_width) {
   Parts parts;
   parts.granularity = !frame.app.view.presenter && frame.app.course() == nullptr;

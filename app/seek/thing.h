@@ -90,7 +90,7 @@ struct Highlight {
   TensorSet tensors;    ///< of which parts are highlighted
   Index group_row = 0;  ///< first row of the query head in dK_heads and dV_heads
 
-  /// The highlighted part of a tensor of this shape; nothing where there is none.
+  /// The highlighted part of a tensor of this shape; nothing if there is none.
   std::optional<Area> part_of(Tensor tensor, const Shape& shape) const;
 };
 

@@ -1,5 +1,5 @@
 /// The word under the mouse, in whatever text the screen draws: so that every symbol explains
-/// itself wherever it stands.
+/// itself wherever it appears.
 #pragma once
 
 #include <imgui.h>

@@ -43,7 +43,7 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
       given->struct_size, sizeof(Struct));
 }
 
-/// Its tiling is 0 x 0 where the caller leaves it to the kernel and there is no block mask.
+/// Its tiling is 0 x 0 if the caller leaves it to the kernel and there is no block mask.
 Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
                                  const attnscope_kernel* kernel);
 

@@ -29,8 +29,8 @@ struct BlockProgram {
   int threads = 0;
   Index shared_bytes = 0;              ///< dynamic
   std::string_view instructions = {};  ///< of its matrix products; "": it has none
-  /// Its blocks may start while the launch before it on the stream still runs, where the GPU
-  /// supports this: the kernel then calls device::wait_for_launch_before().
+  /// Its blocks may start while the launch before it on the stream still runs, if the GPU supports
+  /// this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
 };
 
@@ -44,9 +44,9 @@ inline std::string trace_policy(bool traced) {
   return in_device(traced ? "BlockTrace" : "NoTrace");
 }
 
-/// How a kernel copies the rows of a tile: without a check of each chunk's column where the
-/// problem's d is the width of the tiles. At widths above 128 the loops would then unroll until
-/// registers spill. Width 96 keeps the check: its cost there was not measured.
+/// How a kernel copies the rows of a tile: without a check of each chunk's column if the problem's
+/// d is the width of the tiles. At widths above 128 the loops would then unroll until registers
+/// spill. Width 96 keeps the check: its cost there was not measured.
 inline std::string columns_policy(Index d, Index width) {
   const bool whole_rows = d == width && width <= 128 && width != 96;
   return in_device(whole_rows ? "Columns::all" : "Columns::first");

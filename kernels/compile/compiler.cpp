@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The number that ends right before `unit` in the text; 0 where there is none.
+/// The number that ends right before `unit` in the text; 0 if there is none.
 int number_before(std::string_view text, std::string_view unit) {
   const std::size_t end = text.find(unit);
   if (end == text.npos) return 0;

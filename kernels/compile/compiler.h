@@ -37,7 +37,7 @@ struct KernelResources {
 
 /// Machine code; for a PTX architecture, only PTX.
 struct CompiledKernel {
-  std::string cubin;  ///< empty where there is only PTX; its resources are then unknown
+  std::string cubin;  ///< empty if there is only PTX; its resources are then unknown
   std::string ptx;
   std::string entry;  ///< the kernel's name in the machine code
   KernelResources resources;

@@ -38,9 +38,9 @@ class KernelCompiler {
  public:
   explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
 
-  /// The program's kernel. Waits where another thread compiles the same program. Errors and
-  /// `cancel` as of compile(). A cached kernel is found only if the NVRTC build that compiled it
-  /// can be loaded.
+  /// The program's kernel. Waits if another thread compiles the same program. Errors and `cancel`
+  /// as of compile(). A cached kernel is found only if the NVRTC build that compiled it can be
+  /// loaded.
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 
@@ -50,7 +50,7 @@ class KernelCompiler {
                                   const CompileControl& control);
 
  private:
-  /// The kept kernel; null where the caller is to obtain it and release() the key; nothing when
+  /// The kept kernel; null if the caller is to obtain it and release() the key; nothing when
   /// cancelled.
   std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
                                                              const std::atomic<bool>* cancel);

@@ -23,7 +23,7 @@ bool find_symbol(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// The newest CUDA that the driver supports; nothing where there is no driver.
+/// The newest CUDA that the driver supports; nothing if there is no driver.
 std::optional<CudaVersion> driver_version() {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   int (*get_version)(int* version) = nullptr;  // works before the driver is initialised

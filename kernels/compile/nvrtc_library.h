@@ -36,7 +36,7 @@ struct NvrtcLibrary {
   int (*lowered_name)(Program program, const char* expression, const char** name) = nullptr;
   const char* (*error_string)(int result) = nullptr;
   /// Sets a callback that NVRTC calls repeatedly while it compiles; a result of 1 ends the
-  /// compilation. Null where NVRTC is older than 12.8.
+  /// compilation. Null if NVRTC is older than 12.8.
   int (*set_flow_callback)(Program program, int (*callback)(void* payload, void* unused),
                            void* payload) = nullptr;
 };
@@ -48,7 +48,7 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
 CudaVersion version_of(const NvrtcLibrary& nvrtc);
 
 /// The libraries' names in the order in which they are tried: first those whose code this driver
-/// runs, then the others, each newest first. `driver` is empty where there is no driver.
+/// runs, then the others, each newest first. `driver` is empty if there is no driver.
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
 /// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.

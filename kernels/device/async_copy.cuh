@@ -1,19 +1,19 @@
-/// Asynchronous copies from global to shared memory: cp.async.cg, 16 bytes a thread, which pass L1
-/// by (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
+/// Asynchronous copies from global to shared memory: cp.async.cg, 16 bytes per thread, which bypass
+/// L1 (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
 #pragma once
 
 #include "kernels/device/knobs.cuh"
 
 namespace attnscope::kernels::device {
 
-/// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async want
+/// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async expect
 /// it.
 __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Starts copying 16 bytes. Where not valid, nothing is read (source may point anywhere) and zeros
-/// are written.
+/// Starts copying 16 bytes. If not valid, nothing is read (source may point anywhere) and zeros are
+/// written.
 __device__ inline void copy_async_16(uint32_t destination, const void* source, bool valid) {
   if constexpr (!knob::kAsyncCopies) {
     const uint4 words = valid ? __ldcg(static_cast<const uint4*>(source)) : uint4{};

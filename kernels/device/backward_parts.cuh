@@ -1,5 +1,5 @@
-/// What the thread blocks of both flash backward passes do alike: the way of Kj and Vj to the chip,
-/// how the warps share a result, the sums dKj and dVj, and their way to HBM.
+/// What the thread blocks of both flash backward passes have in common: how Kj and Vj come on chip,
+/// how the warps share a result, the sums dKj and dVj, and how they reach HBM.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -31,7 +31,7 @@ struct WarpParts {
   __device__ static int part(int warp) { return kUsed == kWarps ? warp : warp % kUsed; }
 };
 
-/// Column tile j of one head: of a KV head where Kj, Vj are meant, else of a query head.
+/// Column tile j of one head: of a KV head if Kj, Vj are meant, else of a query head.
 struct ColumnTile {
   int j, head, batch;
   int keys;  ///< valid columns of the tile
@@ -58,8 +58,8 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
   return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
 }
 
-/// Starts the copies of Kj and Vj, one group: of each so many rows as `scores` says that there are
-/// keys to load. `thread` gives the thread's index, kept or, where registers are short, read anew.
+/// Starts the copies of Kj and Vj, one group: of each, as many rows as `scores` has keys to load.
+/// `thread` gives the thread's index, kept or, if registers are short, read anew.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
           typename Thread, typename Trace>
 __device__ inline void load_column_tile(const BackwardParameters& parameters,

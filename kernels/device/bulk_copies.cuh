@@ -1,5 +1,5 @@
 /// Hopper's bulk copies of tiles between global and shared memory (compute capability 9.0): one
-/// thread starts them, hardware computes the addresses. What a copy needs to know of a tensor is
+/// thread starts them, hardware computes the addresses. What a copy needs to know about a tensor is
 /// encoded on the host (kernels/host/hopper.h).
 #pragma once
 
@@ -13,7 +13,7 @@ namespace attnscope::kernels::device {
 struct ArrivalBarrier {
   uint32_t address;
 
-  /// By one thread, which calls show_barriers() after the last one.
+  /// Called by one thread, which calls show_barriers() after the last one.
   __device__ void initialise(int threads) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(address), "r"(threads)
                  : "memory");
@@ -70,7 +70,7 @@ __device__ inline void start_bulk_load(uint32_t destination, const TensorMap& ma
       : "memory");
 }
 
-/// Starts the way back; rows that do not exist are left out. By one thread, in the group that its
+/// Starts the copy back; rows that do not exist are left out. By one thread, in the group that its
 /// next close_bulk_stores() closes.
 __device__ inline void start_bulk_store(const TensorMap& map, const TilePlace& place,
                                         uint32_t source) {

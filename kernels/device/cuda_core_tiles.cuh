@@ -29,7 +29,8 @@ struct FloatTile {
   __device__ Layout layout() const { return {shared_address(data)}; }
 };
 
-/// Rows of P are four floats longer than Bc: two groups of sixteen lanes then write to other banks.
+/// Rows of P are four floats longer than Bc: two groups of sixteen lanes then write to different
+/// banks.
 template <int Bc>
 constexpr int padded = Bc + 4;
 

@@ -83,7 +83,7 @@ struct Unchanged {
   __device__ float operator()(float value) const { return value; }
 };
 
-/// Where a lane's pair of elements of a part's row stands, for each chunk of eight columns from
+/// Where a lane's pair of elements of a part's row is stored, for each chunk of eight columns from
 /// `first_column` on.
 template <typename Tile>
 struct PartRow {
@@ -140,7 +140,7 @@ __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const
   }
 }
 
-/// How the operand A of `accumulate_part` stands in shared memory.
+/// How the operand A of `accumulate_part` is stored in shared memory.
 enum class StoredA { as_is, transposed };
 
 /// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
@@ -202,12 +202,13 @@ __device__ inline void atomic_add_4(float* destination, const FragmentC& value) 
 #endif
 }
 
-/// Floats of one [16 x 8] piece of a tensor that stands in fragment order: 32 lanes with four each.
+/// Floats of one [16 x 8] piece of a tensor that is stored in fragment order: 32 lanes with four
+/// each.
 inline constexpr int kFragmentFloats = 32 * 4;
 
 /// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is as the lanes
 /// hold it, so that each instruction covers 512 bytes in a row (in row order it would touch sixteen
-/// rows, and take four times as long); the pieces of 16 rows stand side by side, kStridePieces or
+/// rows, and take four times as long); the pieces of 16 rows are side by side, kStridePieces or
 /// `stride_pieces` of them. Rows at or after `valid_rows` do not exist; where not all columns do,
 /// those from `columns` on do not.
 template <Columns kExisting, int kStridePieces, int kRowPieces, int kColumns>

@@ -64,15 +64,15 @@ struct GradientSlots {
     return barrier(Barrier::statistics_free, slot(visit));
   }
 
-  /// Waits until a visit's `arrived` has come to pass,
+  /// Waits for the barrier `arrived` of a visit,
   __device__ static void await(ArrivalBarrier arrived, int visit) { arrived.wait(visit / 2); }
   /// and until the visit that had the slots before has left them: `free` of two visits ago.
   __device__ static void await_slot(ArrivalBarrier free, int visit) {
     if (visit >= 2) free.wait(visit / 2 - 1);
   }
 
-  /// By one thread, before a barrier of the block. `row_readers` arrive when a visit's rows are
-  /// read.
+  /// Called by one thread, before a barrier of the block. `row_readers` arrive when a visit's rows
+  /// are read.
   __device__ void initialise_barriers(int row_readers) const {
     columns_arrived().initialise(1);
     columns_free().initialise(kMultiplyingWarpgroups);

@@ -80,8 +80,8 @@ __device__ inline void mask_scores(Accumulator<kRowPieces, Bc>& S, int first_row
   }
 }
 
-/// m = max(m, rowmax(S)); alpha = exp(m_prev - m). A row that has seen no key keeps m = -inf. Tells
-/// whether any maximum of the warp's rows moved; where none did, alpha is 1 throughout.
+/// m = max(m, rowmax(S)); alpha = exp(m_prev - m). A row that has seen no key keeps m = -inf.
+/// Returns whether any maximum of the warp's rows moved; if none did, alpha is 1 throughout.
 template <int kRowPieces, int Bc>
 __device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRowPieces>& alpha,
                                   const Accumulator<kRowPieces, Bc>& S, float softmax_scale_log2) {

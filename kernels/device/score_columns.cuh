@@ -16,8 +16,8 @@
 namespace attnscope::kernels::device {
 
 /// For column tile j. With dropout, dropped elements of P are negative from the time that P is
-/// computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 where all
-/// warps synchronize between shape_scores() and the next note_row_tile().
+/// computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 if all warps
+/// synchronize between shape_scores() and the next note_row_tile().
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps, int kStages = 2,
           typename Drawn = uint32_t>
 class ScoreColumns {
@@ -28,7 +28,7 @@ class ScoreColumns {
 
   struct Place {
     int first_key, head, batch;
-    int keys;  ///< of the column tile that are no padding
+    int keys;  ///< of the column tile that are not padding
   };
   static_assert(sizeof(Place) == kScorePlaceBytes);
   /// The dropout bits that each thread has drawn, for its own use.
@@ -248,7 +248,7 @@ class ScoreColumns {
     }
   }
 
-  /// `key`, `query` and `rows` are those of the lane's first element; `rows` where there are key
+  /// `key`, `query` and `rows` are those of the lane's first element; `rows` if there are key
   /// ranges.
   template <typename Part>
   __device__ void add_bias(typename Part::Registers& S, int key, int query,
@@ -293,7 +293,7 @@ class ScoreColumns {
 
   const BackwardParameters& parameters_;
   unsigned char* shared_;
-  int j_;     ///< used where no feature depends on the place
+  int j_;     ///< used if no feature depends on the place
   int keys_;  ///< likewise
 };
 

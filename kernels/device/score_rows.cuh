@@ -14,7 +14,7 @@
 
 namespace attnscope::kernels::device {
 
-/// Registers are scarce in the loop. Where features take some, the tile's place is kept in shared
+/// Registers are scarce in the loop. If features take some, the tile's place is kept in shared
 /// memory. Soft cap, ALiBi and dropout are behind branches that every problem of the program takes:
 /// without them the compiler moves their instructions among those of the matrix products, and
 /// spills.
@@ -101,11 +101,11 @@ class ScoreRows {
     if (end <= seen()[0].begin) return first_tile<kSlices>();
     return (end + Bc * kSlices - 1) / (Bc * kSlices);
   }
-  /// Keys that every row sees where there are no key ranges.
+  /// Keys that every row sees if there are no key ranges.
   __device__ int unmasked_keys() const { return unmasked_keys_; }
   __device__ int first_row() const { return first_row_; }
 
-  /// Of column tile j, which has kKeys keys where the warps share them.
+  /// The keys to load of column tile j, which has kKeys keys if the warps share them.
   template <int kKeys = Bc>
   __device__ int keys_to_load(int j) const {
     if constexpr (kFeatures.key_ranges) {
@@ -199,7 +199,7 @@ class ScoreRows {
   }
 
  private:
-  /// Keys of the batch entry that are no padding.
+  /// Keys of the batch entry that are not padding.
   __device__ int keys_of_entry() const {
     if constexpr (kFeatures.key_ranges) return keys_of(shape_, scores_, place().batch);
     return shape_.N_kv;

@@ -15,7 +15,7 @@ __device__ inline float tanh_fast(float x) {
   return 1.0f - __fdividef(2.0f, exp2_fast(x * kTwoLog2e) + 1.0f);
 }
 
-/// 0 where there is none.
+/// 0 if there is none.
 __device__ inline float alibi_slope(const ScoreParameters& scores, int head) {
   return scores.alibi_slopes == nullptr ? 0.0f : __ldg(scores.alibi_slopes + head);
 }
@@ -25,7 +25,7 @@ __device__ inline float alibi_bias(float slope, float distance) {
   return -slope * fabsf(distance);
 }
 
-/// Which of four neighbouring keys dropout keeps for a query, a bit a key. `quad` is key / 4.
+/// Which of four neighbouring keys dropout keeps for a query, one bit per key. `quad` is key / 4.
 __device__ inline uint32_t kept_keys(const ScoreParameters& scores, int batch, int head, int query,
                                      int quad) {
   constexpr uint32_t kKeys = 4;

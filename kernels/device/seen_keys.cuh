@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels::device {
 
-/// What row `row` of a tile sees; rows that do not exist see everything, so that they never are the
-/// reason to hide keys.
+/// What row `row` of a tile sees; rows that do not exist see everything, so that they never cause
+/// keys to be hidden.
 __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
                                        int batch, int row) {
   constexpr int kEveryKey = 0x7fffffff;
@@ -16,7 +16,7 @@ __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScorePar
   return seen_keys(shape, scores, batch, row);
 }
 
-/// The key that a query is aligned with (ALiBi), where each batch entry is one whole sequence: the
+/// The key that a query is aligned with (ALiBi), if each batch entry is one whole sequence: the
 /// last query is aligned with the last key.
 __device__ inline int aligned_key(const ForwardShape& shape, int row) {
   return row + shape.N_kv - shape.N;
@@ -35,13 +35,13 @@ __device__ inline int past_last_row_that_sees(const ForwardShape& shape,
   return clamp_to(past_last_key + scores.window_left - shape.diagonal_offset, 0, shape.N);
 }
 
-/// Keys of a batch entry that are no padding.
+/// Keys of a batch entry that are not padding.
 __device__ inline int keys_of(const ForwardShape& shape, const ScoreParameters& scores, int batch) {
   if (scores.key_lengths == nullptr) return shape.N_kv;
   return min(shape.N_kv, __ldg(scores.key_lengths + batch));
 }
 
-/// Those of column tile j, which alone are read; none where that is negative.
+/// Those of column tile j, which alone are read; none if that is negative.
 template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {

@@ -1,6 +1,6 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
-/// it nor reads of eight rows at a time meet a bank conflict: the 16-byte chunk c of row r stands
-/// at place c ^ f(r), where f takes eight different values over any eight rows that share a line of
+/// it nor reads of eight rows at a time meet a bank conflict: the 16-byte chunk c of row r is at
+/// place c ^ f(r), where f takes eight different values over any eight rows that share a line of
 /// banks. A row of fp32 is as long as one of twice as many 16-bit elements. Where a row is no power
 /// of two of chunks long (d = 96, 192), the places change within groups of four or eight chunks.
 ///
@@ -21,7 +21,8 @@ struct SharedTile {
   static constexpr int kBytes = kRows * kRowBytes;
   static constexpr int kGroup = kChunks & -kChunks;  ///< largest power of two that divides a row
   static constexpr int kSpread = kGroup < 8 ? kGroup : 8;  ///< places that a chunk can take
-  static constexpr int kRowsPerLine = 8 / kSpread;         ///< neighbours whose chunks stand alike
+  static constexpr int kRowsPerLine = 8 / kSpread;         ///< neighbours whose chunks have the
+                                                           ///< same places
   static constexpr bool kWholeRows = kGroup == kChunks;    ///< a row is a power of two of chunks
 
   uint32_t address;  ///< aligned to 256 bytes
@@ -59,11 +60,11 @@ struct SharedTile {
   }
 };
 
-/// How many of a tile's columns exist in memory: all d, or the first so many that a kernel is told;
-/// the rest is padding, zero on chip.
+/// How many of a tile's columns exist in memory: all d, or the first ones, whose number a kernel is
+/// given; the rest is padding, zero on chip.
 enum class Columns { all, first };
 
-/// 16 bytes of a row in memory whose elements stand anywhere: `columns` of them, then zeros.
+/// 16 bytes of a row in memory whose elements may be at any address: `columns` of them, then zeros.
 template <typename T>
 __device__ inline void gather_chunk(uint32_t (&out)[4], const T* source, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
@@ -118,7 +119,7 @@ __device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, c
   }
 }
 
-/// Starts the copy of a tile: rows [0, valid_rows) of `source`, whose rows stand `stride_row`
+/// Starts the copy of a tile: rows [0, valid_rows) of `source`, whose rows are `stride_row`
 /// elements apart; zeros in the rows below, and in columns from `columns` on, which are not read.
 /// Each of `kThreads` threads copies the same chunks at every call with the same tile shape.
 template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
@@ -161,9 +162,9 @@ __device__ inline void load_chunk_shared(uint32_t (&out)[4], uint32_t address) {
                : "memory");
 }
 
-/// Stores rows [0, valid_rows), columns [0, columns) of a tile, 16 bytes a thread, in the same
-/// chunks as load_tile_async. Past L1, as all stores of the kernels: stores that linger there were
-/// seen to leave in half sectors under load, which cost half as many bytes again.
+/// Stores rows [0, valid_rows), columns [0, columns) of a tile, 16 bytes per thread, in the same
+/// chunks as load_tile_async. Stores bypass L1, like all stores of the kernels: under load, stores
+/// that linger in L1 were seen to leave it in half sectors, which cost half as many bytes again.
 template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
 __device__ inline void store_tile(T* destination, Index stride_row,
                                   const SharedTile<kRows, d>& tile, int valid_rows, int thread,

@@ -25,7 +25,7 @@ struct TileRing {
     return {barriers + (kStages + visit % kStages) * 8};
   }
 
-  /// By one thread of the block.
+  /// Called by one thread of the block.
   __device__ void initialise(int reading_warps) const {
     for (int visit = 0; visit < kStages; ++visit) {
       arrived(visit).initialise(1);

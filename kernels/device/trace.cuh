@@ -1,5 +1,5 @@
 /// A kernel's observer, its template parameter Trace: NoTrace, whose hooks vanish, or BlockTrace,
-/// which records. The kernel's text is the same; a hook stands after what it names.
+/// which records. The kernel's text is the same; a hook follows what it names.
 #pragma once
 
 #include "kernels/device/clocks.cuh"
@@ -25,7 +25,8 @@ struct NoTrace {
   __device__ void end() {}
 };
 
-/// Thread 0 writes the block's events, the first lane of those that share a row the row. Places
+/// Thread 0 writes the block's events; of the lanes that share a row, the first writes the row.
+/// Places
 /// in a trace of at most kMaxTraceBytes fit 32 bits.
 class BlockTrace {
  public:

@@ -18,7 +18,7 @@ enum class TraceStep : uint8_t {
   rescale,          ///< l and O, by alpha
   exponentiate,     ///< P and its row sums
   accumulate,       ///< O + P V
-  normalize,        ///< O / l; forward: with LSE where the algorithm has it
+  normalize,        ///< O / l; forward: with LSE if the algorithm has it
   store_Oi, store_LSEi,
   store_statistics, ///< li, mi
   product_dP, softmax_gradient, accumulate_dV, accumulate_dK,

@@ -1,8 +1,8 @@
 /// Thread blocks that take turns with a tile in global memory, so that what they add to it is added
 /// in the same order on every run. A counter of the tile holds whose turn it is, from 0 on.
 ///
-/// A block waits for blocks of lower number alone: the hardware starts blocks in order of number,
-/// so they run already, or are over.
+/// A block waits only for blocks with lower numbers: the hardware starts blocks in the order of
+/// their numbers, so these are already running or finished.
 #pragma once
 
 #include "kernels/device/place.cuh"

@@ -99,7 +99,7 @@ __device__ inline void wait_products(FragmentC (&... results)[1][kPieces]) {
   (settle(results), ...);
 }
 
-/// How wgmma finds an operand of 16 values along the sum: rows of a panel stand 128 bytes apart,
+/// How wgmma finds an operand of 16 values along the sum: rows of a panel are 128 bytes apart,
 /// eight of them repeat the swizzle, and the next panel begins `panel_bytes` further.
 __device__ inline uint64_t product_operand(uint32_t address, int panel_bytes) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
@@ -125,7 +125,7 @@ enum class SumAlong : int { columns = 0, rows = 1 };
   "%56, %57, %58, %59, %60, %61, %62, %63}"
 // clang-format on
 
-/// C [64 x 64] = A B, or C + A B where `adds`: 16 values along the sum. Both operands are
+/// C [64 x 64] = A B, or C + A B if `adds`: 16 values along the sum. Both operands are
 /// product_operand().
 template <typename T, SumAlong kSumOfA, SumAlong kSumOfB>
 __device__ inline void start_product(FragmentC (&C)[8], uint64_t A, uint64_t B, bool adds) {

@@ -88,7 +88,7 @@ __device__ inline void read_carried(Accumulator<1, d>& O, const CarriedTile<Carr
   }
 }
 
-/// Shared memory from registers, rounded to what is carried.
+/// Writes O from registers to shared memory, rounded to the carried precision.
 template <typename Carried, int d>
 __device__ inline void write_carried(const CarriedTile<Carried, d>& tile,
                                      const Accumulator<1, d>& O, int lane) {

@@ -4,8 +4,8 @@
 /// Changed from standard: P and dS exist only as tiles on the chip, P recomputed from m and l. A
 /// thread block owns one head. The outer loop takes the column tiles; dKj and dVj never leave the
 /// chip. The inner loop passes over the row tiles: dQi is read from HBM, added to, and written
-/// back, in the problem's precision, once for every column tile. D = rowsum(dO * O) is computed
-/// anew each time, as the paper has it; flash2 computes it once.
+/// back, in the problem's precision, once for every column tile. D = rowsum(dO * O) is recomputed
+/// each time, as in the paper; flash2 computes it once.
 ///
 /// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
 /// tile; for each of those, Qi, Oi, dOi, dQi, mi, li of the row tiles that see it read and dQi
@@ -29,7 +29,7 @@
 
 namespace attnscope::kernels {
 
-/// Where things lie in the shared memory of one block, in bytes.
+/// The layout of one block's shared memory, in bytes.
 template <int Br, int Bc, int d>
 struct Flash1BackwardShared {
   static constexpr int kRowTileBytes = Br * d * 2;
@@ -52,7 +52,7 @@ struct Flash1BackwardShared {
 struct RowStatistics {
   float m = 0.0f, l = 0.0f;
 
-  /// The scaled m + log l in the exponent's unit; infinity where l = 0, whose P is zero.
+  /// The scaled m + log l in the exponent's unit; infinity if l = 0, whose P is zero.
   __device__ float log_sum_log2(float softmax_scale_log2) const {
     if (l == 0.0f) return -device::kMinusInfinity;
     return fmaf(m, softmax_scale_log2, log2f(l));
@@ -113,7 +113,7 @@ class Flash1RowTiles {
     trace.did(TraceStep::load_statistics, i, 0);
   }
 
-  /// Of the tile loaded last.
+  /// Writes the log sums of the tile loaded last.
   __device__ void write_log_sums(float* log_sum_log2) const {
 #pragma unroll
     for (int n = 0; n < kRowsOfThread; ++n) {

@@ -12,7 +12,7 @@ constexpr int flash1_forward_warps(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 16);
 }
 
-/// Of all stages in shared memory, those of Qi and those of Oi.
+/// How many of all stages in shared memory belong to Qi, and how many to Oi.
 constexpr Index flash1_stages_of_Q(Index stages) {
   return stages - stages / 2;
 }

@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Columns of a row of O where flash1 keeps it in fp32 in HBM between passes over the keys: d,
-/// rounded up to whole 16-byte pieces; those beyond d are zero.
+/// Columns of a row of O if flash1 keeps it in fp32 in HBM between passes over the keys: d, rounded
+/// up to whole 16-byte pieces; those beyond d are zero.
 ATTNSCOPE_HOST_DEVICE constexpr int flash1_carried_columns(int d) {
   return (d + 3) / 4 * 4;
 }

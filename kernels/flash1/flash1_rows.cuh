@@ -16,7 +16,7 @@ __device__ T* row_pointer(const TensorView& tensor, const ForwardShape& shape, I
   return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N);
 }
 
-/// A chunk of a row of `columns` elements = 0: 16 bytes at once where rows are whole chunks.
+/// A chunk of a row of `columns` elements = 0: 16 bytes at once if rows are whole chunks.
 template <typename T>
 __device__ void clear_chunk(T* row, Index chunk, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
@@ -29,7 +29,7 @@ __device__ void clear_chunk(T* row, Index chunk, int columns) {
   for (int n = 0; n < min(left, kElements); ++n) place[n] = T{};
 }
 
-/// O = 0, l = 0, m = -inf; a thread a chunk of 16 bytes. `columns` of O exist.
+/// O = 0, l = 0, m = -inf; one chunk of 16 bytes per thread. `columns` of O exist.
 template <typename Carried>
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks, int columns) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
   parameters.m[row] = device::kMinusInfinity;
 }
 
-/// dQ = 0; a thread a chunk of 16 bytes.
+/// dQ = 0; one chunk of 16 bytes per thread.
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_zero_dq(const TensorView dQ, const ForwardShape shape, Index rows, Index chunks) {
   const Index thread = Index{blockIdx.x} * kFlash1RowThreads + threadIdx.x;
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
   clear_chunk(row_pointer<device::Fp16>(dQ, shape, row), thread % chunks, shape.d);
 }
 
-/// O = carried O, rounded; a thread four elements. Where rows of O are whole pieces of 16 bytes
-/// they are written together, else one by one.
+/// O = carried O, rounded; four elements per thread. If rows of O are whole pieces of 16 bytes they
+/// are written together, else one by one.
 template <typename T>
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,

@@ -10,7 +10,7 @@ namespace attnscope::kernels::device {
 template <int Bc>
 using RoundedScores = FragmentA[Bc / 16];
 
-/// Rounds P before anything that stands after this: fp32 needs its registers no longer.
+/// Rounds P before anything that follows: fp32 then no longer needs its registers.
 template <typename T, int Bc>
 __device__ inline void round_scores(RoundedScores<Bc>& rounded, const Accumulator<1, Bc>& P) {
 #pragma unroll

@@ -31,7 +31,7 @@
 
 namespace attnscope::kernels {
 
-/// Where things lie in the shared memory of one block, in bytes.
+/// The layout of one block's shared memory, in bytes.
 template <int Br, int Bc, int d>
 struct Flash2BackwardShared {
   static constexpr int kRowTileBytes = Br * d * 2;

@@ -4,7 +4,7 @@
 ///
 /// The same block program as flash2_backward.cuh, without tensor cores, with one slot for every
 /// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and
-/// dQ_accum stands in rows. The form to read first.
+/// dQ_accum is stored in rows. The form to read first.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -80,7 +80,7 @@ template <int d>
 constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
 
 /// dQi += dS Kj atomically, in L2, without the scale: the thread's four rows from `first_row` on.
-/// In turns where the order of the adds is to be the same on every run.
+/// In turns if the order of the adds is to be the same on every run.
 template <int d, int Br, int Bc>
 __device__ inline void add_query_gradient_fp32(const BackwardParameters& parameters, int i,
                                                const float* dS_rows,

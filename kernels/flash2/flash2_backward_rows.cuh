@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// Where the tile's rows stand in dQ_accum.
+/// Where the tile's rows are in dQ_accum.
 __device__ inline float* dQ_accum_of_tile(const BackwardParameters& parameters,
                                           const device::TileOfBlock& tile) {
   const ForwardShape& shape = parameters.shape;

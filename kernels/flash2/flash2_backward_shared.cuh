@@ -8,7 +8,7 @@
 namespace attnscope::kernels {
 
 /// Warps of a block: one for every 16 rows or keys, whichever are more; fewer than eight become
-/// more where the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
+/// more if the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the four, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);

@@ -3,8 +3,8 @@
 ///
 /// Changed from flash1: the loops are swapped. A thread block owns row tile i of one head and
 /// sweeps the column tiles j, ascending; O, m and l never leave the chip, and the blocks of one
-/// head need nothing of each other, so a head with many rows fills the GPU by itself. The price:
-/// every row tile reads K and V again (from L2, mostly).
+/// head need nothing from each other, so one head with many rows is enough to fill the GPU. The
+/// price: every row tile reads K and V again (from L2, mostly).
 ///
 /// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
 /// row tile i sees (causal: j < ceil(keys_end(last row) / Bc)); Oi and LSEi written once.
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
 
-  // With three stages wait_copies() counts groups: where no tile is left, an empty one keeps count
+  // With three stages wait_copies() counts groups: if no tile is left, an empty one keeps count
   const auto load_if_any = [&](int n) {
     if (column_tiles.has(n)) {
       load_column_tile(n);

@@ -13,7 +13,7 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling, Index
   return (tiling.Br + 2 * stages * tiling.Bc) * d * kElementBytes;
 }
 
-/// Warps of a block. One has 32 rows where O and S of so many fit its registers and other warps
+/// Warps of a block. One has 32 rows if O and S of so many fit its registers and other warps
 /// remain, else 16. `scored`: with score features, which take registers of their own.
 constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
   const Index most_columns = scored ? 160 : 192;  // of O and S together

@@ -34,7 +34,7 @@ class CompiledKernels {
  public:
   /// Compiles for the GPU's own architecture.
   CompiledKernels() : CompiledKernels("") {}
-  /// Compiles for `architecture`, "compute_90", where it is not empty.
+  /// Compiles for `architecture`, "compute_90", if it is not empty.
   explicit CompiledKernels(std::string architecture)
       : architecture_(std::move(architecture)), compiler_(KernelCache()) {}
   ~CompiledKernels();

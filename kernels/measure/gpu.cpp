@@ -17,7 +17,7 @@ using kernels::MeasuredInputs;
 
 namespace {
 
-/// Checks that Q, K and V, and dO where the pass needs it, have the problem's sizes.
+/// Checks that Q, K and V, and dO if the pass needs it, have the problem's sizes.
 void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
   const AttentionProblem& p = run.problem;
   ATTNSCOPE_CHECK(inputs.Q.size(), ==, p.batch * p.heads * p.N * p.d);

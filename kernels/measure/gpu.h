@@ -75,7 +75,7 @@ class Gpu {
   /// row_step-th row (0: of no row). invalid_request for a kernel without a trace.
   virtual Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) = 0;
 
-  /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed where the GPU's
+  /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed if the GPU's
   /// memory does not hold 32 times its L2.
   virtual Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) = 0;
 

@@ -66,7 +66,7 @@ struct TimeStatistics {
   double max_s = 0.0;
   int n = 0;
   /// Median over the timed passes of the mean SM clock from just before the pass until just after
-  /// it, by clock64 and globaltimer. Nothing where it was not read, and in older recordings.
+  /// it, by clock64 and globaltimer. Nothing if it was not read, and in older recordings.
   std::optional<double> sm_clock_hz = {};
 
   bool operator==(const TimeStatistics&) const = default;
@@ -76,12 +76,12 @@ using Counters = std::map<std::string, double, std::less<>>;
 
 /// How a kernel was launched, and the resources that it takes by the driver's account.
 struct LaunchShape {
-  /// Of a longer name, of a template's instance, the rest is dropped.
+  /// Longer names, of template instances, are cut off here.
   static constexpr std::size_t kMostNameBytes = 1000;
 
   std::string name;                          ///< as the driver spells it: mangled
   std::array<Index, 3> grid = {1, 1, 1};     ///< thread blocks along x, y and z
-  std::array<Index, 3> cluster = {1, 1, 1};  ///< the same of a cluster; 1, 1, 1 where there is none
+  std::array<Index, 3> cluster = {1, 1, 1};  ///< the same of a cluster; 1, 1, 1 if there is none
   Index threads = 1;                         ///< of a thread block
   Index registers = 0;                       ///< per thread
   Index shared_bytes = 0;                    ///< per thread block, static and dynamic
@@ -97,8 +97,8 @@ struct LaunchCounters {
   std::string name;     ///< "forward", "scores", "softmax", ...
   bool counted = true;  ///< false: not part of the totals (initialise, lse)
   Counters counters;
-  /// In the order in which they were launched: several where cuBLAS splits a product, say. Empty
-  /// in older recordings, and where Measurement::unavailable_counters has kKernels.
+  /// In the order in which they were launched: several if cuBLAS splits a product, say. Empty
+  /// in older recordings, and if Measurement::unavailable_counters has kKernels.
   std::vector<LaunchShape> kernels = {};
 
   bool operator==(const LaunchCounters&) const = default;
@@ -148,7 +148,7 @@ struct Measurement {
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass
   /// Bytes per thread that the pass's kernels spill to local memory; the counters include this
-  /// traffic. Nothing where the driver compiled the kernels from PTX.
+  /// traffic. Nothing if the driver compiled the kernels from PTX.
   std::optional<Index> spilled_bytes = 0;
   std::string instructions = {};  ///< of the matrix products: "mma.sync"; "" in older recordings
 

@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// A list with an object for each launch: "name", "counted", "counters" and, where its kernels were
+/// A list with an object for each launch: "name", "counted", "counters" and, if its kernels were
 /// recorded, "kernels": [{"name": "_ZN...", "grid": [1056, 1, 1], "cluster": [1, 1, 1],
 /// "threads": 128, "registers": 168, "shared_bytes": 65536, "local_bytes": 0,
 /// "resident_blocks": 3}], as in LaunchShape.

@@ -48,7 +48,7 @@ json counters_json(const Counters& counters) {
 
 namespace {
 
-/// Of an average over launches or units that is not 0.
+/// The smallest average over launches or units that is not 0.
 constexpr double kLeastAverage = 1e-9;
 
 double counter_from_json(const JsonObject& object, const std::string& name) {

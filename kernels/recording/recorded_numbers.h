@@ -16,7 +16,7 @@ double real_number(const JsonObject& object, std::string_view key);
 /// Whole numbers without a decimal point: byte counts stay readable.
 nlohmann::json number_json(double value);
 
-/// A count or a size. Throws JsonFieldError where it is missing, not whole or out of range.
+/// A count or a size. Throws JsonFieldError if it is missing, not whole or out of range.
 Index count_in(const JsonObject& object, std::string_view key, Index least = 0,
                Index most = std::numeric_limits<Index>::max());
 

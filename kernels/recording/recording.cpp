@@ -75,7 +75,7 @@ Result<Recording> read_recording(const std::filesystem::path& path) {
 }
 
 std::string recording_text(const Recording& recording) {
-  // The header's object stays open; the rows go into it, one a line
+  // The header's object stays open; the rows go into it, one per line
   std::string text = json_dump(header_to_json(recording), 2);
   text.resize(text.rfind('}'));
   text.resize(text.find_last_not_of(" \n") + 1);

@@ -30,7 +30,7 @@ std::string utc_date();
 Result<Recording> parse_recording(std::string_view text, std::string_view name);
 Result<Recording> read_recording(const std::filesystem::path& path);
 
-/// Header first, then one row a line.
+/// Header first, then one row per line.
 std::string recording_text(const Recording& recording);
 std::optional<Error> write_recording(const Recording& recording, const std::filesystem::path& path);
 
@@ -47,10 +47,10 @@ class RecordingWriter {
   /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
-  /// Locks the file against other processes that add rows. Errors as of FileLock::take().
+  /// Locks the file against other processes that add rows. Errors as in FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
   /// Adds the row, or replaces the one of the same run unless that one has a measurement and this
-  /// one has none, and writes the file, which is locked with the result of lock(). Errors as of
+  /// one has none, and writes the file, which is locked with the result of lock(). Errors as in
   /// open(), and failed for a row that could not be read again: see readable().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 

@@ -30,7 +30,7 @@ double error_or(const JsonObject& object, std::string_view key, double fallback)
   return object.has(key) ? error_from_json(object, key) : fallback;
 }
 
-/// A count or a size, `fallback` where it is missing.
+/// A count or a size, `fallback` if it is missing.
 Index count_or(const JsonObject& object, std::string_view key, Index fallback, Index least = 0,
                Index most = std::numeric_limits<Index>::max()) {
   return object.has(key) ? count_in(object, key, least, most) : fallback;
@@ -40,7 +40,7 @@ int int_or(const JsonObject& object, std::string_view key, int fallback, int lea
   return static_cast<int>(count_or(object, key, fallback, least, std::numeric_limits<int>::max()));
 }
 
-/// Nothing where the field is missing.
+/// Nothing if the field is missing.
 std::optional<double> number_or_none(const JsonObject& object, std::string_view key,
                                      const NumberRange& range) {
   if (!object.has(key)) return std::nullopt;

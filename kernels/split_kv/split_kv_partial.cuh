@@ -30,7 +30,7 @@
 
 namespace attnscope::kernels {
 
-/// Where a row's part of one split stands: [B, H, N, splits] rows of O_split and LSE_split.
+/// Where a row's part of one split is stored: [B, H, N, splits] rows of O_split and LSE_split.
 __device__ inline Index split_row(const SplitKvParameters& parameters, Index head_row, int split) {
   return head_row * parameters.splits + split;
 }
@@ -77,7 +77,7 @@ __device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d
   }
 }
 
-/// O and LSE of the split from those of its warps: a thread four neighbouring elements of a row.
+/// O and LSE of the split from those of its warps: four neighbouring elements of a row per thread.
 template <int d, int kWarps, device::Columns kColumns>
 __device__ inline void store_merged(const SplitKvParameters& parameters, const float* outputs,
                                     Index head_row, int rows, int split) {
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     return TileKV{stages_address + j % kStages * 2 * TileKV::kBytes};
   };
   const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + TileKV::kBytes}; };
-  const auto load_column_tile = [&](int j) {  // an empty group where there is none
+  const auto load_column_tile = [&](int j) {  // an empty group if there is none
     if (j < end) {
       const int keys = min(Bc, scores.keys() - j * Bc);
       // @load_column_tile

@@ -96,7 +96,7 @@ class RowScores {
 
   const ScoreParameters& scores_;
   SeenKeys seen_;
-  // Set where there is any feature
+  // Set if there is any feature
   int query_ = 0, head_ = 0, batch_ = 0;
   float slope_ = 0.0f;  ///< of ALiBi
 };

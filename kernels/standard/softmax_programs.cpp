@@ -24,8 +24,8 @@ constexpr RowShape kScoredGradient[] = {{32, 32}, {512, 32}};
 /// The threads of the kernel that reads a row twice.
 constexpr int kSweepThreads = 1024;
 
-/// Neighbouring elements that a thread reads at once: 16 bytes' worth, or 1 where rows are not
-/// aligned to 16 bytes.
+/// Neighbouring elements that a thread reads at once: 16 bytes' worth, or 1 if rows are not aligned
+/// to 16 bytes.
 Index piece_width(const AttentionProblem& problem) {
   const Index width = 16 / size_bytes(problem.dtype);
   return problem.N_kv % width == 0 ? width : 1;
@@ -80,7 +80,7 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
 
 }  // namespace
 
-/// Without the products, which are cuBLAS's.
+/// The programs without the products, which are cuBLAS's.
 std::vector<LaunchProgram> standard_programs(const ResolvedRun& run,
                                              const ProgramTarget& /*target*/,
                                              const LaunchKind& /*kind*/) {

@@ -58,8 +58,8 @@ void create_folders(const fs::path& folder) {
 }
 
 /// Whether to count the folder's entries after one of this size was kept. Counting takes longer
-/// than writing a small entry, so that only some of them are followed by it, by the hash of their
-/// keys: one in as many as take 1/64 of the folder's size.
+/// than writing a small entry, so it follows only some of them, chosen by the hash of their keys:
+/// one in as many as take 1/64 of the folder's size.
 bool is_counted_after(std::uint64_t key_hash, std::uintmax_t entry_bytes,
                       std::uintmax_t most_bytes) {
   const std::uintmax_t entries = most_bytes / 64 / entry_bytes;

@@ -1,4 +1,4 @@
-/// What takes long to compute, on the disk and shared by all programs of a user.
+/// Results that take long to compute, kept on disk and shared by all programs of a user.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace attnscope {
 
-/// $XDG_CACHE_HOME/attnscope/NAME, else ~/.cache/attnscope/NAME; empty where neither is set to an
+/// $XDG_CACHE_HOME/attnscope/NAME, else ~/.cache/attnscope/NAME; empty if neither is set to an
 /// absolute path.
 std::filesystem::path user_cache_folder(std::string_view name);
 
 /// A folder of entries, one file each, which several threads and processes may use at once. An
-/// entry that is damaged or of another key or kind counts as missing. What cannot be read or
-/// written only costs time: nothing here fails.
+/// entry that is damaged or of another key or kind counts as missing. An entry that cannot be read
+/// or written only costs time: nothing here fails.
 class DiskCache {
  public:
   /// What the entries are.

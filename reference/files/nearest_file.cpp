@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file in the path's folder whose name is nearest; empty where none is near.
+/// The file in the path's folder whose name is nearest; empty if none is near.
 fs::path nearest_file(const fs::path& path) {
   constexpr std::size_t kMostNames = 10000;  // of a folder, so that the answer comes at once
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";

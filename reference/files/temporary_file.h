@@ -34,8 +34,8 @@ class TemporaryFile {
   /// Renames the file to `target`, which it replaces. The file stays open.
   int replace(const std::filesystem::path& target);
   /// Like replace(), but keeps the file at `target`, which `previous` has open: it gets a temporary
-  /// name, which `previous` owns. Closes `previous` instead where the file system has no hard
-  /// links, or where another process has replaced the file at `target` meanwhile.
+  /// name, which `previous` owns. Closes `previous` instead if the file system has no hard links,
+  /// or if another process has replaced the file at `target` meanwhile.
   int exchange(const std::filesystem::path& target, TemporaryFile& previous);
   /// Closes the file; removes it if it still has its temporary name.
   void close();

@@ -58,8 +58,8 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
-/// Builds the document from the parser's events. Stops where objects and lists are nested deeper
-/// than kMaxDepth or the document takes kMaxDocumentBytes, and reports errors without an exception.
+/// Builds the document from the parser's events. Stops if objects and lists are nested deeper than
+/// kMaxDepth or the document takes kMaxDocumentBytes, and reports errors without an exception.
 class DocumentBuilder {
  public:
   enum class Failure { none, too_deep, too_large, number_too_large, syntax };
@@ -176,7 +176,7 @@ std::string json_dump(const json& document, int indent) {
 
 namespace {
 
-/// Length of the valid UTF-8 character at the beginning; 0 where there is none.
+/// Length of the valid UTF-8 character at the beginning; 0 if there is none.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;

@@ -14,7 +14,7 @@
 
 namespace attnscope {
 
-/// The document in the text, or invalid_request: with line and column where it is not JSON, for
+/// The document in the text, or invalid_request: with line and column if it is not JSON, for
 /// objects and lists that are nested too deep, and for values that would take too much memory.
 /// `source` names the file in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);

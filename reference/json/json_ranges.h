@@ -27,12 +27,12 @@ inline constexpr std::size_t kMostNoteBytes = 1000;
 /// Throws JsonFieldError unless the number lies in the range.
 void check_range(const JsonObject& object, std::string_view key, double value,
                  const NumberRange& range);
-/// Each throws JsonFieldError where the field is missing, of the wrong type or out of range.
+/// Each throws JsonFieldError if the field is missing, of the wrong type or out of range.
 double number_in(const JsonObject& object, std::string_view key, const NumberRange& range);
 /// The same; the number may also be 0.
 double zero_or_number_in(const JsonObject& object, std::string_view key, const NumberRange& range);
 std::string text_of_at_most(const JsonObject& object, std::string_view key, std::size_t bytes);
-/// The same, "" where the field is missing.
+/// The same, "" if the field is missing.
 std::string optional_text_of_at_most(const JsonObject& object, std::string_view key,
                                      std::size_t bytes);
 

@@ -37,7 +37,7 @@ Result<std::filesystem::path> find_asset(std::string_view folder, std::string_vi
 /// Whether this text of the field is a path, and not a name or a pattern.
 bool names_path(const RunField& field, const std::string& text);
 
-/// The file that is read for this text of the field; nothing where the text names none.
+/// The file that is read for this text of the field; nothing if the text names none.
 std::optional<std::filesystem::path> file_named_by(const RunField& field, const std::string& text);
 
 }  // namespace attnscope

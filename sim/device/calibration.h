@@ -43,11 +43,11 @@ struct Calibration {
 /// for a malformed document, a value without meaning or two quantities of one name.
 Result<Calibration> parse_calibration(std::string_view text, std::string_view name);
 
-/// The document that parse_calibration() reads: the header, then one quantity a line.
+/// The document that parse_calibration() reads: the header, then one quantity per line.
 std::string calibration_text(const Calibration& calibration);
 
 /// The shipped calibration of the GPU that the assets call this ("h200"); nothing when there is
-/// none. Errors as of parse_calibration(), and failed for a file that cannot be read.
+/// none. Errors as in parse_calibration(), and failed for a file that cannot be read.
 Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name);
 
 /// Names of the GPUs that have a shipped calibration, sorted.

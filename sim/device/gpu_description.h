@@ -44,7 +44,7 @@ struct GpuDescription {
   /// Parts of the L2, each connected to a share of the SMs: see L2Cache.
   int l2_partitions = 1;
   Index hbm_bytes = 0;    ///< of DRAM, whatever its type
-  std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty where the file does not say
+  std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty if the file does not say
 
   double dram_bytes_per_s = 0;
   double boost_clock_hz = 0;
@@ -64,7 +64,8 @@ struct GpuDescription {
   }
   std::array<std::optional<double>, 3> matrix_flops_per_s_by_dtype;
 
-  /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
+  /// The source of each number, by its field name in the file: "l2_bytes",
+  /// "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
   WhatIf what_if;  ///< which of the numbers above are the user's, and rates that are not above
   /// Read from a user's file, and different from the shipped description of the same GPU.
@@ -79,7 +80,7 @@ std::string dram_name(const GpuDescription& gpu);
 /// reports.
 bool are_one_memory(Index a_bytes, Index b_bytes);
 
-/// Whether both have the same numbers, wherever they are from.
+/// Whether both have the same numbers, whatever their sources.
 bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 
 /// The GPU with these numbers changed; `source` says where they come from.

@@ -8,12 +8,12 @@ namespace attnscope {
 namespace {
 
 constexpr Index kWorkOfTick = Index{1} << 14U;
-constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< where no product separates transfers
+constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< if no product separates transfers
 constexpr Index kFewestRows = 16;    ///< of a piece: smaller ones take time and change nothing
 constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
 
-/// Rows of a piece: those of the larger tile where it consists of smaller ones, which are all
-/// visited unless there is a block mask; else those that divide both.
+/// Rows of a piece: those of the larger tile if it consists of smaller ones, which are all visited
+/// unless there is a block mask; else those that divide both.
 Index piece_rows(const AttentionProblem& problem, const Tiling& tiling) {
   const auto [smaller, larger] = std::minmax(tiling.Br, tiling.Bc);
   const bool takes_larger = larger % smaller == 0 && !problem.block_mask;

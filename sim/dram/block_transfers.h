@@ -44,7 +44,7 @@ struct Transfer {
 };
 
 /// Transfers that start together, or the end of a block, `begin` ticks after their block. A tick is
-/// the time of 16,384 multiply-adds of matrix products; where a launch has no products, of as many
+/// the time of 16,384 multiply-adds of matrix products; if a launch has no products, of as many
 /// elements moved.
 struct TransferGroup {
   std::uint32_t begin = 0;
@@ -72,7 +72,7 @@ class BlockTransfers : public Observer {
   void end_block() override;
   void end_launch() override;
 
-  /// One entry a launch, in the order in which they ran.
+  /// One entry per launch, in the order in which they ran.
   const std::vector<LaunchTransfers>& launches() const { return launches_; }
 
  private:

@@ -19,7 +19,7 @@ Bytes sum(const std::vector<L2Moved>& launches) {
   return total.dram;
 }
 
-/// Extends the interval to the bytes, reads and writes apart.
+/// Extends the interval to the bytes, reads and writes separately.
 void extend(DramPrediction& prediction, const Bytes& bytes) {
   Bytes& least = prediction.least;
   Bytes& most = prediction.most;

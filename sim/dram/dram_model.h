@@ -12,10 +12,8 @@
 ///
 /// Where what blocks reuse is about as large as L2, bytes depend on details that the model does not
 /// know, such as the addresses of tensors. Predictions with a smaller and a larger L2 (kL2Margin)
-/// then lie far apart: the run is in transition.
-///
-/// Heads are alike: where there are many, the first ones are followed, and the later half of these
-/// stands for the rest.
+/// then differ greatly: the run is in transition. All heads move the same pieces: if there are
+/// many, the first ones are followed, and the later half of these represents the rest.
 #pragma once
 
 #include <atomic>
@@ -65,7 +63,7 @@ struct BlockPlacement {
 inline constexpr double kMostTransfers = 3e8;
 inline constexpr double kQuickTransfers = 1e7;  ///< while somebody waits: about a second
 
-/// Predicts the pass of a run that simulate() accepts. too_many where it has more transfers;
+/// Predicts the pass of a run that simulate() accepts. too_many if it has more transfers;
 /// cancelled as in simulate().
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement,

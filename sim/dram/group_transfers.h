@@ -26,7 +26,7 @@ class GroupTransfers {
   Index heads_of_group() const { return problem_.heads_per_kv_head(); }
   bool groups_are_alike() const { return recorded_.size() == 1; }
 
-  /// What a head of the group moves in a launch; null where it does not take part.
+  /// What a head of the group moves in a launch; null if it does not take part.
   const LaunchTransfers* of(std::size_t launch, Group group, Index head) const;
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
 

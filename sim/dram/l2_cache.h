@@ -4,7 +4,7 @@
 ///
 /// The L2 of large GPUs has two partitions, each connected to half of the SMs. A piece belongs to
 /// one of them, which reads it from DRAM and writes it back. An SM of the other half reads it
-/// through its own partition, which keeps a copy: what SMs of both halves read is held twice.
+/// through its own partition, which keeps a copy: data that SMs of both halves read is held twice.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class L2Cache {
   };
 
   Partition& home_of(std::uint32_t piece);
-  /// Makes the piece the most recent one of its set; false where it was not held before.
+  /// Makes the piece the most recent one of its set; false if it was not held before.
   bool use(Partition& partition, std::uint32_t piece);
   void link(Partition& partition, Set& set, std::uint32_t piece);
   void unlink(Partition& partition, Set& set, std::uint32_t piece);

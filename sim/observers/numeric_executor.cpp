@@ -66,7 +66,7 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) execute(op);
 }
 
-/// The tile's values; where its slot does not contain it, NaN, or what is left of the tile before.
+/// The tile's values; if its slot does not contain it, NaN, or what is left of the tile before.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   Slot& from = slot(tile);
   const bool holds = from.valid && from.tile.i == tile.i && from.tile.j == tile.j;

@@ -16,7 +16,7 @@
 
 namespace attnscope {
 
-/// Where values are rounded, and which are not what the operations compute.
+/// Where values are rounded, and which ones are replaced.
 struct NumericRules {
   bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
   bool fp32_accumulators = false;  ///< every on-chip result to fp32
@@ -113,7 +113,7 @@ class NumericExecutor : public Observer {
   OnChip on_chip_;
 };
 
-/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM; 0 x 0 where
+/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM; 0 x 0 if
 /// there is neither.
 RowMatrix log_sum_exp(const NumericExecutor& executor);
 

@@ -29,7 +29,7 @@ struct WarpTraffic {
       &WarpTraffic::barriers};
 };
 
-/// Of each partition, by its value.
+/// The traffic of each partition, by the partition's value.
 using WarpsByPartition = std::array<WarpTraffic, kWarpPartitions>;
 
 /// Counts operation by operation, one thread block after another. Small: keyframes copy it.
@@ -74,7 +74,7 @@ class WarpCounter : public CountingObserver {
   bool repeatable() const override { return launches_.back().same_hazards(marks_.back()); }
   void repeat(Index times) override;
 
-  /// One entry a launch, in the order in which they ran.
+  /// One entry per launch, in the order in which they ran.
   std::vector<WarpTraffic> launches() const;
   /// The sum over the launches.
   WarpTraffic total() const;

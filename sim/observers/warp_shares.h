@@ -19,8 +19,8 @@
 /// warp a near-square part of each result instead: it exchanges the same P and dS, and reads less
 /// of Q, K, V and dO.
 ///
-/// Loads into shared memory are made by all warps together. P stays in the registers of the warp
-/// that made it. Stores to HBM leave from registers.
+/// All warps together load into shared memory. P stays in the registers of the warp that computed
+/// it. Stores to HBM leave from registers.
 #pragma once
 
 #include <array>
@@ -81,7 +81,7 @@ Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& 
 Index moved_element_bytes(const WarpUse& use, DType dtype);
 
 /// One warp's share of a tile: rows [rows.begin, rows.end) and columns of the tile, counted from
-/// its first; `parts` partial results of each element where access is reads_parts, else 1.
+/// its first; `parts` partial results of each element if access is reads_parts, else 1.
 struct WarpShare {
   Index warp = 0;
   WarpUse use;

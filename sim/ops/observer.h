@@ -82,7 +82,7 @@ class LaunchCounter : public CountingObserver {
   void mark() override { marks_.mark(launches_.back()); }
   void repeat(Index times) override { marks_.repeat(launches_.back(), times); }
 
-  /// One entry a launch, in the order in which they ran.
+  /// One entry per launch, in the order in which they ran.
   const std::vector<Counts>& launches() const { return launches_; }
 
  protected:

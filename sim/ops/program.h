@@ -121,7 +121,7 @@ class Program {
   void scale(Tile dest) { emit(OpKind::scale, dest, dest); }
   void add(Tile dest, Tile source) { emit(OpKind::add, dest, source); }
 
-  // Parts of the stream that occur again, where only counts matter
+  // Parts of the stream that occur again, if only counts matter
   bool counts_only() const { return !counters_.empty(); }
   /// The operations from here on may occur again.
   void mark();

@@ -35,7 +35,7 @@ struct TensorInfo {
   bool is_gradient;         ///< of the loss: hatched on the screen
   Tensor hue;               ///< the tensor whose colour it has; of a part, the whole
   std::string_view symbol;  ///< as the papers print it, in sentences: "m~", "O (fp32)"
-  std::string_view label;   ///< in boxes, where room is short: "O fp32"
+  std::string_view label;   ///< in boxes, if room is short: "O fp32"
 };
 
 // clang-format off

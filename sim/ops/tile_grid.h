@@ -34,7 +34,7 @@ struct ScheduleOptions {
   /// The problem's steps: they decide which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
-  /// Where a key length ends inside a column tile, the rows of K and V beyond it are not loaded: on
+  /// If a key length ends inside a column tile, the rows of K and V beyond it are not loaded: on
   /// chip they are zeros.
   bool skips_padded_keys = false;
   /// The problem hides keys: a launch that only applies the mask exists.

@@ -1,5 +1,5 @@
 /// A schedule's loop over tiles: `for (const std::int32_t j : columns_of_row(g, i, range,
-/// program))`. Where only counts matter, it runs once for each run of equal tiles and lets the
+/// program))`. If only counts matter, it runs once for each run of equal tiles and lets the
 /// observers multiply, so that the cost does not grow with the number of interior tiles.
 ///
 /// Tiles are equal when every program processes them in the same way: see

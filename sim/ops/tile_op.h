@@ -19,7 +19,7 @@ namespace attnscope {
 /// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
 /// is the derivative of the soft cap. O_split and LSE_split are the results of split_kv's thread
 /// blocks over their part of the keys; their tile (i, j) is row tile i of split j. Z are dropout's
-/// factors where a launch stores them.
+/// factors, if a launch stores them.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
@@ -48,7 +48,7 @@ inline constexpr auto kTensors = [] {
 inline constexpr std::int32_t kAllColumns = -1;
 
 /// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
-/// one where a schedule buffers tiles).
+/// one if a schedule buffers tiles).
 struct Tile {
   static constexpr std::uint8_t kHbm = 0;
 
@@ -69,7 +69,7 @@ constexpr Tile last_use(Tile tile) {
   return tile;
 }
 
-/// Largest number of parts that Tile::part can tell apart.
+/// Largest number of parts that Tile::part can distinguish.
 inline constexpr Index kMostParts = 256;
 
 /// The tile of the same rows that has only the columns of this part of d.
@@ -111,7 +111,7 @@ enum class OpKind : std::uint8_t {
   alibi,             ///< dest -= slope * distance of key and query
   dropout,           ///< dest = Z * source, element by element: Z is 0 or 1 / (1 - p)
   multiply,          ///< dest *= source, element by element
-  scale,             ///< dest = softmax_scale * dest, where no product folds it in
+  scale,             ///< dest = softmax_scale * dest, if no product folds it in
   mask_gradient,     ///< dS = 0 where the mask hides the key
   dropout_factors,   ///< dest = Z, for a launch that stores Z
 };

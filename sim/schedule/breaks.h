@@ -23,8 +23,8 @@ struct PassOperation {
 /// order in which they first run. The pass is of make_head_pass().
 std::vector<PassOperation> operations_of(const Pass& pass, const PassRun& run);
 
-/// The break that drops the operation, wherever it runs or only once; it names the line where
-/// another line of the launch has the same operation.
+/// The break that drops the operation, wherever it runs or only once; it names the line if another
+/// line of the launch has the same operation.
 RunBreak break_of(const PassOperation& operation, const Pass& pass,
                   std::span<const PassOperation> operations,
                   std::optional<Occurrence> only = std::nullopt);

@@ -77,8 +77,8 @@ TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 /// the sweep is empty and ScheduleVariant::skip_unused_kv is set.
 void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
-/// Stores dK_j and dV_j: to their tensors, or, where several query heads share a KV head, to the
-/// query head's part of dK_heads and dV_heads.
+/// Stores dK_j and dV_j: to their tensors, or, if several query heads share a KV head, to the query
+/// head's part of dK_heads and dV_heads.
 void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
 /// The same for one of the two, named by its on-chip tile.
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program);
@@ -120,7 +120,7 @@ std::vector<Launch> score_launches(const ScheduleOptions& options);
 /// and "scale_gradient", "mask_scale_gradient", or none.
 std::vector<Launch> gradient_launches(const ScheduleOptions& options);
 
-/// "dropout" between the softmax and the product with V, where it is a separate launch: reads P,
+/// "dropout" between the softmax and the product with V, if it is a separate launch: reads P,
 /// writes Z, one byte per element, and P~ = Z P. Its gradient between dP and dS,
 /// "dropout_gradient": reads dP and Z, writes dP.
 std::vector<Launch> probability_launches(const ScheduleOptions& options);
@@ -143,7 +143,7 @@ struct ScoreLines {
   std::uint8_t mask;
 };
 
-/// Caps, biases and, where `masked`, masks a tile of scores.
+/// Caps, biases and, if `masked`, masks a tile of scores.
 void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                   Program& program);
 /// The same in a backward pass, which keeps the cap's derivative T of the tile.
@@ -157,7 +157,7 @@ struct ValueGradientLines {
   std::uint8_t plain;
   std::uint8_t dropped;
 };
-/// dV_j = dV_j + P^T dO_i, with P~ = dropout(P) in place of P where the problem drops.
+/// dV_j = dV_j + P^T dO_i, with P~ = dropout(P) in place of P if the problem drops.
 void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
                Program& program);
 /// dS = dS o T, with T of the same tile.

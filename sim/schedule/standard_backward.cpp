@@ -51,7 +51,7 @@ constexpr PseudoLine load_scores_line(int indent) {
   return {indent, Step::load_scores, "load S",
           "The cap's derivative needs the N × N scores once more.", ScoreStep::soft_cap};
 }
-/// A line of dropout that is left out where dropout is a separate launch.
+/// A line of dropout that is left out if dropout is a separate launch.
 constexpr PseudoLine fused(PseudoLine line) {
   line.when = ScoreStep::fused_dropout;
   return line;

@@ -181,7 +181,7 @@ namespace {
 
 enum class Origin { input, stored_by_pass, never_stored };
 
-/// Cuts the tensor into the tiles in which it is stored, or, where nothing stores it, read.
+/// Cuts the tensor into the tiles in which it is stored, or, if nothing stores it, read.
 HbmTensorState tiled(Tensor tensor, const RunInfo& info, const StoreHistory& history) {
   HbmTensorState state;
   state.tensor = tensor;

@@ -18,7 +18,7 @@ class RowSlice {
   /// `run` must outlive the slice, with the problem and the inputs of the one head.
   explicit RowSlice(const RecordedRun& run);
 
-  /// The rows to execute with a row tile's: where launches have larger tiles, all that these hold.
+  /// The rows to execute with a row tile's: if launches have larger tiles, all that these hold.
   RowRange aligned(RowRange rows) const;
 
   /// Brings these rows, which must be aligned, to the state after operation `step`; continues where

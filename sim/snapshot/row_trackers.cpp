@@ -15,7 +15,7 @@ struct RowOnChip {
   const NumericExecutor& executor;
   Index row_in_tile;
 
-  /// Empty where the tensor is not there.
+  /// Empty if the tensor is not there.
   std::vector<double> values(Tensor tensor) const {
     const NumericExecutor::Slot& slot = slot_of(tensor, executor);
     if (!slot.valid || row_in_tile >= slot.values.rows()) return {};

@@ -14,7 +14,7 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-/// The rows that an operation processes; empty where it only touches tiles of keys.
+/// The rows that an operation processes; empty if it only touches tiles of keys.
 RowRange rows_of(const TileOp& op, const TileGrid& grid);
 
 /// Follows the running softmax of one query row, as the screen's online-softmax panel shows it.
@@ -29,9 +29,9 @@ class SoftmaxTracker {
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 
   const SoftmaxRow& row() const { return row_; }
-  /// O (times 1 / l where it is not kept normalised) equals attention over the keys seen so far.
+  /// O (times 1 / l if it is not kept normalised) equals attention over the keys seen so far.
   bool consistent() const { return consistent_; }
-  /// First key past the column tiles that were folded in.
+  /// The first key after the column tiles that were folded in.
   Index key_end() const { return key_end_; }
   bool normalized() const { return normalized_; }
 

@@ -54,7 +54,7 @@ class Journal {
 struct HeadCounters {
   BytesByTensor bytes{};
   Flops flops;
-  /// By partition, where the algorithm has one.
+  /// The warps' counts by partition, if the algorithm has any.
   std::array<WarpTally, kWarpPartitions> warps{WarpTally({WarpPartition::split_q, kPaperWarps}),
                                                WarpTally({WarpPartition::sliced_k, kPaperWarps})};
   bool has_warps = false;
@@ -82,9 +82,8 @@ struct AddRecord {
 struct StoreHistory {
   Index tile_rows = 0;  ///< 0 when the pass never stores the tensor
   Index tile_cols = 0;
-  std::vector<std::int32_t> first_store;  ///< C order over tiles; -1 where none
-  std::vector<std::vector<AddRecord>>
-      adds;  ///< of each tile, by step; empty where nothing is added
+  std::vector<std::int32_t> first_store;     ///< C order over tiles; -1 if none
+  std::vector<std::vector<AddRecord>> adds;  ///< of each tile, by step; empty if nothing is added
 };
 
 /// A range of steps [begin, end).
@@ -98,7 +97,7 @@ struct RowVisits {
   Index group_rows = 1;
   std::vector<std::vector<StepRange>> ranges;  ///< of each group
 
-  /// The last operation up to `step` that processed the row; -1 where none did.
+  /// The last operation up to `step` that processed the row; -1 if none did.
   Index last(Index row, Index step) const;
 };
 

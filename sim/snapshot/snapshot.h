@@ -80,10 +80,10 @@ inline constexpr std::array kScoreTensors{Tensor::S, Tensor::P, Tensor::dP, Tens
 struct ScoreMatrix {
   /// [N, N_kv], in double precision: S = softmax_scale Q K^T with soft cap and bias, hidden keys at
   /// -inf; P = softmax S; dP = dO V^T after dropout; dS = P (dP - D), times the cap's slope. Empty
-  /// where the pass has none, or where the problem is too large to show values.
+  /// if the pass has none, or if the problem is too large to show values.
   ValueTile values;
-  /// First step after which the pass has its values on chip, C order [groups of rows, Tc]; -1 where
-  /// it never has. Empty without values.
+  /// First step after which the pass has its values on chip, C order [groups of rows, Tc]; -1 if it
+  /// never has. Empty without values.
   std::vector<std::int32_t> first_steps;
   Index group_rows = 1;             ///< rows of a group
   std::int32_t complete_from = -1;  ///< the last of first_steps; -1: the pass never has it
@@ -128,7 +128,7 @@ struct SoftmaxRow {
   Index O_column = 0;                   ///< the chosen column of O
   std::optional<double> O_prev, PV, O;  ///< that element before the step, its addend, after it
   std::optional<double> undivided;      ///< O before it was divided by l; empty until then
-  /// O / l (or O where it is kept normalised) of the whole row against the reference of the keys
+  /// O / l (or O if it is kept normalised) of the whole row against the reference of the keys
   /// folded in so far, largest absolute difference; empty when nothing has been folded in.
   std::optional<double> error;
 };
@@ -140,7 +140,7 @@ struct GradientRow {
   Index query = 0;     ///< row of the head
   std::int32_t i = 0;  ///< its row tile
   Index row_in_tile = 0;
-  std::int32_t j = kAllColumns;  ///< column tile; kAllColumns where whole rows are worked on
+  std::int32_t j = kAllColumns;  ///< column tile; kAllColumns if whole rows are worked on
   Index key_begin = 0;           ///< key of the first value of S, P, dP and dS
   std::vector<double> S, P, dP, dS;
   std::vector<double> T;  ///< derivative of the soft cap
@@ -150,7 +150,7 @@ struct GradientRow {
   std::optional<double> LSE, m, l;
   std::optional<double> D;
   Index column = 0;                            ///< the chosen column of dQ
-  std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, what this tile adds, after
+  std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, the addend of this tile, after
 };
 
 /// The tensors of the operations of a line of pseudo-code.
@@ -220,7 +220,7 @@ struct Snapshot {
   int launch = 0;           ///< index of the launch of `op` (of `next_op` at step -1)
   Index block = 0;          ///< thread block within the head
   std::int32_t i = 0;       ///< row tile being worked on
-  std::int32_t j = 0;       ///< column tile; kAllColumns where there is none, or all of them
+  std::int32_t j = 0;       ///< column tile; kAllColumns if there is none, or all of them
   std::int32_t split = -1;  ///< split of the keys, in launches with splits; else -1
   Index op_bytes = 0;       ///< bytes that `op` moved between HBM and SRAM, else 0
   Index next_op_bytes = 0;
@@ -231,7 +231,7 @@ struct Snapshot {
   /// gradient_row is; -1: none has.
   Index row_step = -1;
   SoftmaxRow softmax_row;
-  /// Of the chosen row; null where there are no values, or the row is longer than
+  /// The softmaxes of the chosen row; null if there are no values, or the row is longer than
   /// kMaxComparedKeys.
   std::shared_ptr<const SoftmaxMethods> softmax_methods;
   GradientRow gradient_row;          ///< of a launch of the backward pass

@@ -43,7 +43,7 @@ struct TileDeviation {
 struct ResultDeviation {
   Tensor tensor = Tensor::O;
   Deviation deviation;
-  std::vector<double> by_row;  ///< max_abs of each row; infinite where it has a NaN
+  std::vector<double> by_row;  ///< max_abs of each row; infinite if it has a NaN
 };
 
 /// Why an execution of the broken operation changes no result.
@@ -71,7 +71,7 @@ struct BreakEffect {
   std::vector<TileGrid> grids;  ///< of each launch
   Index step_count = 0;
   Index skipped_count = 0;               ///< executions that are dropped
-  std::optional<OpPlace> first_skipped;  ///< unset where an operand is replaced
+  std::optional<OpPlace> first_skipped;  ///< unset if an operand is replaced
 
   /// The first operation that runs and leaves a wrong tile, or the first dropped store that leaves
   /// one in HBM.
@@ -83,13 +83,13 @@ struct BreakEffect {
   std::vector<ResultDeviation> results;  ///< O, LSE and the gradients that the pass stores
 
   bool changes_result() const;
-  /// Where the result is right: the reasons, and how many executions each explains; a replaced
-  /// operand has one.
+  /// If the result is right: the reasons, and how many executions each explains; a replaced operand
+  /// has one.
   std::vector<std::pair<NoChange, Index>> reasons;
 };
 
 /// Executes the head with and without its break, as a SteppedRun does. The run must have a break.
-/// invalid_request where the scores are too many to show; errors of simulate(); `cancel` gives
+/// invalid_request if the scores are too many to show; errors of simulate(); `cancel` gives
 /// ErrorCode::cancelled.
 Result<BreakEffect> break_effect(const SteppedRequest& request,
                                  const std::atomic<bool>* cancel = nullptr);

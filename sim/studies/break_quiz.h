@@ -12,7 +12,7 @@ namespace attnscope {
 struct BreakQuiz {
   ResolvedRun run;                     ///< the broken one
   BreakEffect effect;                  ///< what can be seen of it
-  std::vector<PassOperation> choices;  ///< each on a line of its own, in the order of the lines
+  std::vector<PassOperation> choices;  ///< each on a different line, in the order of the lines
   std::size_t answer = 0;              ///< index into `choices`
 
   /// The line of a choice, "O_i = O_i / l_i".
@@ -23,8 +23,8 @@ struct BreakQuiz {
 };
 
 /// Drops an operation that changes the result, the same one for the same seed, and offers its line
-/// among up to three others. The request's own break is ignored. Errors as of break_effect();
-/// failed where no operation changes anything.
+/// among up to three others. The request's own break is ignored. Errors as in break_effect();
+/// failed if no operation changes anything.
 Result<BreakQuiz> break_quiz(const SteppedRequest& request, std::uint64_t seed,
                              const std::atomic<bool>* cancel = nullptr);
 

@@ -51,7 +51,7 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
 /// fit, or the step was rejected.
 std::string overflow_words(const FusionStep& step);
 
-/// Why flash2 moves more than flash1 in the tiles of the study; empty where it does not.
+/// Why flash2 moves more than flash1 in the tiles of the study; empty if it does not.
 std::string why_flash2_moves_more(const std::vector<FusionStep>& steps, const Tiling& tiling);
 
 /// The launches that no step has: "no mask, no dropout: their launches are left out"; empty if the

@@ -49,7 +49,7 @@ struct IoPoint {
   double density = 1;        ///< s, of the mask that was drawn
   Index sram_elems = 0;      ///< M; along Bc and the density, 4 d Bc
   bool in_range = true;      ///< d <= M <= N d, where the theorems hold
-  double formula_bytes = 0;  ///< every term of the closed form; exact where the tiles divide N
+  double formula_bytes = 0;  ///< every term of the closed form; exact if the tiles divide N
   /// Its leading term, 12 (forward) or 20 (backward) N N_kv d^2 s / M elements: 3 or 5 matrices of
   /// N d elements for each of N_kv / Bc column tiles, with Bc = M / 4d.
   double leading_term_bytes = 0;

@@ -39,7 +39,7 @@ Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionP
 
 /// A model and the memory available to it.
 struct ModelQuestion {
-  AttentionProblem problem;  ///< heads, d, type and mask of a layer; batch and N where given
+  AttentionProblem problem;  ///< heads, d, type and mask of a layer; batch and N if given
   Index layers = 1;
   ModelMode mode = ModelMode::training;
   Index capacity_bytes = 0;

@@ -11,8 +11,7 @@ struct OperationCount {
   SimulationReport report;
   WorkFlops other{};  ///< adds up to report.non_matmul_flops
 
-  /// Matrix products of 2 N N_kv d operations per head: forward 2; backward 5, or 4 where P is
-  /// stored.
+  /// Matrix products of 2 N N_kv d operations per head: forward 2; backward 5, or 4 if P is stored.
   double products() const;
   /// Time that the other operations keep `unit` busy, CUDA cores or special function units, over
   /// the time of the matrix products; both at the peak rates of time_bound.h.

@@ -83,7 +83,7 @@ class Sm {
     }
     return least;
   }
-  /// What rounding leaves counts as used up, so that each event ends a phase.
+  /// A remainder from rounding counts as used up, so that each event ends a phase.
   static void use_up(double& left, double used) {
     constexpr double kRounding = 1e-9;
     left = left - used > kRounding * left ? left - used : 0;

@@ -6,7 +6,7 @@
 
 namespace attnscope {
 
-/// Of the whole GPU, where no SM is named.
+/// Of the whole GPU, unless an SM is named.
 struct MachineRates {
   double sm_count = 0;
   double boost_clock_hz = 0;   ///< of light work
@@ -38,7 +38,7 @@ struct MachineRates {
   double cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const;
 };
 
-/// `unavailable`, with the name, where the calibration lacks a quantity.
+/// `unavailable`, with the name, if the calibration lacks a quantity.
 Result<MachineRates> machine_rates(const Calibration& calibration);
 
 }  // namespace attnscope

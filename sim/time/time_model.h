@@ -3,10 +3,10 @@
 ///
 /// A launch with matrix products in tiles runs block by block (block_schedule.h): a block waits for
 /// its first tiles, takes steps, each of which costs the cycles that the calibration measured for
-/// such steps, and waits for its last stores. Steps are no faster than their bytes come from L2 and
-/// DRAM, nor is the launch faster than DRAM moves its bytes. A product of a library works tile by
-/// tile: what it reads arrives while it multiplies, what it writes leaves afterwards. All other
-/// launches are as fast as their bytes move.
+/// such steps, and waits for its last stores. A step takes at least as long as L2 and DRAM need for
+/// its bytes, and a launch at least as long as DRAM needs for all of its bytes. A product of a
+/// library works tile by tile: what it reads arrives while it multiplies, what it writes leaves
+/// afterwards. All other launches are as fast as their bytes move.
 ///
 /// The launches of a pass follow each other; the first one has an overhead, each further one a gap.
 #pragma once
@@ -34,9 +34,9 @@ struct FurtherLaunch {
 
 /// How a kernel runs a pass.
 struct KernelCosts {
-  std::optional<StepCosts> steps;  ///< of the launch with the products, where calibrated
+  std::optional<StepCosts> steps;  ///< of the launch with the products, if calibrated
   std::string uncalibrated = {};   ///< why `steps` is missing, in one clause
-  /// The rates at which `steps` were measured, where those of the prediction differ: a what-if.
+  /// The rates at which `steps` were measured, if those of the prediction differ: a what-if.
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start

@@ -79,7 +79,7 @@ StepCosts unit_step_costs(const MachineRates& rates, const StepsWork& work, Matr
     const double cycles = cycles_between(of_warp, customers) * static_cast<double>(customers);
     costs.cycles.push_back(cycles + rates.barrier_cycles);
   }
-  // Tensor cores at their full rate take the clock of such loops, and less of it what they are idle
+  // Tensor cores at their full rate lower the clock to that of such loops; idle time raises it
   const double flops_per_step = unit == MatrixUnit::cuda_cores ? 0 : work.matrix_flops / work.steps;
   const double share = static_cast<double>(residency) * flops_per_step / costs.cycles.back() /
                        rates.matrix_flops_per_cycle;

@@ -63,7 +63,7 @@ struct Making {
 
   std::string print(double value) const { return value_text(quantity, value); }
 
-  /// A line of the model, one value a point.
+  /// A line of the model, one value per point.
   template <typename ValueOf>
   void add_modelled(std::string_view algorithm, std::string_view what, bool dashed,
                     const ValueOf& value_of) {

@@ -27,7 +27,7 @@ struct ScreenLine {
   std::string text;
 };
 
-/// Breaks a line between statements ("; ") where it is wider than `width`, else at spaces.
+/// Breaks a line between statements ("; ") if it is wider than `width`, else at spaces.
 void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line, float width,
                 const FontRef& font) {
   const float step = font.measure("  ").x;

@@ -25,7 +25,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The GPU without changes, and the predicted time of the run on it; 0 where there is none.
+/// The GPU without changes, and the predicted time of the run on it; 0 if there is none.
 struct OwnGpu {
   GpuDescription gpu;
   double seconds = 0.0;
@@ -176,7 +176,7 @@ void draw_waves(const PanelContext& context, const LaunchResidency& shown, const
   for (int n = 0; n < boxes; ++n) {
     const float x = rect.min.x + static_cast<float>(n) * (width + gap);
     const Rect box{{x, rect.min.y}, {x + width, rect.max.y}};
-    // Where some are left out, the last box is the last wave
+    // If some are left out, the last box is the last wave
     const double index = n + 1 < boxes ? n : std::ceil(waves) - 1;
     const auto filled = static_cast<float>(std::clamp(waves - index, 0.0, 1.0));
     draw::fill(context, box, context.theme.track);

@@ -7,7 +7,7 @@
 
 namespace attnscope::app {
 
-/// The multiple of the GPU's own number that a field of RunSpec::what_if stands for; 1 where it is
+/// The multiple of the GPU's own number that a field of RunSpec::what_if stands for; 1 if it is
 /// unset.
 double what_if_multiple(const RunSpec& spec, const RunField& field, const GpuDescription& own);
 /// Sets the field to this multiple of the GPU's own number; 1 unsets it.
@@ -18,7 +18,7 @@ float what_if_height(const PanelContext& context);
 
 /// A slider for each field of RunSpec::what_if, from a quarter to four times the number of `own`,
 /// the GPU without changes. Dragging one requests the changed choice; a double click, or Enter,
-/// gives the GPU its own number back. Named rectangles: "gpu.slider.KEY", "gpu.reset".
+/// restores the GPU's own number. Named rectangles: "gpu.slider.KEY", "gpu.reset".
 void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuDescription& own,
                   const Rect& rect);
 

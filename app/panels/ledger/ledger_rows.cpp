@@ -180,7 +180,7 @@ std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   return wordings;
 }
 
-/// A field of a CSV file: in quotes where it has a comma ("l, m read").
+/// A field of a CSV file: in quotes if it has a comma ("l, m read").
 std::string csv_field(std::string_view text) {
   return text.find(',') == std::string_view::npos ? std::string(text) : fmt::format("\"{}\"", text);
 }

@@ -48,18 +48,18 @@ struct LedgerRow {
   std::optional<Tensor> tensor;    ///< its colour marks the row; none for totals
   std::string unit = "bytes";      ///< or "s"
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
-  std::string in_place_of_modelled = {};  ///< "bounds only", where a time is not predicted
+  std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the same over the whole pass
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< the formula gives compulsory bytes
   SeenNumber seen;             ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
-  std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
+  std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
 };
 
-/// The row's value with its unit, which bytes may go without.
+/// The row's value with its unit, which is optional for bytes.
 std::string number_text(const LedgerRow& row, double value, bool unit);
 /// The full description of a row, for its tooltip.
 std::string in_words(const LedgerRow& row, bool so_far);
@@ -78,8 +78,8 @@ struct LedgerBasis {
   std::optional<MeasuredRun> seen;             ///< the run shown beside the model
   /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
-  std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
-  /// Of the run on the screen; nothing where it takes too long.
+  std::string why_not_seen;  ///< if there is no run: "unavailable: ..."
+  /// Of the run on the screen; nothing if it takes too long.
   std::optional<DramPrediction> dram;
   PredictedTime time;
   PredictedTime compared_time;  ///< of the comparison's model
@@ -101,9 +101,9 @@ struct Ledger {
   std::string apart_about;                ///< hover on the title
   PredictedTime time;                     ///< of the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
-  bool stands_alone = false;              ///< the rows above have no gap, and neither have these
+  bool stands_alone = false;              ///< the rows above have no gap, and neither do these
   std::string seen_heading;               ///< "recorded H200", "measured H200", "recorded"
-  std::string seen_gpu;                   ///< "H200"; empty where nothing was recorded
+  std::string seen_gpu;                   ///< "H200"; empty if nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one

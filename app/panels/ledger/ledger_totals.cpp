@@ -43,7 +43,7 @@ std::string unit_of(const Total& total) {
   return total.quantity == kTime ? "s" : "bytes";
 }
 
-/// Sets the modelled number of the whole pass; of DRAM and time, only where there is a prediction.
+/// Sets the modelled number of the whole pass; of DRAM and time, only if there is a prediction.
 void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
                   const LedgerBasis& basis, const Bytes& requested) {
   switch (total.level) {

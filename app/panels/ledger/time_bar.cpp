@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The legend and the line of text of a bar leave out what is smaller.
+/// The legend and the line of text of a bar leave out smaller parts.
 constexpr double kLeastPercent = 0.5;
 
 struct BarPart {
@@ -60,7 +60,7 @@ std::string in_words(const BarPart& part) {
                      draw::format_seconds(part.seconds), meaning(part.part));
 }
 
-/// Patterns tell the parts without work apart, colours the others.
+/// Patterns distinguish the parts without work, colours the others.
 void fill_part(const PanelContext& context, const Rect& rect, TimePart part) {
   const Theme& theme = context.theme;
   switch (part) {
@@ -96,7 +96,7 @@ void draw_bar(const PanelContext& context, const std::vector<BarPart>& parts, co
   draw::outline(context, bar, context.theme.card_border);
 }
 
-/// The parts in a line, the smallest ones left out where there is no room for all.
+/// The parts in a line, the smallest ones left out if there is no room for all.
 void draw_legend(const PanelContext& context, std::vector<BarPart> parts, const Rect& line) {
   const FontRef& font = context.fonts.small;
   const float swatch = font.size * 0.72f;

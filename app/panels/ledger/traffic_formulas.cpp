@@ -32,8 +32,8 @@ std::vector<bool> column_tiles_seen(const AttentionProblem& problem, const Tilin
   return seen;
 }
 
-/// Of batch entry `b`, whose key length may be its own: with skips_padded_keys, keys beyond it do
-/// not count, as in ScheduleOptions.
+/// The visits of batch entry `b`, which may have a separate key length: with skips_padded_keys,
+/// keys beyond it do not count, as in ScheduleOptions.
 Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b,
                     bool skips_padded_keys) {
   const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
@@ -189,7 +189,7 @@ std::vector<TrafficFormula> split_kv_forward(const Symbols& s) {
   return all;
 }
 
-/// dK and dV: written at once, or, where query heads share a KV head, for each of them first.
+/// dK and dV: written at once, or, if query heads share a KV head, for each of them first.
 void add_key_gradients(const Symbols& s, std::vector<TrafficFormula>& all) {
   const Term bytes = s.N_kv() * s.d() * s.e();
   const Term group{s.options.heads_per_kv_head, "(heads of the group)"};
@@ -276,7 +276,8 @@ std::vector<TrafficFormula> forward_formulas(const Algorithm& algorithm, const S
   return algorithm.softmax == SoftmaxForm::divided_often ? flash1_forward(s) : flash2_forward(s);
 }
 
-/// Of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691, Algorithm 2).
+/// The formulas of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691,
+/// Algorithm 2).
 std::vector<TrafficFormula> backward_formulas(const Algorithm& algorithm, const Symbols& s) {
   if (!algorithm.has_backward) return {};
   if (algorithm.softmax == SoftmaxForm::whole_rows) return standard_backward(s);

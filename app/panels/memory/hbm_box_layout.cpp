@@ -123,7 +123,7 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   return items;
 }
 
-/// Of the counts beside the box of a tensor that is added to.
+/// The width of the counts beside the box of a tensor that is added to.
 float HbmBox::width_of_adds(const HbmTensorState& tensor) const {
   if (tensor.adds_whole.empty()) return 0.0f;
   const auto most = *std::ranges::max_element(tensor.adds_whole);

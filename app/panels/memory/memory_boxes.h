@@ -94,8 +94,8 @@ class HbmBox {
   /// Draws the outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR",
   /// where it has words.
   void draw_ghost(const Placed& placed) const;
-  /// The tile of a tensor at a place in its box, as a thing: of one that is never stored, the tile
-  /// of scores.
+  /// The tile of a tensor at a place in its box, as a thing; for a tensor that is never stored, the
+  /// tile of scores.
   std::optional<Thing> thing_at(const Placed& placed, ImVec2 at) const;
   void draw_in_use(const Placed& placed) const;
 

@@ -210,7 +210,7 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
   return nullptr;
 }
 
-/// Of the tile in the slot, or of the one that the last operation read for the last time.
+/// The name of the tile in the slot, or of the one that the last operation read for the last time.
 draw::Symbol SramBox::name_of(const SlotState& slot) const {
   const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);
   return tile != nullptr ? symbol_of(*tile) : empty_symbol_of(slot.tensor);

@@ -34,7 +34,7 @@ void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
 /// A small box in the tensor's colour, for legends.
 void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 
-/// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" where an index has two digits.
+/// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" if an index has two digits.
 draw::Symbol symbol_of(const Tile& tile);
 /// The same with letters, for an empty slot: {"K", "j"}.
 draw::Symbol empty_symbol_of(Tensor tensor);

@@ -108,7 +108,7 @@ namespace {
 
 using Value = std::optional<double>;
 
-/// All scores of the row are hidden; false where a problem is too large to show values.
+/// All scores of the row are hidden; false if a problem is too large to show values.
 bool sees_no_key(const RunInfo& run, Index query) {
   const ValueTile& scores = run.scores(Tensor::S).values;
   if (scores.values.empty() || query >= scores.rows) return false;
@@ -195,7 +195,7 @@ std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::strin
            with_numbers("{} + {}", difference(row.O, row.PV), row.PV), row.O}};
 }
 
-// Of the backward pass, the numbers of one key
+// The backward pass: the numbers of one key
 
 Value at(const std::vector<double>& row, std::size_t key) {
   return key < row.size() ? Value(row[key]) : std::nullopt;
@@ -289,7 +289,7 @@ void mark_replaced(std::vector<SoftmaxTerm>& terms, const ReplacedOperand& repla
 }
 
 bool folds_splits(const Snapshot& snapshot) {
-  // Of the launch that processed the row last: the playhead may be in a later one
+  // Use the launch that processed the row last: the playhead may be in a later one
   const RunInfo& run = *snapshot.run;
   const Index step = snapshot.row_step >= 0 ? snapshot.row_step : snapshot.step;
   const auto past =

@@ -42,8 +42,7 @@ struct SoftmaxTerm {
   std::string formula;  ///< "exp(m_prev - m)"
   std::string numbers;  ///< "exp(-1.167)"; empty while an operand is missing
   std::optional<double> result;
-  std::vector<double> strip =
-      {};  ///< the values of the whole row in this tile, where there are several
+  std::vector<double> strip = {};  ///< the row's values in this tile, if there are several
 };
 
 /// The pattern with every {} replaced by a value; empty when one is missing.
@@ -53,12 +52,12 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
   return filled(pattern, {std::optional<double>(values)...});
 }
 
-/// The steps in the order of the algorithm's form; where a launch folds splits, LSE of a split in
+/// The steps in the order of the algorithm's form; if a launch folds splits, LSE of a split in
 /// place of a score. `drops`: the product with V takes P after dropout.
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 
-/// Says of the term of a statistic that a broken run replaces what it is: "1, not exp(m_prev - m)".
+/// Says in the term of a statistic that a broken run replaces: "1, not exp(m_prev - m)".
 void mark_replaced(std::vector<SoftmaxTerm>& terms, const ReplacedOperand& replaced);
 
 bool folds_splits(const Snapshot& snapshot);

@@ -109,7 +109,7 @@ void draw_cells(const PanelContext& context, const HeadGrid& grid, Index chosen)
 
 Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& context,
                      const Rect& rest) {
-  constexpr Index kMostRows = 16;  // of cells that can be told apart
+  constexpr Index kMostRows = 16;  // of cells that remain distinguishable
   const AttentionProblem& problem = run.resolved().asked.problem;
   const AttentionProblem& chosen = view.choice.problem;
   const bool is_choice = problem.heads == chosen.heads && problem.batch == chosen.batch;

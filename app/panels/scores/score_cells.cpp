@@ -37,7 +37,7 @@ struct ColumnSums {
   std::vector<double> sums, visible;
 };
 
-/// The mean of the visible elements in each cell, row by row; -inf where all are hidden.
+/// The mean of the visible elements in each cell, row by row; -inf if all are hidden.
 std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
                              const std::vector<CellSpan>& rows, const std::vector<CellSpan>& cols) {
   std::vector<double> means;

@@ -24,7 +24,7 @@ inline Area tile_area(const RunInfo& run, Index i, Index j) {
 }
 
 /// One stretch of rows (or columns) of the scores that is drawn as one: elements [begin, end),
-/// within tile `tile` or, where tiles are many, of several whole ones from `tile` on.
+/// within tile `tile` or, if tiles are many, of several whole ones from `tile` on.
 struct CellSpan {
   Index begin = 0, end = 0;
   Index tile = 0;
@@ -43,7 +43,7 @@ struct ScoreCells {
   ScoreCells() = default;
   ScoreCells(const RunInfo& run, Tensor shown, const Area& part);
 
-  /// Mean of the visible elements in the cell; -inf where the mask hides all of it, NaN without
+  /// Mean of the visible elements in the cell; -inf if the mask hides all of it, NaN without
   /// values.
   double mean(std::size_t row, std::size_t col) const { return means[row * cols.size() + col]; }
   bool is_exact() const { return size == Shape{1, 1}; }
@@ -61,7 +61,7 @@ struct ScoreCells {
 /// colour.
 draw::ValueRange score_scale(const RunInfo& run, const ScoreCells& cells);
 
-/// The tensor that the cells show: the chosen one, or the latest; S where the pass has no other.
+/// The tensor that the cells show: the chosen one, or the latest; S if the pass has no other.
 Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen);
 /// The tabs of the heading: "latest" and each tensor that the pass has.
 std::vector<ScoresTab> scores_tabs(const RunInfo& run);
@@ -91,7 +91,7 @@ struct ScoresFrame {
   draw::ZoomedAxis rows = {}, cols = {};
   Index query_row = 0;                   ///< the followed row
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
-  Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
+  Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 if there is none
 
   std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
 
@@ -131,7 +131,7 @@ inline const SlotState* score_slot(const Snapshot& snapshot) {
   return nullptr;
 }
 
-/// The scale of a tile on chip: that of the cells, where they are single elements of its tensor and
+/// The scale of a tile on chip: that of the cells, if they are single elements of its tensor and
 /// its values are final; else its own.
 draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
                                const SlotState& slot);
@@ -142,7 +142,7 @@ const SlotState* top_slot(const ScoresFrame& frame);
 /// "scores.wrong.TENSOR.i".
 void draw_wrong_tiles(const ScoresFrame& frame);
 
-/// Colour of a score or a probability: 0 for one that is not there, a hint of red for a hidden one.
+/// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
   if (std::isnan(value)) return 0;
   if (std::isinf(value)) return mix(theme.untouched, theme.error, 0.12f);
@@ -163,7 +163,7 @@ inline constexpr Index kTileCells = 32;
 /// "scores.current_tile", "scores.query_row", "scores.pointed".
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
-/// Above the grid, where a run has several heads: selectors of head and batch entry, and a strip of
+/// Above the grid, if a run has several heads: selectors of head and batch entry, and a strip of
 /// all heads, in which the filled part of a cell is the share of the entry's keys that are not
 /// padding. Returns the room below. Named rectangles: "scores.heads", "scores.heads.chosen",
 /// "scores.head.next", "scores.entry.next", ... "previous".
@@ -173,7 +173,7 @@ Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& co
 /// Beside the grid: states of tiles and the scale of their values; returns the height used.
 float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
-/// The tile on chip, enlarged, where tiles of the grid are small.
+/// The tile on chip, enlarged, if tiles of the grid are small.
 void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
 }  // namespace attnscope::app

@@ -70,7 +70,7 @@ void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
 }
 
 void draw_borders(const ScoresFrame& frame, float tile_px) {
-  // A gap between tiles, and where there is room an outline of each
+  // A gap between tiles, and if there is room an outline of each
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
@@ -108,7 +108,7 @@ std::vector<const SlotState*> drawn_slots(const ScoresFrame& frame) {
   return slots;
 }
 
-/// The visible elements of a tile on chip; none where it has no values.
+/// The visible elements of a tile on chip; none if it has no values.
 Area visible_part(const ScoresFrame& frame, const SlotState& slot) {
   if (slot.values.values.empty()) return {};
   const Area tile = area_of(frame.snapshot, slot.tile);
@@ -182,7 +182,7 @@ std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& 
   return CellNumber{value, mix(color, theme.untouched, faded)};
 }
 
-/// Where cells are single elements and have room for it, their values.
+/// If cells are single elements and have room for it, their values.
 void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
   const FontRef& font = frame.context.fonts.mono_small;
   const Area part = frame.visible();

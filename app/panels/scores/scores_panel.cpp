@@ -150,7 +150,7 @@ std::string tiles_text(const RunInfo& run, bool zoomed) {
                      run.tiling().Br, run.tiling().Bc);
 }
 
-/// The grid's tiles, and the mask where there is room, right-aligned in the line of the axis name;
+/// The grid's tiles, and the mask if there is room, right-aligned in the line of the axis name;
 /// returns its left end.
 float draw_tiles_note(const Snapshot& snapshot, const PanelContext& context, const Rect& rest,
                       bool zoomed) {

@@ -18,7 +18,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Where the playhead has left the row's tile: since when the row is as it is shown.
+/// If the playhead has left the row's tile: since which step the row has been as shown.
 std::string since(const Snapshot& snapshot) {
   if (snapshot.row_step < 0) return ", not reached yet";
   if (snapshot.row_step == snapshot.step) return "";

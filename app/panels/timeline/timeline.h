@@ -118,7 +118,7 @@ Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gp
 /// pass. unavailable when there is neither, nor a prediction, or no description of the trace's GPU.
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel = nullptr);
 
-/// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
+/// The recorded m, l and alpha of a row of the shown head; nullptr if there is none.
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
 
 class SmTimeline {
@@ -167,7 +167,7 @@ std::string other_label(const SmRunPair& pair);
 std::string compare_block(const SmRunPair& pair, const BlockId& id);
 
 /// "row 5 after column tile 2: m 1.160 modelled, 1.160 recorded; ..." of the row that the snapshot
-/// follows; empty where either is not there.
+/// follows; empty if either is not there.
 std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
 
 // By operation: some thread blocks of a launch, side by side, regenerated from the schedule.
@@ -177,7 +177,7 @@ std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
 struct Lane {
   Index begin = 0, end = 0;  ///< steps of the run
   std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0"
-  std::vector<TileOp> ops;   ///< end - begin of them; empty where they are too many
+  std::vector<TileOp> ops;   ///< end - begin of them; empty if they are too many
 };
 
 class TimelineLanes {
@@ -189,7 +189,7 @@ class TimelineLanes {
   void scroll(std::ptrdiff_t lanes);
 
   const std::vector<Lane>& lanes() const { return lanes_; }
-  /// Of all the lanes of the launch.
+  /// The first lane shown, and the number of all lanes of the launch.
   std::size_t first() const { return first_; }
   std::size_t total() const { return total_; }
   /// Operations of the launch's longest lane.

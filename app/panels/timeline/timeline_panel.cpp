@@ -138,7 +138,7 @@ class TimelinePanel {
   SmTimeline sm_timeline_;
   bool by_sm_ = false;            ///< the last frame showed the tab "SMs"
   double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
-  draw::ZoomedAxis part_;         ///< the visible one, of the longest lane
+  draw::ZoomedAxis part_;         ///< the visible part of the longest lane
   Index longest_ = 0;             ///< operations of that lane
   Index step_ = -1;               ///< of the last frame
 };

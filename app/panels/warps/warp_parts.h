@@ -24,7 +24,7 @@ struct WarpTile {
 /// "reads all of K₁": what each warp does, with the bytes of all warps together.
 struct WarpLine {
   std::string words;
-  std::string formula;  ///< "4 × 16 · 16 · 2"; empty where nothing moves
+  std::string formula;  ///< "4 × 16 · 16 · 2"; empty if nothing moves
   Index bytes = 0;
 };
 

@@ -26,7 +26,7 @@ ImU32 text_on_warp(const Theme& theme, Index warp, Index warps) {
 
 namespace {
 
-/// Most that widths are stretched against heights where the panel is low.
+/// Most that widths are stretched against heights if the panel is low.
 constexpr float kMostStretch = 2.0f;
 
 /// Draws the tiles of one partition.
@@ -149,8 +149,8 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   }
 }
 
-/// Left operand, upper operand and result side by side where an element then has clearly more
-/// pixels than `other_area`: in a low rectangle. Returns whether it was drawn.
+/// Left operand, upper operand and result side by side if an element then has clearly more pixels
+/// than `other_area`: in a low rectangle. Returns whether it was drawn.
 bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
   constexpr float kClearlyMore = 1.4f;
   const FontRef& font = context_.fonts.ui_bold;

@@ -55,7 +55,7 @@ std::string cell(const WarpTraffic& traffic, const Row& row) {
   return row.bytes ? draw::format_bytes(value, false) : draw::format_count(value);
 }
 
-/// The lines of the table; presenter mode leaves the room to the picture, but for the difference
+/// The lines of the table; presenter mode leaves the room to the picture, except for the difference
 /// between the partitions.
 std::span<const Row> rows_of(const PanelContext& context) {
   return std::span(kRows).subspan(context.presenter ? 2 : 0);

@@ -23,7 +23,7 @@ struct ChunkTurns {
 struct StepKind {
   int count;     ///< steps of a block
   int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but costs what a mask costs
-  int rescaled;  ///< whether O is rescaled in every step, where the kernel does not always do so
+  int rescaled;  ///< whether O is rescaled in every step, if the kernel does not always do so
 };
 inline constexpr int kBeyondAllKeys = 1 << 24;
 

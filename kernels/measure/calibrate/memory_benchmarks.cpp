@@ -186,7 +186,7 @@ struct Curves {
   std::vector<std::vector<double>> s_per_byte;
 };
 
-/// What the SMs do with a working set. They read it again and again; or, where `written_before` is
+/// What the SMs do with a working set. They read it again and again; or, if `written_before` is
 /// set, it is written as a whole, and then read once.
 struct Working {
   const Groups& groups;
@@ -264,7 +264,7 @@ void measure_dram(CalibrationRun& run) {
   const auto stream = run.stream();
   run.kernels().start(write_once_program(), blocks, stream, from_dev);
 
-  // A pass costs a launch and its bytes: the launch is measured apart
+  // A pass costs a launch and its bytes: the launch is measured separately
   const double launch_s = [&] {
     std::vector<double> samples;
     samples.reserve(static_cast<std::size_t>(run.repeats()));

@@ -90,7 +90,8 @@ struct SharedStores : LoadedWords {
 static_assert(SharedStores::kMostThreads / 32 * kAccessPlaces * kAccessStride <= kUsedSharedBytes);
 
 /// ldmatrix: four 8 x 8 tiles, 512 bytes, of neighbouring rows without conflicts. An iteration
-/// reads no place twice, and the next one other places: the compiler would keep what it had read.
+/// reads no place twice, and the next one reads other places: otherwise the compiler would reuse
+/// what it has read.
 struct MatrixLoads : LoadedWords {
   int to_next_bytes = kUsedSharedBytes / 2 / kAccessStride * kAccessStride;
 

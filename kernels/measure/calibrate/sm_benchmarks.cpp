@@ -18,7 +18,7 @@ std::vector<BlockTime> operation_times(CalibrationRun& run, const BlockProgram& 
   });
 }
 
-/// The SM clock of tensor cores at work on every SM for about 0.1 s.
+/// The SM clock after the tensor cores of every SM have worked for about 0.1 s.
 double matrix_clock_hz(CalibrationRun& run, const OperationBenchmark& benchmark) {
   constexpr double kLaunchCycles = 8e6;
   constexpr int kLaunches = 20, kPilotIterations = 256;

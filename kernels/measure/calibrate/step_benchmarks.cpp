@@ -18,7 +18,7 @@ namespace {
 /// Heads of the tensors that all blocks read, and tiles along them.
 constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
 /// Row tiles that a block of flash1 has for itself: in L2, and, of each tensor, in DRAM. Those that
-/// are only read are the same for all blocks where they are to be in L2.
+/// are only read are the same for all blocks if they are to be in L2.
 constexpr Index kOwnTiles = 4, kMostOwnTiles = 32;
 
 /// Device memory for the tensors of all steps, filled with random values.
@@ -55,7 +55,7 @@ class StepTensors {
   DeviceBuffer values_, sums_, statistics_;
 };
 
-/// Starts blocks that each take so many steps.
+/// Starts blocks that each take this many steps.
 class StepLauncher {
  public:
   StepLauncher(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps)
@@ -67,7 +67,7 @@ class StepLauncher {
     BlockTime* const times_dev = run_.block_times_dev(blocks);
     return run_.event_time_s([&] { launch(block, blocks, {.count = 1}, times_dev); });
   }
-  /// Of the last one of so many launches.
+  /// The block times of the last of this many launches.
   std::vector<BlockTime> times(const BlockProgram& block, Index blocks, const StepKind& kind,
                                int launches = 1, bool from_dram = false) {
     from_dram_ = from_dram;
@@ -177,8 +177,7 @@ class StepLauncher {
     parameters.l = tensors_.statistics() + blocks * N;
     return parameters;
   }
-  /// The row tiles of a visit stand one after the other, and each block has m and l for all its
-  /// steps.
+  /// The row tiles of a visit follow one another, and each block has m and l for all its steps.
   Flash1HopperParameters flash1_hopper(Index blocks, int count) const {
     constexpr Index kTensorsOfVisit = 4;
     Flash1HopperParameters parameters{};
@@ -220,8 +219,8 @@ std::string_view words_of(StepCost cost) {
   return "";
 }
 
-/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: what takes much power is
-/// slowed down.
+/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: work that takes much power
+/// is slowed down.
 constexpr double kWarmSeconds = 0.03;
 double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index blocks, int count) {
   const StepKind kind{.count = count};

@@ -38,7 +38,7 @@ class List {
     spec.set_tiling(tiling);
     add(spec);
     if (kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
-      // The program of other problems, too, where Hopper has its own
+      // The program of other problems, too, if Hopper has its own
       spec.switches[kInstructionsKnob] = "mma";
       add(spec);
       spec.switches.clear();
@@ -82,7 +82,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
     return unavailable("no calibration times the steps of a variant without a kernel");
   }
   auto switches = run.asked.switches;
-  switches.erase(kInstructionsKnob);  // the name tells the two programs apart
+  switches.erase(kInstructionsKnob);  // the name distinguishes the two programs
   if (!switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
     return unavailable("no calibration times steps with switches");
   }

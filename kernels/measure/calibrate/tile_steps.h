@@ -24,8 +24,8 @@ struct TileSteps {
 /// and not from L2.
 enum class StepCost : std::uint8_t { plain, masked, rescaled, from_dram };
 
-/// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason,
-/// where no calibration times such steps: those of score features, of switches, of a padded head
+/// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason, if
+/// no calibration times such steps: those of score features, of switches, of a padded head
 /// dimension, of cuBLAS and of split_kv.
 Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& target);
 

@@ -28,7 +28,7 @@ std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows
 /// The tensors of the check, with their stored values.
 enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE, dO, dQ, dK, dV };
 
-/// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value a row.
+/// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value per row.
 using FetchRows = std::function<std::vector<double>(CheckedTensor tensor, Index b, Index h,
                                                     Index begin, Index count)>;
 

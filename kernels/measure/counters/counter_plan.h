@@ -31,8 +31,8 @@ struct CounterPlan {
 };
 
 /// Sorts the counters into groups of one hardware pass by first fit, in the order of `names`. Each
-/// name is tried by itself first: one that the chip lacks goes to `missing`. `availability_image`
-/// may be empty (this machine's restrictions are then ignored).
+/// name is tried alone first: one that the chip lacks goes to `missing`. `availability_image` may
+/// be empty (this machine's restrictions are then ignored).
 Result<CounterPlan> plan_counters(const CuptiLibrary& cupti, const std::string& chip,
                                   std::vector<std::uint8_t> availability_image,
                                   std::span<const std::string_view> names);

@@ -1,5 +1,5 @@
 /// Reads hardware counters of each launch of a pass with CUPTI's range profiler: user ranges, user
-/// replay, one range a launch.
+/// replay, one range per launch.
 #pragma once
 
 #include <memory>

@@ -24,9 +24,9 @@ using Extent = std::array<Index, 3>;
 /// What a call of the driver launches.
 struct DriverLaunch {
   CUfunction function = nullptr;  ///< or a CUkernel
-  std::string name = {};          ///< "" where CUPTI does not report it
+  std::string name = {};          ///< "" if CUPTI does not report it
   Extent grid = {};
-  std::optional<Extent> cluster = {};  ///< where the call sets it
+  std::optional<Extent> cluster = {};  ///< if the call sets it
   Index threads = 0;                   ///< of a thread block
   Index dynamic_shared_bytes = 0;
 };
@@ -191,7 +191,7 @@ class KernelQueries {
     check(get_attribute_(&value, name, function), "cuFuncGetAttribute");
     return value;
   }
-  /// The cluster that the kernel was compiled for: zeros where it has none.
+  /// The cluster that the kernel was compiled for: zeros if it has none.
   Extent required_cluster(CUfunction function) const {
     return {attribute(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
             attribute(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),

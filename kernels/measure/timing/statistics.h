@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 /// Minimum, median and maximum of the samples, which must not be empty.
 TimeStatistics statistics_of(std::vector<double> samples_s);
 
-/// The median, which takes no unit for granted; `samples` must not be empty.
+/// The median, in the samples' unit; `samples` must not be empty.
 double median_of(std::vector<double> samples);
 
 /// The median over the SMs of each one's mean clock in Hz between two readings. SMs with only one

@@ -35,7 +35,7 @@ struct TracedBlock {
   std::vector<TracedStep> steps;
 };
 
-/// m, l and alpha of one row after each column tile; NaN where the row has no such tile. m is the
+/// m, l and alpha of one row after each column tile; NaN if the row has no such tile. m is the
 /// maximum of the scaled scores, as in the model. In split_kv the row starts again with each split:
 /// the values at column tile j are over the keys of j's split, up to and including tile j.
 struct TracedRow {
@@ -43,9 +43,9 @@ struct TracedRow {
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
-  /// Where P warps share the keys of a column tile (split_kv), what they recorded: warp w has keys
-  /// [w Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then has the
-  /// merged values, merged as the warps' outputs are at the end of a split.
+  /// If P warps share the keys of a column tile (split_kv), what they recorded: warp w has keys [w
+  /// Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then has the merged
+  /// values, merged as the warps' outputs are at the end of a split.
   std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 
@@ -94,7 +94,7 @@ std::vector<Index> block_slots(const KernelTrace& trace);
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name);
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path);
 
-/// Header first, then one block a line. The problem has no block mask.
+/// Header first, then one block per line. The problem has no block mask.
 std::string kernel_trace_text(const KernelTrace& trace);
 
 }  // namespace attnscope

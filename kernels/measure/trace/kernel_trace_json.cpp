@@ -247,7 +247,7 @@ std::string kernel_trace_text(const KernelTrace& trace) {
   ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
                   true);  // no kernel with one is traced
   std::string text = json_dump(header_json(trace));
-  text.pop_back();  // the object goes on
+  text.pop_back();  // the object continues
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {
     text += fmt::format(",\n\"{}\": [", key);
     std::string_view before = "\n";
