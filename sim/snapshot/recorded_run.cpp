@@ -14,7 +14,8 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but not usefully walked
+constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but stepping through them
+                                                // would be of no use
 constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
