@@ -262,8 +262,8 @@ bool skews_products(const KernelTrace& trace) {
   return is_hopper_forward(trace) && kernels::knobs_of(trace.run.asked).overlap != 0;
 }
 
-/// The column tiles from here on are hidden from the rows of that program's first consumer, which
-/// alone is recorded, and it leaves them out; but for the first one, which it visits all the same.
+/// Column tiles from here on are hidden from that program's first consumer, which alone is recorded:
+/// it leaves them out, but for the first one of all.
 Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
                                   const TracedBlock& block) {
   constexpr Index kConsumerRows = 64;
@@ -275,9 +275,7 @@ Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid
   }
   const auto i = static_cast<std::int32_t>(block.block);
   const Index last = grid.row_begin(i) + std::min(kConsumerRows, grid.rows_of(i)) - 1;
-  const KeyRange seen = trace.run.problem.keys_of(last, block.batch);
-  return std::max(seen.end, seen.begin) / grid.tiling().Bc +
-         (std::max(seen.end, seen.begin) % grid.tiling().Bc != 0 ? 1 : 0);
+  return ceil_div(trace.run.problem.keys_of(last, block.batch).end, grid.tiling().Bc);
 }
 
 /// Whether two groups of warps share a tile's products, and one is ahead: flash2's backward pass of
