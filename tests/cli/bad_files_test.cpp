@@ -1,11 +1,12 @@
 /// Files that cannot be read are refused with one clear line, and stay as they are.
 #include <fmt/core.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 
 #include "reference/npy.h"
 #include "sim/device/assets.h"
-#include "tests/cli/refusal_helpers.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {

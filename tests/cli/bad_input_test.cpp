@@ -2,7 +2,7 @@
 /// wrong, nothing on standard output, no file left behind.
 #include <gtest/gtest.h>
 
-#include "tests/cli/refusal_helpers.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {

@@ -63,4 +63,13 @@ CliOutcome run_shell(std::string command, const ScratchFolder& folder);
 /// The document of `simulate words --json -`, which must succeed and say nothing else.
 nlohmann::ordered_json simulated(const std::string& words);
 
+namespace test {
+
+/// What a refused request looks like from outside: exit status 2, one line on standard error that
+/// holds `part`, nothing on standard output.
+void expect_refused(const CliOutcome& outcome, const std::string& part);
+void expect_refused(const std::string& words, const std::string& part);
+
+}  // namespace test
+
 }  // namespace attnscope

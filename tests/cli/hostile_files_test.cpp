@@ -1,5 +1,6 @@
 /// Files made to hang or to exhaust the program are refused at once; names in any encoding work.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -10,7 +11,7 @@
 #include "kernels/recording/recording.h"
 #include "reference/attention_problem.h"
 #include "sim/device/assets.h"
-#include "tests/cli/refusal_helpers.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/npy.h"
-#include "tests/cli/refusal_helpers.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope {
 namespace {
