@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <utility>
 
 #include "app/draw/canvas.h"
@@ -20,6 +21,44 @@ constexpr auto kKeywords = split_names<40>(
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// Draws the letters of a line that are wholly visible between `at` and `right`, of a line that
+/// begins `scrolled` pixels further left; "…" stands for those beyond the right edge.
+void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
+               float right, float scrolled) {
+  const Theme& theme = canvas.theme;
+  const FontRef& font = canvas.fonts.mono_small;
+  const float letter = font.measure("0").x;
+  std::size_t length = 0;
+  for (const SourceSpan& span : spans) length += span.text.size();
+  const auto first = static_cast<std::size_t>(std::ceil(scrolled / letter));
+  std::size_t past =
+      first + static_cast<std::size_t>(std::max((right - at.x) / letter - 2.0f, 0.0f));
+  const bool is_cut = past < length;
+  if (is_cut && past > 0) --past;
+  std::size_t column = 0;  // of the span's first letter
+  float drawn_to = at.x;
+  const auto x_of = [&](std::size_t of) {
+    return at.x + static_cast<float>(of) * letter - scrolled;
+  };
+  for (const SourceSpan& span : spans) {
+    const std::size_t begin = std::clamp(first, column, column + span.text.size());
+    const std::size_t end = std::clamp(past, begin, column + span.text.size());
+    const ImU32 color = span.kind == SourceSpan::Kind::comment   ? theme.good
+                        : span.kind == SourceSpan::Kind::keyword ? theme.accent
+                                                                 : theme.text;
+    if (end > begin) {
+      // Letters start at whole pixels: never before the end of the span at the left
+      const float x = std::max(x_of(begin), std::ceil(drawn_to));
+      font.draw(canvas.list, {x, at.y}, color, span.text.substr(begin - column, end - begin));
+      drawn_to = std::floor(x) + static_cast<float>(end - begin) * letter;
+    }
+    column += span.text.size();
+  }
+  if (is_cut)
+    font.draw(canvas.list, {std::max(x_of(past), std::ceil(drawn_to)), at.y}, theme.text_faint,
+              "…");
 }
 
 }  // namespace
@@ -106,26 +145,22 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   draw::Canvas canvas = context;
   canvas.list = ImGui::GetWindowDrawList();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const Rect view{canvas.list->GetClipRectMin(), canvas.list->GetClipRectMax()};
+  const float left = view.min.x + number_width;
   const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / pitch, 0.0f));
   const auto shown = static_cast<std::size_t>(rect.height() / pitch) + 2;
   float widest = 0.0f;
   for (std::size_t k = first; k < std::min(first + shown, lines_.size()); ++k) {
+    widest = std::max(widest, number_width + font.measure(lines_[k]).x);
     const float y = origin.y + pitch * static_cast<float>(k);
+    if (y < view.min.y || y + pitch > view.max.y) continue;  // only whole lines
     if (std::ranges::find(marked_, static_cast<int>(k) + 1) != marked_.end()) {
       draw::fill(canvas, {{rect.min.x, y}, {rect.max.x, y + pitch}},
                  mix(theme.card, theme.accent, 0.25f));
     }
-    draw::text(canvas, font, {origin.x + number_width - font.measure(" ").x, y}, theme.text_faint,
+    draw::text(canvas, font, {left - font.measure(" ").x, y}, theme.text_faint,
                std::to_string(k + 1), draw::Align::right);
-    float x = origin.x + number_width;
-    for (const SourceSpan& span : spans_[k]) {
-      const ImU32 color = span.kind == SourceSpan::Kind::comment   ? theme.good
-                          : span.kind == SourceSpan::Kind::keyword ? theme.accent
-                                                                   : theme.text;
-      font.draw(canvas.list, {x, y}, color, span.text);
-      x += font.measure(span.text).x;
-    }
-    widest = std::max(widest, x - origin.x);
+    draw_line(canvas, spans_[k], {left, y}, view.max.x, ImGui::GetScrollX());
   }
   ImGui::Dummy({widest, pitch * static_cast<float>(lines_.size())});
   ImGui::EndChild();

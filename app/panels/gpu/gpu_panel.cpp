@@ -146,6 +146,7 @@ float draw_resources(const PanelContext& context, const LaunchResidency& shown,
   const float width = rect.width();
   const auto line = [&](float y, ImU32 color, std::string_view what, std::string_view block,
                         std::string_view sm, std::string_view allows) {
+    if (y + 1.2f * font.size > context.rect.max.y) return;  // a race leaves little room
     draw::fitted_text(context, font, {rect.min.x, y}, color, what, 0.3f * width);
     draw::text(context, font, {rect.min.x + 0.5f * width, y}, color, block, draw::Align::right);
     draw::text(context, font, {rect.min.x + 0.7f * width, y}, color, sm, draw::Align::right);

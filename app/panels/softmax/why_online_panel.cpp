@@ -56,13 +56,22 @@ std::string sentence_of(const SoftmaxMethods& methods) {
                      kSweeps);
 }
 
+float label_width(const PanelContext& context) {
+  return context.fonts.ui_bold.measure("online").x + context.px(14.0f);
+}
+
+/// The least width of draw_methods().
+float methods_width(const PanelContext& context) {
+  return label_width(context) + 4.0f * context.fonts.mono_small.measure("-00.0000").x;
+}
+
 /// Four columns of numbers: l and the error of P, in each type.
 void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
   const float pitch = draw::line_height(small);
-  const float labels = context.fonts.ui_bold.measure("online").x + context.px(14.0f);
+  const float labels = label_width(context);
   const float column = (rect.width() - labels) / 4.0f;
   const auto right = [&](std::size_t k) {
     return rect.min.x + labels + column * static_cast<float>(k + 1);
@@ -189,10 +198,14 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const float pitch = draw::line_height(small);
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);
-  const Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
+  Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
+  const bool has_steps = table.width() >= methods_width(context);  // which give way
+  if (!has_steps) table.max.x = rest.max.x;
   context.named_rects.add("why_online.methods", table);
   draw_methods(context, *methods, table);
-  draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
+  if (has_steps) {
+    draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
+  }
   const float top = table_end + context.px(5.0f);
   const auto room = static_cast<int>((rest.max.y - top + context.px(5.0f)) / pitch);
   const int lines = std::clamp(room, 0, 4);

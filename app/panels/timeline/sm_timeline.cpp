@@ -166,16 +166,30 @@ void draw_lanes(Frame& frame, const SmRunPair& pair) {
 }
 
 void draw_axis(const Frame& frame, float y) {
-  constexpr int kTicks = 4;
-  for (int tick = 0; tick <= kTicks; ++tick) {
-    const double share = frame.time.share(static_cast<double>(tick) / kTicks);
-    const Index ps = std::llround(share * static_cast<double>(frame.end_ps));
-    const draw::Align align = tick == 0        ? draw::Align::left
-                              : tick == kTicks ? draw::Align::right
-                                               : draw::Align::center;
-    draw::text(frame.context, frame.context.fonts.small, {frame.x_of(ps), y},
-               frame.context.theme.text_faint, ps == 0 ? std::string("time 0") : sm_time_text(ps),
-               align);
+  const FontRef& font = frame.context.fonts.small;
+  const auto time_at = [&](int tick, int ticks) {
+    const double share = frame.time.share(static_cast<double>(tick) / ticks);
+    return static_cast<Index>(std::llround(share * static_cast<double>(frame.end_ps)));
+  };
+  const auto label_of = [](Index ps) { return ps == 0 ? std::string("time 0") : sm_time_text(ps); };
+
+  // As many ticks as have room
+  int ticks = 4;
+  const auto room_needed = [&] {
+    float widest = 0.0f;
+    for (int tick = 0; tick <= ticks; ++tick) {
+      widest = std::max(widest, font.measure(label_of(time_at(tick, ticks))).x);
+    }
+    return (widest + font.size) * (static_cast<float>(ticks) + 0.5f);
+  };
+  while (ticks > 1 && room_needed() > frame.bars.width()) ticks /= 2;
+  for (int tick = 0; tick <= ticks; ++tick) {
+    const Index ps = time_at(tick, ticks);
+    const draw::Align align = tick == 0       ? draw::Align::left
+                              : tick == ticks ? draw::Align::right
+                                              : draw::Align::center;
+    draw::text(frame.context, font, {frame.x_of(ps), y}, frame.context.theme.text_faint,
+               label_of(ps), align);
   }
 }
 
@@ -229,7 +243,7 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
   const std::string label = draw::label_that_fits(font, labels, half - padding);
   const TextButton button = draw_text_button(context, "timeline.other", label,
                                              {rect.max.x + context.px(6.0f), top}, false);
-  if (button.pressed) asked_for_ = snapshot.run;
+  if (button.pressed) asked_for_ = {snapshot.run};
   draw::fitted_text(context, font, {rect.min.x, top}, context.theme.text_faint, found.why_none,
                     button.left - rect.min.x - context.px(8.0f));
   return top;
@@ -278,7 +292,8 @@ void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& contex
                                         found.why_none, rect.width(), 3);
   const std::vector<std::string> labels = offer_labels(found);
   const float padding = context.px(12.0f);
-  const std::string label = draw::label_that_fits(font, labels, rect.width() - padding);
+  const float room = rect.width() - padding;
+  const std::string label = draw::fitted(font, draw::label_that_fits(font, labels, room), room);
   const ImVec2 at{rect.min.x + font.measure(label).x + padding,
                   rect.min.y + used + context.px(8.0f)};
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {

@@ -24,18 +24,21 @@ HeadlessImGui::~HeadlessImGui() {
   ImGui::DestroyContext();
 }
 
+void HeadlessImGui::load_fonts(const std::vector<float>& font_scales) {
+  for (const float scale : font_scales) fonts_.try_emplace(scale);
+  std::vector<float> scales;
+  for (const auto& [scale, fonts] : fonts_) scales.push_back(scale);
+  const std::vector<app::Fonts> loaded = app::load_fonts(app::find_font_files(), scales);
+  for (std::size_t k = 0; k < scales.size(); ++k) fonts_[scales[k]] = loaded[k];
+  ImGui::GetIO().Fonts->Build();
+}
+
 void HeadlessImGui::resize(float width, float height, float layout_scale, float font_scale,
                            app::ThemeName theme) {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {width, height};
   font_scale_ = font_scale;
-  if (!fonts_.contains(font_scale)) {
-    std::vector<float> scales{font_scale};
-    for (const auto& [scale, fonts] : fonts_) scales.push_back(scale);
-    const std::vector<app::Fonts> loaded = app::load_fonts(app::find_font_files(), scales);
-    for (std::size_t k = 0; k < scales.size(); ++k) fonts_[scales[k]] = loaded[k];
-    io.Fonts->Build();
-  }
+  if (!fonts_.contains(font_scale)) load_fonts({font_scale});
   app::apply_to_imgui(app::theme(theme), layout_scale);
   ImGui::GetStyle().AntiAliasedLinesUseTex = false;
 }

@@ -95,6 +95,16 @@ void ScreenSession::frame(double now_s) {
   ImGui::Render();
 }
 
+void ScreenSession::load_fonts(std::span<const std::pair<float, float>> sizes) {
+  std::vector<float> scales;
+  for (const auto& [width, height] : sizes) {
+    for (const bool presenter : {false, true}) {
+      scales.push_back(app::scales_for(width, height, 1.0f, presenter).font);
+    }
+  }
+  imgui_.load_fonts(scales);
+}
+
 void ScreenSession::resize(float width, float height) {
   size_ = {width, height};
 }

@@ -1,8 +1,10 @@
 /// The whole screen without a window: the app, its panels, the mouse and the keyboard.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/app.h"
@@ -17,6 +19,9 @@ class ScreenSession {
  public:
   /// 1600 x 900 pixels, once the scene is shown.
   explicit ScreenSession(const std::string& scene = "default");
+
+  /// Loads the fonts of these sizes of the window, with small and large text, all at once.
+  void load_fonts(std::span<const std::pair<float, float>> sizes);
 
   /// Another size of the window from the next frame on, in pixels.
   void resize(float width, float height);

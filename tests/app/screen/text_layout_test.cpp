@@ -1,10 +1,14 @@
-/// Lays out every scene at three sizes, in three themes, and every step of every lesson at two
-/// sizes: no text is cut off, covered, crossed by a line, or overlaps another.
+/// Lays out every scene with every tab of its panels, every panel alone and every chart at three
+/// sizes, in three themes, and every step of every lesson at two sizes: no text is cut off,
+/// covered, crossed by a line, or overlaps another.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "tests/app/screen/frame_reader.h"
 #include "tests/app/screen/screen_session.h"
 #include "tests/app/screen/text_on_screen.h"
 
@@ -38,33 +42,113 @@ void check_texts(const std::string& where, float least) {
   }
 }
 
-class TextLayout : public testing::TestWithParam<std::string> {};
+/// Checks the screen in every theme. Where all that changes with the theme are colours, the texts
+/// stand where they stood: they are checked once.
+void check_themes(ScreenSession& session, const std::string& where, float least) {
+  std::optional<std::uint64_t> checked;
+  for (const ThemeName theme : kThemes) {
+    session.app().view.theme = theme;
+    if (checked) {
+      session.frame();
+    } else {
+      session.settle();
+    }
+    const std::uint64_t signature = frame_signature();
+    if (checked == signature) continue;
+    check_texts(fmt::format("{} {}", where, to_string(theme)), least);
+    checked = signature;
+  }
+}
+
+template <typename Enum>
+Enum nth(std::size_t n) {
+  return static_cast<Enum>(n % enum_names(Enum{}).size());
+}
+
+/// Tabs of all slots. Five rounds show each tab of each slot; slots do not depend on each other.
+void show_tabs(ViewState& view, std::size_t round) {
+  view.memory_tab = nth<app::MemoryTab>(round);
+  view.softmax_tab = nth<app::SoftmaxTab>(round);
+  view.scores_tab = nth<app::ScoresTab>(round);
+  view.timeline_tab = nth<app::TimelineTab>(round);
+  view.explain_tab = nth<app::ExplainTab>(round);
+  view.ledger_scope = nth<app::LedgerScope>(round);
+  constexpr app::ChartAxis kSwept[] = {app::ChartAxis::seq_len, app::ChartAxis::heads,
+                                       app::ChartAxis::head_dim, app::ChartAxis::block_size,
+                                       app::ChartAxis::density};
+  view.chart = app::ChartQuantity::bytes;
+  view.chart_over = kSwept[round % std::size(kSwept)];
+  view.enlarged.reset();
+}
+
+/// Checks a scene at every size, in every theme, with small and large text.
+class SizesLayout : public testing::Test {
+ protected:
+  explicit SizesLayout(const std::string& scene = "default") : session_(scene) {
+    session_.load_fonts(kSizes);
+  }
+
+  void check_sizes(const std::string& where, bool also_large_text) {
+    for (const auto& [width, height] : kSizes) {
+      session_.resize(width, height);
+      for (const bool presenter : {false, true}) {
+        if (presenter && !also_large_text) continue;
+        session_.app().view.presenter = presenter;
+        check_themes(session_,
+                     fmt::format("{} {}x{}{}", where, width, height, presenter ? " presenter" : ""),
+                     presenter ? 18.0f : 8.0f);
+      }
+    }
+    session_.app().view.presenter = false;
+  }
+
+  ScreenSession session_;
+};
+
+class TextLayout : public SizesLayout, public testing::WithParamInterface<std::string> {
+ protected:
+  TextLayout() : SizesLayout(GetParam()) {}
+};
 
 TEST_P(TextLayout, NoTextIsCutOrOverlapsAnother) {
-  ScreenSession session(GetParam());
-  app::App& app = session.app();
+  app::App& app = session_.app();
   const Index last =
       app.course() != nullptr ? app.course()->last_tick() : app.snapshot()->run->step_count - 1;
-  for (const double share : {0.0, 0.02, 0.37, 0.81, 1.0}) {
-    const auto at = static_cast<Index>(share * static_cast<double>(last));
+  constexpr double kShares[] = {0.0, 0.02, 0.2, 0.37, 0.81, 1.0};
+  for (std::size_t round = 0; round < std::size(kShares); ++round) {
+    const auto at = static_cast<Index>(kShares[round] * static_cast<double>(last));
     app.commands.push(app.course() != nullptr ? app::Command(app::SeekTick{at})
                                               : app::Command(app::SeekTo{at}));
-    session.settle();
-    for (const auto& [width, height] : kSizes) {
-      session.resize(width, height);
-      for (const bool presenter : {false, true}) {
-        app.view.presenter = presenter;
-        for (const ThemeName theme : kThemes) {
-          app.view.theme = theme;
-          session.settle();
-          check_texts(fmt::format("{} step {} {}x{} {}{}", GetParam(), at, width, height,
-                                  to_string(theme), presenter ? " presenter" : ""),
-                      presenter ? 18.0f : 8.0f);
-        }
-      }
+    if (round > 0) show_tabs(app.view, round);  // the first one as the scene has them
+    check_sizes(fmt::format("{} step {} tabs {}", GetParam(), at, round), true);
+  }
+  if (app.course() != nullptr) return;  // a race enlarges nothing
+
+  for (std::size_t slot = 0; slot < enum_names(app::Slot{}).size(); ++slot) {
+    show_tabs(app.view, slot);
+    app.view.enlarged = nth<app::Slot>(slot);
+    check_sizes(fmt::format("{} {} alone", GetParam(), to_string(*app.view.enlarged)), false);
+  }
+}
+
+class ChartLayout : public SizesLayout, public testing::WithParamInterface<app::ChartAxis> {};
+
+TEST_P(ChartLayout, NoTextIsCutOrOverlapsAnother) {
+  ViewState& view = session_.app().view;
+  view.chart_over = GetParam();
+  for (const app::ChartQuantity quantity : app::quantities_over(GetParam())) {
+    view.chart = quantity;
+    for (const bool is_alone : {false, true}) {
+      view.enlarged = is_alone ? std::optional(app::Slot::charts) : std::nullopt;
+      check_sizes(name_of(shown_chart(view)) + (is_alone ? " alone" : ""), false);
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Axes, ChartLayout, testing::ValuesIn(app::chart_axes()),
+                         [](const testing::TestParamInfo<app::ChartAxis>& of) {
+                           return std::string(to_string(of.param));
+                         });
 
 /// The parameter as part of the name of a test.
 std::string test_name(const testing::TestParamInfo<std::string>& of) {
@@ -85,6 +169,8 @@ std::vector<std::string> shipped_lessons() {
 /// Checks a card beside panels in its current state, at both sizes, with small and large text.
 class CardLayout : public testing::Test {
  protected:
+  CardLayout() { session_.load_fonts(std::span(kSizes).first(2)); }
+
   void check_sizes(const std::string& where) {
     for (const auto& [width, height] : {kSizes[0], kSizes[1]}) {
       session_.resize(width, height);

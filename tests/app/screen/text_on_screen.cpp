@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
+
+#include "tests/app/screen/frame_reader.h"
 
 namespace attnscope::test {
 
@@ -15,132 +15,7 @@ namespace {
 
 using app::Rect;
 
-constexpr ImU32 kOpaque = 200;  ///< alpha from which a surface hides what is beneath it
 constexpr float kSlack = 1.0f;  ///< pixels by which letters may be cut or overlap
-
-/// A letter as it was drawn. Letters that read upwards are turned back for `pen`.
-struct Letter {
-  const ImFont* font = nullptr;
-  const ImFontGlyph* glyph = nullptr;
-  float scale = 0.0f;  ///< of the font's own size
-  bool upwards = false;
-  ImVec2 pen;  ///< where it begins, on the upper edge of the line
-  Rect ink, clip;
-  int order = 0;
-  bool hidden = false;
-};
-
-struct Triangle {
-  ImVec2 corners[3];
-  ImU32 color = 0;  ///< of its most opaque corner
-  Rect clip;
-  int order = 0;
-  bool of_fan = false;  ///< part of a filled shape with more than three corners
-};
-
-struct Frame {
-  std::vector<Letter> letters;
-  std::vector<Triangle> triangles;
-};
-
-/// The overlap of two rectangles in each direction, in pixels; negative if they are apart.
-ImVec2 overlap(const Rect& a, const Rect& b) {
-  return {std::min(a.max.x, b.max.x) - std::max(a.min.x, b.min.x),
-          std::min(a.max.y, b.max.y) - std::max(a.min.y, b.min.y)};
-}
-
-bool overlaps(const Rect& a, const Rect& b, float slack) {
-  const ImVec2 both = overlap(a, b);
-  return both.x > slack && both.y > slack;
-}
-
-Rect united(const Rect& a, const Rect& b) {
-  return {{std::min(a.min.x, b.min.x), std::min(a.min.y, b.min.y)},
-          {std::max(a.max.x, b.max.x), std::max(a.max.y, b.max.y)}};
-}
-
-class FrameReader {
- public:
-  FrameReader() {
-    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
-      for (const ImFontGlyph& glyph : font->Glyphs) {
-        if (glyph.Visible) glyphs_[{glyph.U0, glyph.V0}] = {font, &glyph};
-      }
-    }
-  }
-
-  Frame read() {
-    const ImDrawData* data = ImGui::GetDrawData();
-    for (int k = 0; k < data->CmdListsCount; ++k) read_list(*data->CmdLists[k]);
-    return std::move(frame_);
-  }
-
- private:
-  void read_list(const ImDrawList& list) {
-    const ImVec2 white = ImGui::GetIO().Fonts->TexUvWhitePixel;
-    for (const ImDrawCmd& command : list.CmdBuffer) {
-      const Rect clip{{command.ClipRect.x, command.ClipRect.y},
-                      {command.ClipRect.z, command.ClipRect.w}};
-      const auto index = [&](unsigned at) {
-        return list.IdxBuffer[static_cast<int>(command.IdxOffset + at)];
-      };
-      const auto vertex = [&](unsigned at) -> const ImDrawVert& {
-        return list.VtxBuffer[static_cast<int>(command.VtxOffset + index(at))];
-      };
-      for (unsigned at = 0; at + 3 <= command.ElemCount;) {
-        const ImDrawVert& first = vertex(at);
-        if (first.uv.x != white.x || first.uv.y != white.y) {
-          add_letter(&first, clip);  // two triangles over four vertices in a row
-          at += 6;
-          continue;
-        }
-        const bool follows = at >= 3 && index(at - 3) == index(at);
-        const bool leads = at + 6 <= command.ElemCount && index(at + 3) == index(at);
-        add_triangle({&first, &vertex(at + 1), &vertex(at + 2)}, clip, follows || leads);
-        at += 3;
-      }
-    }
-  }
-
-  void add_letter(const ImDrawVert* v, const Rect& clip) {
-    Letter letter;
-    letter.clip = clip;
-    letter.order = order_++;
-    letter.ink = {v[0].pos, v[0].pos};
-    for (int corner = 1; corner < 4; ++corner) {
-      letter.ink = united(letter.ink, {v[corner].pos, v[corner].pos});
-    }
-    letter.upwards = v[0].pos.y > v[1].pos.y;
-    const auto found = glyphs_.find({v[0].uv.x, v[0].uv.y});
-    if (found != glyphs_.end()) {
-      const auto& [font, glyph] = found->second;
-      letter.font = font;
-      letter.glyph = glyph;
-      const float width = letter.upwards ? letter.ink.height() : letter.ink.width();
-      letter.scale = width / (glyph->X1 - glyph->X0);
-      const ImVec2 corner = letter.upwards ? ImVec2{-v[0].pos.y, v[0].pos.x} : v[0].pos;
-      letter.pen = {corner.x - glyph->X0 * letter.scale, corner.y - glyph->Y0 * letter.scale};
-    }
-    const ImVec2 seen = overlap(letter.ink, clip);
-    if (seen.x > 0.0f && seen.y > 0.0f && (v[0].col >> 24) > 0) frame_.letters.push_back(letter);
-  }
-
-  void add_triangle(const std::array<const ImDrawVert*, 3>& v, const Rect& clip, bool of_fan) {
-    Triangle triangle;
-    for (std::size_t k = 0; k < 3; ++k) {
-      triangle.corners[k] = v[k]->pos;
-      if ((v[k]->col >> 24) >= (triangle.color >> 24)) triangle.color = v[k]->col;
-    }
-    triangle.clip = clip;
-    triangle.order = order_++;
-    triangle.of_fan = of_fan;
-    frame_.triangles.push_back(triangle);
-  }
-
-  std::map<std::pair<float, float>, std::pair<const ImFont*, const ImFontGlyph*>> glyphs_;
-  Frame frame_;
-  int order_ = 0;
-};
 
 /// Letters by the squares of the screen that they touch.
 class LetterGrid {
@@ -301,7 +176,7 @@ std::vector<Finding> check_letters(Frame& frame) {
       });
     }
     const auto line = oblique_line(triangle);
-    if (!line || (triangle.color >> 24) < 60) continue;
+    if (!line || (triangle.color >> 24) < kFaint) continue;
     grid.each_near(bounds(triangle), [&](Letter& letter) {
       const Rect inner = letter.ink.shrunk(kSlack, kSlack);
       for (int k = 0; k <= 8; ++k) {
@@ -331,7 +206,7 @@ std::vector<Finding> check_letters(Frame& frame) {
 }  // namespace
 
 std::vector<ScreenText> texts_on_screen() {
-  Frame frame = FrameReader().read();
+  Frame frame = read_frame();
   const std::vector<Finding> found = check_letters(frame);
   std::vector<ScreenText> texts;
   std::vector<std::pair<int, int>> covered;  // letters of each text, and all of them
