@@ -319,9 +319,8 @@ TEST(ExplainPanel, DoesNotSayWhatABreakChangesWhileALessonAsks) {
   for (const bool hides : {false, true}) {
     Pointed pointed;
     pointed.around.view.hides_effect = hides;
-    point_at("explain", snapshot, "explain.line.1", {0.5f, 0.5f}, pointed);
+    point_at("explain", snapshot, "broken.restore", {0.5f, 0.5f}, pointed);
     EXPECT_EQ(pointed.around.rects.find("broken.operation").has_value(), !hides);
-    EXPECT_TRUE(pointed.around.rects.find("broken.restore"));
   }
 }
 
