@@ -29,7 +29,8 @@ struct BackwardParameters {
   float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
   /// The sum of dS K, unscaled: [B, H, row pieces, pieces, 128]; in fp32 problems [B, H, N, d].
   float* dQ_accum = nullptr;
-  int* dQ_turns = nullptr;         ///< [B, H, Tr]: whose turn it is to add to dQi; null: no order
+  /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of two parts of it; null: no order
+  int* dQ_turns = nullptr;
   const int* row_tiles = nullptr;  ///< of each column tile, like column_tiles
   ScoreParameters scores = {};
 };

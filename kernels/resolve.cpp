@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "kernels/default_tilings.h"
-#include "kernels/host/hopper.h"
 #include "reference/block_mask.h"
 #include "reference/check.h"
 #include "reference/message_text.h"
@@ -74,9 +73,7 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
   if (kernel.pass(run.pass()).block_work == BlockWork::head) {
     return has_hopper_backward(run.problem, run.tiling, knobs);
   }
-  // The default tilings are those of the other program, but for one head dimension
-  return (asked_tiling(run) || run.problem.d == kHopperHeadDim) &&
-         has_hopper_gradients(run.problem, run.tiling, knobs);
+  return has_hopper_gradients(run.problem, run.tiling, knobs);
 }
 
 namespace {

@@ -97,7 +97,7 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
   Placement place;
   return {.dQ_accum_offset = place.add(heads * pieces * 16 * 8 * size_bytes(DType::fp32)),
           .D_offset = place.add(query_rows(problem) * kStatisticBytes),
-          .dQ_turns_offset = place.add(heads * row_pieces * Index{sizeof(std::int32_t)}),
+          .dQ_turns_offset = place.add(2 * heads * row_pieces * Index{sizeof(std::int32_t)}),
           .dK_heads_offset = place.add(key_gradient_bytes(problem)),
           .dV_heads_offset = place.add(key_gradient_bytes(problem)),
           .bytes = place.bytes()};

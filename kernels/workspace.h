@@ -36,8 +36,8 @@ struct SplitKvWorkspace {
 SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
 
 /// flash2 and block_sparse2 (whose lists of tiles follow), backward: dQ_accum [B, H, N, d], N
-/// and d rounded up to whole pieces of 16 x 8, and D [B, H, N] in fp32, and dQ_turns [B, H, N /
-/// 16], integers; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
+/// and d rounded up to whole pieces of 16 x 8, and D [B, H, N] in fp32, and dQ_turns [2, B, H,
+/// N / 16], integers; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
 /// precision.
 struct Flash2BackwardWorkspace {
   std::size_t dQ_accum_offset, D_offset, dQ_turns_offset, dK_heads_offset, dV_heads_offset, bytes;

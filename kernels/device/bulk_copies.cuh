@@ -107,10 +107,9 @@ __device__ inline void store_panels(const TensorMap& map, TilePlace place,
 __device__ inline void wait_bulk_stores_read() {
   asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
 }
-/// Waits until this thread's stores are complete, but for the newest kNewer groups.
-template <int kNewer = 0>
+/// Waits until this thread's stores are complete.
 __device__ inline void wait_bulk_stores() {
-  asm volatile("cp.async.bulk.wait_group %0;\n" ::"n"(kNewer) : "memory");
+  asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory");
 }
 
 }  // namespace attnscope::kernels::device

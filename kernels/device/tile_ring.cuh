@@ -70,13 +70,13 @@ struct ProductTurns {
 /// Whether a thread watches over the waits of each block.
 inline constexpr bool kTrapsWhenStuck = true;
 
-/// Ends the launch with an error when the n-th phase of a barrier has not ended after two seconds:
-/// a thread block of which threads wait for each other forever would hold the GPU.
-__device__ inline void trap_if_stuck(ArrivalBarrier finished, int n) {
-  constexpr uint64_t kLimitNs = 2'000'000'000;
-  const uint64_t begin_ns = global_timer_ns();
+/// Ends the launch with an error when a barrier's n-th phase has not ended after two seconds: a
+/// thread block of which threads wait for each other forever would hold the GPU.
+__device__ inline void trap_if_stuck(ArrivalBarrier finished, int n = 0) {
+  constexpr uint32_t kLimitNs = 2'000'000'000;
+  const auto begin_ns = static_cast<uint32_t>(global_timer_ns());  // 32 bits hold twice the limit
   while (!finished.has_ended(n)) {
-    if (global_timer_ns() - begin_ns > kLimitNs) __trap();
+    if (static_cast<uint32_t>(global_timer_ns()) - begin_ns > kLimitNs) __trap();
   }
 }
 

@@ -7,10 +7,11 @@
 /// of both consumers.
 ///
 /// One more group serves them, each of its warps with one task: to load Kj, Vj and every Qi, dOi;
-/// to bring LSEi and Di; to add dQi; and to watch that nobody waits forever.
+/// to bring LSEi and Di, and to watch that nobody waits forever; to add dQi.
 ///
-/// dQ lags behind by one row tile: a consumer starts dQ of tile i - 1 with dVj and dKj of tile i.
-/// The other one may then be most of a tile behind, and one's softmax meets the other's products.
+/// Products are under way while other work is done: dVj, dQi and dKj are started together; dQi is
+/// handed over while dKj is computed, and S of the next row tile is started before dKj is there.
+/// The consumers wait for each other only before dQi, for dS.
 ///
 /// No mask and a causal one. With Visits::listed it is block_sparse2's.
 #pragma once
@@ -25,7 +26,8 @@ namespace attnscope::kernels {
 /// Adds dQi of each visit. One thread.
 template <typename Block>
 __device__ inline void add_query_gradients(const Block& block) {
-  const TurnsOfBlock<Block> turns(block);
+  constexpr int kRowPieces = Block::kRows / 16;
+  const TurnsOfBlock<Block> turns(block, 0);
   float* const dQ_head = dQ_of_head(block);
   const auto row_tiles = block.row_tiles();
   int n = row_tiles.first;
@@ -33,12 +35,13 @@ __device__ inline void add_query_gradients(const Block& block) {
   for (; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
     block.dQ_slot().await_filled(visit);
-    if (visit > 0) turns.template pass_on<0>(row_tiles[n - 1]);  // a tile's time later
+    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds have had a tile's time to end
     turns.await(row_tiles[n]);
-    add_pieces(block, dQ_head, row_tiles[n], block.dQ(), 0, Block::kWidth / 8);
+    add_pieces(block, dQ_head, row_tiles[n] * kRowPieces, kRowPieces, block.dQ(), 0,
+               Block::kWidth / 8);
     block.dQ_slot().emptied(visit).arrive();
   }
-  if (n > row_tiles.first) turns.template pass_on<0>(row_tiles[n - 1]);
+  if (n > row_tiles.first) turns.pass_on(row_tiles[n - 1]);
   device::wait_bulk_stores();
 }
 
@@ -96,7 +99,6 @@ struct Flash2GradientConsumer {
       hand_over_query_gradient(n);
       wait_products<0>(dV, dK);
     }
-    finish();
   }
 
   /// S = Qi Kj^T.
@@ -185,7 +187,7 @@ struct Flash2GradientConsumer {
   }
 
   /// dKj and dVj to HBM through the slots of Kj and Vj; each warp stores its 16 rows.
-  __device__ void finish() {
+  __device__ void store() {
     using namespace device;
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     const int first_row = warp * kFragmentRows;
@@ -226,11 +228,17 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {
     give_up_registers<kRegisters.serving>();
-    serve(block, [&] { add_query_gradients(block); });
+    serve(
+        block, [&] { add_query_gradients(block); },
+        [&] {
+          if (kTrapsWhenStuck) trap_if_stuck(block.finished());
+        });
   } else {
     take_registers<kRegisters.consuming>();
     Trace trace(parameters, block.j);
-    Flash2GradientConsumer<T, Block, Trace>(block, warpgroup, trace).accumulate();
+    Flash2GradientConsumer<T, Block, Trace> consumer(block, warpgroup, trace);
+    consumer.accumulate();
+    consumer.store();
     trace.end();
   }
 }

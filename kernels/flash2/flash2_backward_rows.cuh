@@ -55,7 +55,9 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
   __syncthreads();  // Barrier: D of all rows is in shared memory, and leaves it in whole sectors.
   if (thread < tile.rows) __stcg(parameters.D + head_row + thread, D[thread]);  // @store_D
 
-  if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
+  if (parameters.dQ_turns != nullptr && thread < 2) {  // two counters for each row tile
+    parameters.dQ_turns[thread * gridDim.x + blockIdx.x] = 0;
+  }
   auto* const dQ_accum = reinterpret_cast<float4*>(dQ_accum_of_tile(parameters, tile));
   const int chunks = (tile.rows + 15) / 16 * dQ_accum_pieces(shape.d) * kFragmentFloats / 4;
   for (int n = thread; n < chunks; n += kFlash2RowThreads) {

@@ -18,37 +18,27 @@
 
 namespace attnscope::kernels {
 
-/// Adds the panels of dQi that a consumer has left. One thread.
+/// Adds a consumer's panels of dQi of each visit. One thread for each consumer.
 template <int kConsumer, typename Block>
-__device__ inline void add_panels(const Block& block, float* dQ_head, int visit, int i) {
-#pragma unroll
-  for (int n = 0; n < Block::dQ_panels(kConsumer); ++n) {
-    const int handed_over = visit * Block::dQ_panels(kConsumer) + n;
-    block.dQ_slot(kConsumer).await_filled(handed_over);
-    add_pieces(block, dQ_head, i, block.dQ(kConsumer), (Block::first_dQ_panel(kConsumer) + n) * 8,
-               8);
-    block.dQ_slot(kConsumer).emptied(handed_over).arrive();
-  }
-}
-
-/// Adds dQi of each visit, consumer 1's panels first. One thread.
-template <typename Block>
 __device__ inline void add_query_gradients(const Block& block) {
-  constexpr int kOfConsumer1 = Block::dQ_panels(1);
-  const TurnsOfBlock<Block> turns(block);
+  constexpr int kPanels = Block::dQ_panels(kConsumer), kRowPieces = Block::kRows / 16;
+  const TurnsOfBlock<Block> turns(block, kConsumer);
   float* const dQ_head = dQ_of_head(block);
   const auto row_tiles = block.row_tiles();
-  int n = row_tiles.first;
 #pragma unroll 1
-  for (; row_tiles.has(n); ++n) {
-    const int visit = n - row_tiles.first;
-    block.dQ_slot(1).await_filled(visit * kOfConsumer1);
+  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+    const int first = (n - row_tiles.first) * kPanels;
+    block.dQ_slot(kConsumer).await_filled(first);
     turns.await(row_tiles[n]);
-    add_panels<1>(block, dQ_head, visit, row_tiles[n]);
-    if (visit > 0) turns.template pass_on<kOfConsumer1>(row_tiles[n - 1]);
-    add_panels<0>(block, dQ_head, visit, row_tiles[n]);
+#pragma unroll
+    for (int panel = 0; panel < kPanels; ++panel) {
+      block.dQ_slot(kConsumer).await_filled(first + panel);
+      add_pieces(block, dQ_head, row_tiles[n] * kRowPieces, kRowPieces, block.dQ(kConsumer),
+                 (Block::first_dQ_panel(kConsumer) + panel) * 8, 8);
+      block.dQ_slot(kConsumer).emptied(first + panel).arrive();
+    }
+    turns.pass_on(row_tiles[n]);
   }
-  if (n > row_tiles.first) turns.template pass_on<0>(row_tiles[n - 1]);
   device::wait_bulk_stores();
 }
 
@@ -252,7 +242,8 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {
     give_up_registers<kRegisters.serving>();
-    serve(block, [&] { add_query_gradients(block); });
+    serve(
+        block, [&] { add_query_gradients<0>(block); }, [&] { add_query_gradients<1>(block); });
   } else {
     take_registers<kRegisters.consuming>();
     Trace trace(parameters, block.j);

@@ -50,12 +50,16 @@ struct Flash2GradientPlace {
     if (!in_turns()) return {block % Tc, block / Tc};
     const int group = block / (parameters.heads_in_turn * Tc);
     const int first_head = group * parameters.heads_in_turn;
-    const int heads = min(parameters.heads_in_turn, device::block_count() / Tc - first_head);
+    const int heads = min(parameters.heads_in_turn, head_count() - first_head);
     const int number = block - first_head * Tc;
     return {Tc - 1 - number / heads, first_head + number % heads};
   }
   /// Computed anew at each call: registers are scarce.
   __device__ Index head_index() const { return place().head_index; }
+  /// Of all batch entries.
+  __device__ int head_count() const {
+    return device::block_count() / ((parameters.shape.N_kv + Bc - 1) / Bc);
+  }
   __device__ int head() const { return place().head_index % parameters.shape.heads; }
   __device__ int batch() const { return place().head_index / parameters.shape.heads; }
 
@@ -83,9 +87,10 @@ template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   using Place = Flash2GradientPlace<d, Br, Bc, kVisits>;
   using Place::base, Place::shared, Place::Place;
-  using typename Place::TileKV, typename Place::TileS;
-  using Ring = device::TileRing<typename Place::TileQ, 2>;
+  using typename Place::TileKV, typename Place::TileQ, typename Place::TileS;
+  using Ring = device::TileRing<TileQ, 2>;
   static constexpr int kRowPieceBytes = Place::kWidth / 8 * Place::kPieceBytes;  ///< 16 rows of dQ
+  static constexpr bool kStatisticsWarpWatches = false;  ///< another warp does
 
   __device__ TileKV K() const { return {base}; }
   __device__ TileKV V() const { return {base + TileKV::kBytes}; }
@@ -163,6 +168,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   using RingdO = device::TileRing<TileQ, flash2_wide_dO_stages(d)>;
   static constexpr int kPanels = TileKV::kPanels;
   static constexpr int kPanelBytes = Br * device::kPanelColumns * 4;  ///< of dQ
+  static constexpr bool kStatisticsWarpWatches = device::kTrapsWhenStuck;
 
   __device__ TileKV K() const { return {base}; }
   __device__ TileKV V() const { return {base + TileKV::kBytes}; }

@@ -35,7 +35,8 @@ __device__ inline void load_tiles(const Block& block) {
 }
 
 /// LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the exponent's
-/// unit. Rows that do not exist look like empty ones, whose P is zero. One warp.
+/// unit. Rows that do not exist look like empty ones, whose P is zero. One warp, which also watches
+/// that nobody waits forever where no other does.
 template <typename Block>
 __device__ inline void load_statistics(const Block& block) {
   constexpr int Br = Block::kRows;
@@ -45,6 +46,9 @@ __device__ inline void load_statistics(const Block& block) {
 #pragma unroll 1
   for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
+    if (Block::kStatisticsWarpWatches && visit >= 2) {
+      device::trap_if_stuck(block.statistics().emptied(visit), visit / 2 - 1);
+    }
     block.statistics().await_emptied(visit);
     const int i = row_tiles[n];
 #pragma unroll 1
@@ -56,19 +60,27 @@ __device__ inline void load_statistics(const Block& block) {
     }
     block.statistics().fill(visit);
   }
+  if (Block::kStatisticsWarpWatches) device::trap_if_stuck(block.finished());
 }
 
-/// dQi += what consumers have left of it from the shared address `source` on, by the bulk tensor
-/// unit: 16 rows at a time. They have `across` pieces of 8 columns, from `first_piece` on;
-/// `dQ_head` is the head's dQ_accum. One thread, which comes back when the slot is read.
+/// The head's dQ_accum.
 template <typename Block>
-__device__ inline void add_pieces(const Block& block, float* dQ_head, int i, uint32_t source,
-                                  int first_piece, int across) {
+__device__ inline float* dQ_of_head(const Block& block) {
+  const ForwardShape& shape = block.parameters.shape;
+  return block.parameters.dQ_accum + block.head_index() * dQ_accum_row_pieces(shape.N) *
+                                         (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
+}
+
+/// Adds to dQ what consumers have left of it from the shared address `source` on, by the bulk
+/// tensor unit: `count` times 16 rows, from the head's row piece `first` on. They have `across`
+/// pieces of 8 columns, from `first_piece` on. One thread, which comes back when the slot is read.
+template <typename Block>
+__device__ inline void add_pieces(const Block& block, float* dQ_head, int first, int count,
+                                  uint32_t source, int first_piece, int across) {
   using namespace device;
   const ForwardShape& shape = block.parameters.shape;
   const int pieces = dQ_accum_pieces(shape.d);
-  const int first = i * (Block::kRows / 16);
-  const int past_last = min(first + Block::kRows / 16, dQ_accum_row_pieces(shape.N));
+  const int past_last = min(first + count, dQ_accum_row_pieces(shape.N));
   const int bytes = min(across, pieces - first_piece) * Block::kPieceBytes;
   float* rows = dQ_head + (first * pieces + first_piece) * kFragmentFloats;
 #pragma unroll 1
@@ -84,49 +96,42 @@ __device__ inline void add_pieces(const Block& block, float* dQ_head, int i, uin
 /// The block's turns to add to row tiles. The column tiles that see row tile i add to it from the
 /// last to the first: a block waits for blocks of lower number alone, which the hardware starts
 /// before it, and under a causal mask the others have come to row tile i by then. Without a fixed
-/// order there is nothing to wait for. One thread.
+/// order there is nothing to wait for. Where two threads add a part of dQi each, a part has turns
+/// of its own.
 template <typename Block>
 struct TurnsOfBlock {
   const Block& block;
   const int first;  ///< number of the head's first turn
 
-  __device__ explicit TurnsOfBlock(const Block& block_)
-      : block(block_), first(static_cast<int>(block.head_index()) * block.Tr()) {}
+  __device__ TurnsOfBlock(const Block& block_, int part)
+      : block(block_),
+        first((static_cast<int>(block.head_index()) + part * block.head_count()) * block.Tr()) {}
 
   __device__ void await(int i) const {
     if (!block.in_turns()) return;
     device::await_turn_alone(block.parameters.dQ_turns + first + i, block.turn_at(i));
   }
-  /// Ends the turn when all adds but the newest kNewer groups are in L2.
-  template <int kNewer>
+  /// Ends the turn when the thread's adds are in L2.
   __device__ void pass_on(int i) const {
     if (!block.in_turns()) return;
-    device::wait_bulk_stores<kNewer>();
+    device::wait_bulk_stores();
     device::pass_turn_alone(block.parameters.dQ_turns + first + i);
   }
 };
 
-/// The head's dQ_accum.
-template <typename Block>
-__device__ inline float* dQ_of_head(const Block& block) {
-  const ForwardShape& shape = block.parameters.shape;
-  return block.parameters.dQ_accum + block.head_index() * dQ_accum_row_pieces(shape.N) *
-                                         (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
-}
-
-/// What the serving warpgroup does: each of its warps has a task. `add` adds dQi of all visits, by
-/// one thread.
-template <typename Block, typename Add>
-__device__ inline void serve(const Block& block, const Add& add) {
+/// What the serving warpgroup does: each of its warps has a task. `first` and `second` are those of
+/// one thread each.
+template <typename Block, typename First, typename Second>
+__device__ inline void serve(const Block& block, const First& first, const Second& second) {
   const int task = device::thread_index() - Block::kServer * device::kWarpgroupThreads;
   if (task == 0) {
     load_tiles(block);
   } else if (task == 32) {
-    add();
+    first();
   } else if (64 <= task && task < 96) {
     load_statistics(block);
-  } else if (task == 96 && device::kTrapsWhenStuck) {
-    device::trap_if_stuck(block.finished());
+  } else if (task == 96) {
+    second();
   }
 }
 

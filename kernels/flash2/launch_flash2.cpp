@@ -13,15 +13,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// How many heads' thread blocks are numbered in turn where dQ is added in a fixed order. Blocks of
-/// one head must start some time apart, since each has to wait for the one before at every row
-/// tile: two to four tiles' time, seen on an H100. `sms` blocks of Tr tiles' time each start and
-/// end all the time, so that blocks of one head start far enough apart among those of so many.
-Index heads_in_turn(Index sms, Index Tr, Index heads) {
-  constexpr Index kTilesApart = 6;
-  return std::clamp(ceil_div(kTilesApart * sms, Tr), Index{1}, heads);
-}
-
 /// The forward pass of so many row tiles in Hopper's own instructions.
 void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index tiles) {
   static std::atomic<std::uint32_t> launches = 0;
@@ -91,10 +82,11 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters,
                                   gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
-    if (pass.arguments.trace == nullptr) {  // which knows a block's head by its number
-      const Index Tr = ceil_div(problem.N, pass.tiling.Br);
-      hopper.heads_in_turn = static_cast<int>(
-          heads_in_turn(device_attribute(cudaDevAttrMultiProcessorCount), Tr, heads));
+    // As many as run at once: the blocks of a head begin one after the other, and more heads would
+    // not fit L2. A trace knows a block's head by its number.
+    const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;
+    if (pass.arguments.trace == nullptr) {
+      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, heads));
     }
     pass.start_traceable("backward", column_blocks, hopper);
   } else {

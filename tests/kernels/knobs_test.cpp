@@ -81,11 +81,12 @@ TEST(Knobs, AtTheirDefaultsAreNotPartOfARun) {
 }
 
 TEST(Knobs, OfBothPassesGoToThePassThatHasThem) {
-  const RunSpec spec = spec_with({{"stages", "1"}, {"swizzle", "off"}}, PassKind::both);
-  const auto runs = resolve_passes(spec);
+  const Switches switches{{"instructions", "mma"}, {"stages", "1"}, {"swizzle", "off"}};
+  const auto runs = resolve_passes(spec_with(switches, PassKind::both));
   ASSERT_TRUE(runs.ok()) << runs.error().message;
-  EXPECT_EQ(runs.value()[0].asked.switches, (Switches{{"stages", "1"}, {"swizzle", "off"}}));
-  EXPECT_EQ(runs.value()[1].asked.switches, (Switches{{"swizzle", "off"}}));
+  EXPECT_EQ(runs.value()[0].asked.switches, switches);
+  EXPECT_EQ(runs.value()[1].asked.switches,
+            (Switches{{"instructions", "mma"}, {"swizzle", "off"}}));
 }
 
 TEST(Knobs, ThatAKernelLacksAreRefusedByName) {

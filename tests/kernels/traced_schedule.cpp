@@ -13,7 +13,7 @@
 #include "kernels/measure/trace/trace_steps.h"
 #include "kernels/run_programs.h"
 #include "reference/check.h"
-#include "reference/head_dim.h"
+#include "reference/tiling.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {

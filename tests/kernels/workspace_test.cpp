@@ -70,7 +70,7 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   constexpr std::size_t kdQBytes =
       std::size_t{2} * 4 * 112 * 64 * 4;   // 100 rows: seven pieces of 16
   constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
-  constexpr std::size_t kTurnBytes = 256;  // 2 x 4 x 7 integers, aligned
+  constexpr std::size_t kTurnBytes = 512;  // 2 x 2 x 4 x 7 integers, aligned
   constexpr std::size_t kPerHeadBytes = std::size_t{2} * 4 * 300 * 64 * 2;
   const Flash2BackwardWorkspace grouped = flash2_backward_workspace(kProblem);
   EXPECT_EQ(grouped.D_offset, kdQBytes);

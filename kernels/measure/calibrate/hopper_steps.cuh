@@ -40,42 +40,57 @@ __device__ inline void load_plain_tiles(const Block& block, const TensorView& co
 /// Visits whose row tiles a block takes in turn, its own or those of all blocks.
 inline constexpr int kPlainTiles = 32;
 
+/// The same of flash2's block: Kj and Vj, then Qi and dOi of each visit.
+template <int kTiles, typename Block>
+__device__ inline void load_plain_rows(const Block& block, const TensorView& columns,
+                                       const TensorView& rows, int visits) {
+  const auto load = [](uint32_t destination, const TensorView& from, int tile, int bytes,
+                       device::ArrivalBarrier arrived) {
+    arrived.expect(bytes);
+    start_plain_load(destination, static_cast<const char*>(from.data_dev) + tile * bytes, bytes,
+                     arrived);
+  };
+  load(block.K().address, columns, 0, Block::TileKV::kBytes, block.K_arrived());
+  load(block.V().address, columns, 1, Block::TileKV::kBytes, block.V_arrived());
+  for (int visit = 0; visit < visits; ++visit) {
+    int tile = visit % kTiles * 2;
+    for (const auto& ring : {block.Q(), block.dO()}) {
+      if (visit >= 2) ring.free(visit).wait(visit / 2 - 1);
+      load(ring.tile(visit).address, rows, tile++, Block::TileQ::kBytes, ring.arrived(visit));
+    }
+  }
+}
+
 /// flash2_backward_hopper: a block's loop over the row tiles.
 template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
           typename Trace = device::NoTrace>
-__global__ void __launch_bounds__(device::kGradientThreads, 1)
+__global__ void __launch_bounds__(kFlash2HopperThreads, 1)
     flash2_backward_hopper(const Flash2HopperParameters parameters, const StepKind kind,
                            BlockTime* __restrict__ times) {
   using namespace device;
+  using Block = Flash2GradientBlock<d, Br, Bc, Visits::all>;
+  constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Flash2HopperBlock<Br, Bc, d, Visits::all> block(parameters, shared);
-  if (thread_index() == 0) block.initialise_barriers(kMultiplyingThreads / 32);
+  const Block block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers();
   const Stopwatch stopwatch(times);
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
-  if (warpgroup == kMultiplyingWarpgroups) {
-    give_up_registers<kServingRegisters>();
-    const int thread = thread_index() - kMultiplyingWarpgroups * kWarpgroupThreads;
-    if (thread == 0) load_plain_tiles<kPlainTiles>(block, parameters.K, parameters.Q, kind.count);
-    if (thread >= kWarpgroupThreads - Br) {
-      load_statistics(block, thread - (kWarpgroupThreads - Br));
+  if (warpgroup == Block::kServer) {
+    give_up_registers<kRegisters.serving>();
+    const int task = thread_index() - Block::kServer * kWarpgroupThreads;
+    if (task == 0) {
+      load_plain_rows<kPlainTiles>(block, parameters.K, parameters.Q, kind.count);
+    } else if (task == 32) {
+      add_query_gradients(block);
+    } else if (64 <= task && task < 96) {
+      load_statistics(block);
     }
   } else {
-    take_registers<kMultiplyingRegisters>();
+    take_registers<kRegisters.consuming>();
     NoTrace trace(parameters, block.j);
-    Accumulator<1, d> dK{}, dV{};
-    block.columns_arrived().wait(0);
-#pragma unroll 1
-    for (int visit = 0; visit < kind.count; ++visit) {
-      block.await(block.rows_arrived(visit), visit);
-      Accumulator<1, kPanelColumns> dQ_part;
-      accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(), visit, visit, block.j,
-                            warpgroup, parameters.shape.softmax_scale_log2, trace,
-                            [&] { block.await(block.statistics_ready(visit), visit); });
-      __syncwarp();
-      if (thread_index() % 32 == 0) block.rows_free(visit).arrive();
-      add_query_gradient_panel(block, visit, warpgroup, dQ_part);
-    }
-    keep(__float_as_uint(sum_of<1, d>(dK) + sum_of<1, d>(dV)), times);
+    Flash2GradientConsumer<T, Block, NoTrace> consumer(block, warpgroup, trace);
+    consumer.accumulate();
+    keep(__float_as_uint(sum_of<1, d>(consumer.dK) + sum_of<1, d>(consumer.dV)), times);
   }
   stopwatch.stop();
 }

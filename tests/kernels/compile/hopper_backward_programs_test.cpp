@@ -29,20 +29,21 @@ TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
   EXPECT_FALSE(has_hopper_gradients(problem_of(128, *parse_mask("window:9")), {64, 128}));
 }
 
-/// At d = 128 it is the program of the default tiling, else of tiles that a run asks for.
-TEST(HopperBackwardProgram, IsAskedForByTileSizes) {
-  const auto has_program = [](Index d, const Tiling& tiling, bool asked) {
-    ResolvedRun run = test::kernel_run("flash2", problem_of(d, Mask::none()), PassKind::backward,
-                                       asked ? std::optional(tiling) : std::nullopt);
-    run.tiling = tiling;
-    return has_hopper_program(run, {});
+/// Where it takes the default tiling, it is the program of the default run.
+TEST(HopperBackwardProgram, IsThatOfItsTilings) {
+  const auto instructions = [](Index d, const Tiling& tiling, const LaunchKind& kind = {}) {
+    return launch_program(
+               "backward",
+               test::kernel_run("flash2", problem_of(d, Mask::none()), PassKind::backward, tiling),
+               kind, kMostSharedBytes, "9.0")
+        .instructions;
   };
-  EXPECT_TRUE(has_program(128, {64, 128}, false));
-  EXPECT_TRUE(has_program(128, {64, 128}, true));
-  EXPECT_FALSE(has_program(64, {128, 128}, false));
-  EXPECT_TRUE(has_program(64, {128, 128}, true));
-  EXPECT_FALSE(has_program(192, {64, 64}, false));
-  EXPECT_TRUE(has_program(192, {64, 64}, true));
+  EXPECT_EQ(instructions(64, {128, 128}), kHopper);
+  EXPECT_EQ(instructions(64, {64, 64}), kTensorCores);
+  EXPECT_EQ(instructions(128, {64, 128}), kHopper);
+  EXPECT_EQ(instructions(192, {64, 64}), kHopper);
+  EXPECT_EQ(instructions(256, {32, 64}), kTensorCores);
+  EXPECT_EQ(instructions(192, {64, 64}, {.knobs = {.hopper = 0}}), kTensorCores);
 }
 
 /// The sums, scores and operands of a consumer fill its registers, and products run while other
