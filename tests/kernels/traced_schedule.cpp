@@ -262,8 +262,8 @@ bool skews_products(const KernelTrace& trace) {
   return is_hopper_forward(trace) && kernels::knobs_of(trace.run.asked).overlap != 0;
 }
 
-/// Column tiles from here on are hidden from that program's first consumer, which alone is recorded:
-/// it leaves them out, but for the first one of all.
+/// Column tiles from here on are hidden from that program's first consumer, which alone is
+/// recorded: it leaves them out, but for the first one of all.
 Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
                                   const TracedBlock& block) {
   constexpr Index kConsumerRows = 64;
