@@ -60,9 +60,9 @@ TEST(NeededPrograms, OfAMeasuredBackwardPassBeginWithTheForwardPass) {
   EXPECT_THAT(
       needed(kernel_run("flash2", small_problem(), PassKind::backward), RunUse::measure),
       ElementsAre(HasSubstr("flash2_forward<Bf16, 64, 128, 128"), HasSubstr("flash2_preprocess<"),
-                  HasSubstr("flash2_backward<Bf16, 64, 128, 128"), HasSubstr("flash2_convert_dq<"),
-                  HasSubstr("generate_inputs<Bf16"), HasSubstr("occupy_stream<"), "read_sm_clocks",
-                  HasSubstr("sweep_cache<")));
+                  HasSubstr("flash2_backward_hopper<Bf16, 64, 128, 128"),
+                  HasSubstr("flash2_convert_dq<"), HasSubstr("generate_inputs<Bf16"),
+                  HasSubstr("occupy_stream<"), "read_sm_clocks", HasSubstr("sweep_cache<")));
   EXPECT_THAT(needed(kernel_run("standard", small_problem(), PassKind::backward), RunUse::run),
               ElementsAre(HasSubstr("softmax_forward"), HasSubstr("softmax_gradient"),
                           HasSubstr("occupy_stream<"), "read_sm_clocks"));
