@@ -129,7 +129,8 @@ void App::take_snapshot() {
   if (pending_) refused.reset();
   if (pending_) {
     const RunSpec before = std::exchange(view.choice, *std::exchange(pending_, std::nullopt));
-    const bool same_race = view.race && course_;
+    // A lesson's step names both runs of its race
+    const bool same_race = view.race && course_ && view.race != lesson_race_;
     if (same_race) view.race->rival = rival_after(before, view.choice, view.race->rival);
   }
   view.head = nearest_head(view.choice.problem, view.head);

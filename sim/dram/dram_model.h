@@ -22,8 +22,8 @@
 
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
+#include "sim/dram/group_transfers.h"
 #include "sim/observers/traffic_counter.h"
-#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
@@ -49,19 +49,6 @@ struct DramPrediction {
   bool in_transition() const;
   bool operator==(const DramPrediction&) const = default;
 };
-
-/// How a GPU runs the thread blocks of a pass.
-struct BlockPlacement {
-  std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
-  BlockOrder order;              ///< in which the blocks of a head start
-  /// Heads whose blocks start in turn, one of each head and then the next of each; whole groups of
-  /// heads that share a KV head.
-  Index heads_at_once = 1;
-};
-
-/// How much a prediction may take: transfers of tiles that are followed, each about 100 ns.
-inline constexpr double kMostTransfers = 3e8;
-inline constexpr double kQuickTransfers = 1e7;  ///< while somebody waits: about a second
 
 /// Predicts the pass of a run that simulate() accepts. too_many if it has more transfers;
 /// cancelled as in simulate().

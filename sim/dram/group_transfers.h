@@ -11,6 +11,19 @@
 
 namespace attnscope {
 
+/// How a GPU runs the thread blocks of a pass.
+struct BlockPlacement {
+  std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
+  BlockOrder order;              ///< in which the blocks of a head start
+  /// Heads whose blocks start in turn, one of each head and then the next of each; whole groups of
+  /// heads that share a KV head.
+  Index heads_at_once = 1;
+};
+
+/// How much a prediction may take: transfers of tiles that are followed, each about 100 ns.
+inline constexpr double kMostTransfers = 3e8;
+inline constexpr double kQuickTransfers = 1e7;  ///< while somebody waits: about a second
+
 /// The query heads that share a KV head, in one batch entry; numbered in the order in which a GPU
 /// runs them.
 using Group = Index;

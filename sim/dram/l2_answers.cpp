@@ -4,16 +4,9 @@
 
 #include "sim/dram/l2_run.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/simulation.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope {
-
-L2Answer& L2Answer::operator+=(const L2Answer& other) {
-  hit_bytes += other.hit_bytes;
-  other_bytes += other.other_bytes;
-  dram_bytes += other.dram_bytes;
-  return *this;
-}
 
 std::optional<L2Answer> L2Answers::find(std::size_t launch, Index block, Index op) const {
   if (launch >= entries_.size()) return std::nullopt;

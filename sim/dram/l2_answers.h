@@ -5,21 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "sim/dram/dram_model.h"
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
+#include "sim/dram/group_transfers.h"
+#include "sim/dram/l2_cache.h"
 
 namespace attnscope {
-
-/// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
-/// that the operation moves: 0 in all where another operation's transfer has them.
-struct L2Answer {
-  Index hit_bytes = 0;    ///< in the partition of the SM; all that is stored
-  Index other_bytes = 0;  ///< only in the other partition
-  Index dram_bytes = 0;   ///< in neither: read from DRAM
-
-  Index total() const { return hit_bytes + other_bytes + dram_bytes; }
-  L2Answer& operator+=(const L2Answer& other);
-  bool operator==(const L2Answer&) const = default;
-};
 
 /// The answers to the operations of one head.
 class L2Answers {

@@ -7,6 +7,13 @@
 
 namespace attnscope {
 
+L2Answer& L2Answer::operator+=(const L2Answer& other) {
+  hit_bytes += other.hit_bytes;
+  other_bytes += other.other_bytes;
+  dram_bytes += other.dram_bytes;
+  return *this;
+}
+
 namespace {
 
 /// Spreads pieces over sets without a pattern, as a GPU spreads addresses.

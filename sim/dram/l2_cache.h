@@ -14,6 +14,18 @@
 
 namespace attnscope {
 
+/// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
+/// that the operation moves: 0 in all where another operation's transfer has them.
+struct L2Answer {
+  Index hit_bytes = 0;    ///< in the partition of the SM; all that is stored
+  Index other_bytes = 0;  ///< only in the other partition
+  Index dram_bytes = 0;   ///< in neither: read from DRAM
+
+  Index total() const { return hit_bytes + other_bytes + dram_bytes; }
+  L2Answer& operator+=(const L2Answer& other);
+  bool operator==(const L2Answer&) const = default;
+};
+
 /// Pieces of the largest size that a set of the L2 holds. NVIDIA does not state how many lines a
 /// set has; 16 is assumed, and the predictions for the recordings of an H200 are better with it
 /// than with one set for the whole cache.

@@ -9,10 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "sim/device/gpu_description.h"
 #include "sim/dram/group_transfers.h"
-#include "sim/dram/l2_answers.h"
 #include "sim/dram/l2_cache.h"
 #include "sim/dram/slot_queue.h"
+#include "sim/observers/traffic_counter.h"
 
 namespace attnscope {
 

@@ -7,7 +7,6 @@
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/time/time_model.h"
 
 namespace attnscope {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/attention_problem.h"
+#include "sim/ops/observer.h"
 
 namespace attnscope {
 
@@ -56,5 +57,25 @@ class BlockSchedule {
   Index sm_count_;
   std::vector<double> cycles_of_step_;
 };
+
+/// A thread block as it is predicted to run: it waits for its first tiles, takes steps, and waits
+/// for its last stores. Seconds from the first block of its launch on.
+struct PredictedBlock {
+  BlockId id;
+  Index sm = 0;
+  Index slot = 0;  ///< its place among the SM's blocks
+  double begin_s = 0, first_step_s = 0, last_step_end_s = 0, end_s = 0;
+};
+
+/// The blocks of one launch on the SMs.
+struct PredictedSchedule {
+  double seconds = 0;  ///< of the launch, without its overhead
+  double clock_hz = 0;
+  Index slots = 1;  ///< largest number of blocks on one SM
+  std::vector<PredictedBlock> blocks;
+};
+
+/// Most blocks of a predicted schedule: of a launch with more, the first heads are in it.
+inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 
 }  // namespace attnscope

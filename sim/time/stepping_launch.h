@@ -7,7 +7,8 @@
 
 #include "sim/time/block_schedule.h"
 #include "sim/time/block_work.h"
-#include "sim/time/time_model.h"
+#include "sim/time/unit_steps.h"
+#include "sim/time_prediction.h"
 
 namespace attnscope {
 

@@ -19,6 +19,7 @@
 
 #include "sim/ops/observer.h"
 #include "sim/simulation.h"
+#include "sim/time/block_schedule.h"
 #include "sim/time/machine_rates.h"
 #include "sim/time/unit_steps.h"
 #include "sim/time_prediction.h"
@@ -52,26 +53,6 @@ struct KernelCosts {
 Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDescription& gpu,
                                     const MachineRates& rates, const KernelCosts& costs,
                                     const std::atomic<bool>* cancel = nullptr);
-
-/// A thread block as it is predicted to run: it waits for its first tiles, takes steps, and waits
-/// for its last stores. Seconds from the first block of its launch on.
-struct PredictedBlock {
-  BlockId id;
-  Index sm = 0;
-  Index slot = 0;  ///< its place among the SM's blocks
-  double begin_s = 0, first_step_s = 0, last_step_end_s = 0, end_s = 0;
-};
-
-/// The blocks of one launch on the SMs.
-struct PredictedSchedule {
-  double seconds = 0;  ///< of the launch, without its overhead
-  double clock_hz = 0;
-  Index slots = 1;  ///< largest number of blocks on one SM
-  std::vector<PredictedBlock> blocks;
-};
-
-/// Most blocks of a predicted schedule: of a launch with more, the first heads are in it.
-inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 
 /// The schedule behind predict_time()'s time of this launch. Errors: as of predict_time();
 /// unavailable for a launch whose blocks take no steps of tiles.
