@@ -240,7 +240,8 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
   const float padding = context.px(12.0f);
   const std::vector<std::string> labels = offer_labels(found);
   const float half = 0.62f * rect.width();
-  const std::string label = draw::label_that_fits(font, labels, half - padding);
+  const float room = half - padding;
+  const std::string label = draw::fitted(font, draw::label_that_fits(font, labels, room), room);
   const TextButton button = draw_text_button(context, "timeline.other", label,
                                              {rect.max.x + context.px(6.0f), top}, false);
   if (button.pressed) asked_for_ = {snapshot.run};
@@ -255,8 +256,8 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
   const std::vector<std::string> titles = sm_headings(pair);
-  draw::text(context, font, rect.min, context.theme.text_dim,
-             draw::label_that_fits(font, titles, rect.width()));
+  draw::fitted_text(context, font, rect.min, context.theme.text_dim,
+                    draw::label_that_fits(font, titles, rect.width()), rect.width());
   const Rect heading{rect.min, {rect.max.x, rect.min.y + line}};
   if (hovered(heading)) {
     tooltip(context, fmt::format("{}\n{}", titles.front(), about_upper(pair.kind)), heading);
