@@ -1,13 +1,21 @@
 #include "app/panels/ledger/ledger_rows.h"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 namespace attnscope::app {
+
+namespace {
+
+constexpr float kTightest = 0.9f;  ///< pitch of lines, in sizes of the font
+
+}  // namespace
 
 LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
   const float loosest = size * 1.6f;
   const float comfortable = size * 1.02f;
-  const float tightest = size * 0.9f;
+  const float tightest = size * kTightest;
   const std::size_t n = lines.tensors;
   const std::size_t others = lines.totals + (lines.has_kernel_title ? 3 : 2);
   const auto pitch_of = [&](std::size_t all) { return room / static_cast<float>(all); };
@@ -30,6 +38,19 @@ LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
   const std::size_t left = std::clamp<std::size_t>(all - std::min(all, titled + bar), 1, half);
   const std::size_t shown = std::min(2 * left - 1, n);
   return {std::min(pitch_of(titled + bar + left), loosest), true, left, shown, n - shown, bar};
+}
+
+LedgerLines lines_of(const Ledger& ledger) {
+  return {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty(),
+          ledger.time.prediction ? std::size_t{2} : 0};
+}
+
+const Ledger& ledger_that_fits(const Ledger& ledger, float room, float size, Ledger& briefer) {
+  if (lay_out_ledger(lines_of(ledger), room, size).pitch >= kTightest * size) return ledger;
+  briefer = ledger;
+  std::erase_if(briefer.totals, std::mem_fn(&LedgerRow::gives_way));
+  std::erase_if(briefer.apart, std::mem_fn(&LedgerRow::gives_way));
+  return briefer;
 }
 
 }  // namespace attnscope::app

@@ -369,14 +369,11 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                               : "comparing with GPU measurements…");
     return;
   }
-  const Ledger& ledger = *ledger_;
-
   // Heading, tensors, totals and the footer share the height; many tensors are placed side by side
-  Table table{context, ledger, rest, so_far_};
-  const std::size_t time_bar = ledger.time.prediction ? 2 : 0;
-  table.layout = lay_out_ledger({ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(),
-                                 !ledger.apart.empty(), time_bar},
-                                rest.height() - context.px(10.0f), context.fonts.small.size);
+  const float room = rest.height() - context.px(10.0f), size = context.fonts.small.size;
+  Ledger briefer;
+  const Ledger& ledger = ledger_that_fits(*ledger_, room, size, briefer);
+  Table table{context, ledger, rest, so_far_, lay_out_ledger(lines_of(ledger), room, size)};
   float y = rest.min.y;
   draw_headings(table, y);
   y += table.layout.pitch;

@@ -57,6 +57,7 @@ struct LedgerRow {
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
+  bool gives_way = false;  ///< left out where the lines have no room
 };
 
 /// The row's value with its unit, which is optional for bytes.
@@ -156,5 +157,10 @@ struct LedgerLayout {
 /// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
 /// font's.
 LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
+
+/// The lines of a ledger: its rows, a title, the time's bar.
+LedgerLines lines_of(const Ledger& ledger);
+/// The ledger without the rows that give way if its lines would touch in this room.
+const Ledger& ledger_that_fits(const Ledger& ledger, float room, float size, Ledger& briefer);
 
 }  // namespace attnscope::app

@@ -88,6 +88,7 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
 /// What an L2 row counts.
 void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
+  row.gives_way = true;
   row.formula_text =
       "of what is read from L2, or added to in it: what the partition of the SM that asks does not "
       "hold; it comes from the other partition or from DRAM";

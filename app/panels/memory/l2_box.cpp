@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "app/draw/format.h"
@@ -104,8 +105,12 @@ std::string answer_words(const L2Answer& answer, const TileOp& op, const GpuDesc
 }
 
 void L2Box::update(const std::shared_ptr<const RunInfo>& run) {
-  if (!view_.wants(run)) return;
-  view_.start(run, [run](WorkControl& control) { return view_l2(*run, &control.cancel_flag()); });
+  const RunOfWork key{run};
+  if (!view_.wants(key)) return;
+  view_.start(key, [waiting = run](WorkControl& control) mutable {
+    const auto followed = std::exchange(waiting, nullptr);  // the run is released afterwards
+    return view_l2(*followed, &control.cancel_flag());
+  });
 }
 
 float L2Box::height(const PanelContext& context, float panel_height) {
@@ -125,7 +130,7 @@ void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, con
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
   const L2View* const view = view_.latest();
-  const bool fresh = view != nullptr && *view_.latest_key() == snapshot.run;
+  const bool fresh = view != nullptr && *view_.latest_key() == RunOfWork{snapshot.run};
   std::string words, about = std::string(kAbout);
   if (fresh) {
     words = words_at_playhead(snapshot, context, view->answers);

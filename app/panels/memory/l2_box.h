@@ -7,6 +7,7 @@
 
 #include "app/jobs/background_job.h"
 #include "app/panels/parts/panel.h"
+#include "app/panels/parts/snapshot_view.h"
 #include "sim/dram/l2_answers.h"
 #include "sim/snapshot/snapshot.h"
 #include "sim/time/machine_rates.h"
@@ -41,7 +42,7 @@ class L2Box {
   void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 
  private:
-  BackgroundJob<std::shared_ptr<const RunInfo>, L2View> view_;
+  BackgroundJob<RunOfWork, L2View> view_;
 };
 
 }  // namespace attnscope::app
