@@ -1,4 +1,4 @@
-/// Line charts: axes with names, ticks, series, the nearest point; bar charts (bar_chart.cpp).
+/// Line charts: series over two axes, the nearest point; bar charts (bar_chart.cpp).
 /// Limited to the needs of the panels.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "app/draw/axis.h"
 #include "app/draw/canvas.h"
-#include "app/draw/zoom.h"
 
 namespace attnscope::app::draw {
 
@@ -36,28 +36,6 @@ float legend_height(const Canvas& canvas, const std::vector<LegendEntry>& entrie
 /// Draws the entries from the top of the rectangle; text that does not fit ends in "…". Returns
 /// whether all were drawn.
 bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<LegendEntry>& entries);
-
-struct Axis {
-  std::string name;  ///< with its unit: "N (queries and keys of a head)"
-  bool logarithmic = true;
-  double low = 1.0;
-  double high = 10.0;
-
-  /// Position of a value, 0 to 1; a value outside gives one outside.
-  float position(double value) const;
-  /// The value at a position.
-  double value(double position) const;
-};
-
-struct Tick {
-  double value = 0.0;
-  std::string label;
-};
-
-/// Powers of ten within the axis (every one, or every second, third, ... for at most `most`), or
-/// round steps on a linear axis. Labels come from `label`.
-using TickLabel = std::string (*)(double value);
-std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
 
 struct ChartPoint {
   double x = 0.0;
@@ -111,11 +89,6 @@ struct ChartZoom {
 /// visible. The wheel zooms and scrolls it. Returns the point near the mouse, if any.
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
                              ChartZoom& zoom);
-
-/// The axis's own ticks in its visible part; if fewer than three of them are visible, new ticks in
-/// finer steps.
-std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
-                                const ZoomedAxis& part, TickLabel label);
 
 /// Widens the axis to hold every finite positive value of the series, to whole powers of ten.
 void fit_decades(Axis& axis, const std::vector<Series>& series);

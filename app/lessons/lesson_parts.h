@@ -26,7 +26,7 @@ struct RunRecipe {
 };
 
 /// A field that a student may change, and values for which the lesson is checked. The value is set
-/// in every run without `from`, in place of its own, and reaches the others through `from`.
+/// in every run without `from`, instead of the run's, and reaches the others through `from`.
 struct Vary {
   const RunField* field = nullptr;
   std::vector<std::string> values;

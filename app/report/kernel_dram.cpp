@@ -44,12 +44,16 @@ std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDes
   return residency;
 }
 
+BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescription& gpu,
+                                const std::vector<LaunchCounters>& launches) {
+  return {kernel_residency(report, gpu, launches), kernel_block_order(report.run),
+          kernel_heads_at_once(report.run, gpu)};
+}
+
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches,
                          const PredictionLimits& limits) {
-  const BlockPlacement placement{kernel_residency(report, gpu, launches),
-                                 kernel_block_order(report.run),
-                                 kernel_heads_at_once(report.run, gpu)};
+  const BlockPlacement placement = kernel_placement(report, gpu, launches);
   const DramCache cache;
   const std::string key = prediction_key(report.run, gpu, placement, limits.most_transfers);
   report.dram = cache.find(key, report.launches.size());

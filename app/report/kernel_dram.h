@@ -27,6 +27,10 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 
+/// How its kernel places the thread blocks of the report's run on the GPU.
+BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescription& gpu,
+                                const std::vector<LaunchCounters>& launches = {});
+
 /// Sets report.dram to predict_dram() of the report's run, in the order in which its kernel starts
 /// thread blocks, unless that exceeds the limits. A prediction that the user's disk keeps is read
 /// from there.

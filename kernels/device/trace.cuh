@@ -34,7 +34,7 @@ class BlockTrace {
   using Parameters = TracedParameters<KernelParameters>;
 
   /// `block` is the block's number within its head. A block that does the work of several has a
-  /// trace for each, with a `record` of its own: all heads have as many, one head's after the
+  /// trace for each, with its own `record`: all heads have as many, one head's after the
   /// other's.
   template <typename TracedParameters>
   __device__ BlockTrace(const TracedParameters& parameters, int block, int record = block_index())

@@ -9,35 +9,15 @@
 #include "kernels/resolve.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/backward_run.h"
+#include "tests/kernels/hopper_program.h"
 #include "tests/kernels/sizes.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
 
-struct Instance {
-  Index d;
-  Tiling tiling;
-  DType dtype = DType::bf16;
-};
-
-void PrintTo(const Instance& instance, std::ostream* out) {
-  *out << to_string(instance.dtype) << " d" << instance.d << ' ' << instance.tiling.Br << 'x'
-       << instance.tiling.Bc;
-}
-
-class HopperBackward : public ::testing::TestWithParam<Instance> {
+class HopperBackward : public HopperProgram {
  protected:
-  AttentionProblem problem(const Size& size, const Mask& mask) const {
-    return {.batch = 2,
-            .heads = 4,
-            .kv_heads = 4,
-            .N = size.first,
-            .N_kv = size.second,
-            .d = GetParam().d,
-            .dtype = GetParam().dtype,
-            .mask = mask};
-  }
   BackwardCase backward_case(bool deterministic = false) const {
     return {.kernel = find_kernel("flash2"),
             .tiling = GetParam().tiling,
@@ -150,11 +130,12 @@ TEST_P(HopperBackward, AddsQueryGradientsInAFixedOrderWhereThatIsAsked) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, HopperBackward,
-    ::testing::Values(Instance{64, {128, 128}}, Instance{64, {128, 128}, DType::fp16},
-                      Instance{56, {128, 128}}, Instance{96, {64, 128}}, Instance{80, {64, 128}},
-                      Instance{128, {64, 128}}, Instance{128, {64, 128}, DType::fp16},
-                      Instance{104, {64, 128}}, Instance{192, {64, 64}}, Instance{160, {64, 64}},
-                      Instance{256, {64, 64}}, Instance{256, {64, 64}, DType::fp16}));
+    ::testing::Values(HopperInstance{64, {128, 128}}, HopperInstance{64, {128, 128}, DType::fp16},
+                      HopperInstance{56, {128, 128}}, HopperInstance{96, {64, 128}},
+                      HopperInstance{80, {64, 128}}, HopperInstance{128, {64, 128}},
+                      HopperInstance{128, {64, 128}, DType::fp16}, HopperInstance{104, {64, 128}},
+                      HopperInstance{192, {64, 64}}, HopperInstance{160, {64, 64}},
+                      HopperInstance{256, {64, 64}}, HopperInstance{256, {64, 64}, DType::fp16}));
 
 }  // namespace
 }  // namespace attnscope::kernels

@@ -8,6 +8,7 @@
 #include "kernels/host/hopper.h"
 #include "kernels/resolve.h"
 #include "reference/block_pattern.h"
+#include "tests/kernels/hopper_program.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"
 #include "tests/kernels/sizes.h"
@@ -16,29 +17,8 @@
 namespace attnscope::kernels {
 namespace {
 
-struct Instance {
-  Index d;
-  Tiling tiling;
-  DType dtype = DType::bf16;
-};
-
-void PrintTo(const Instance& instance, std::ostream* out) {
-  *out << to_string(instance.dtype) << " d" << instance.d << ' ' << instance.tiling.Br << 'x'
-       << instance.tiling.Bc;
-}
-
-class HopperForward : public ::testing::TestWithParam<Instance> {
+class HopperForward : public HopperProgram {
  protected:
-  AttentionProblem problem(const Size& size, const Mask& mask) const {
-    return {.batch = 2,
-            .heads = 4,
-            .kv_heads = 4,
-            .N = size.first,
-            .N_kv = size.second,
-            .d = GetParam().d,
-            .dtype = GetParam().dtype,
-            .mask = mask};
-  }
   ForwardCase forward_case() const {
     return {.kernel = find_kernel("flash2"), .tiling = GetParam().tiling};
   }
@@ -237,15 +217,14 @@ TEST(HopperForwardRuns, NeverHang) {
   EXPECT_EQ(run_forward(forward_case, odd, make_inputs(odd, {.seed = 87})).runs_of_other_bits, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, HopperForward,
-                         ::testing::Values(Instance{128, {64, 128}}, Instance{128, {128, 128}},
-                                           Instance{128, {128, 176}},
-                                           Instance{128, {128, 128}, DType::fp16},
-                                           Instance{64, {64, 128}}, Instance{64, {128, 176}},
-                                           Instance{64, {192, 128}},
-                                           Instance{64, {192, 128}, DType::fp16},
-                                           Instance{96, {128, 128}}, Instance{192, {128, 112}},
-                                           Instance{256, {128, 80}}, Instance{72, {128, 128}}));
+INSTANTIATE_TEST_SUITE_P(
+    Each, HopperForward,
+    ::testing::Values(HopperInstance{128, {64, 128}}, HopperInstance{128, {128, 128}},
+                      HopperInstance{128, {128, 176}}, HopperInstance{128, {128, 128}, DType::fp16},
+                      HopperInstance{64, {64, 128}}, HopperInstance{64, {128, 176}},
+                      HopperInstance{64, {192, 128}}, HopperInstance{64, {192, 128}, DType::fp16},
+                      HopperInstance{96, {128, 128}}, HopperInstance{192, {128, 112}},
+                      HopperInstance{256, {128, 80}}, HopperInstance{72, {128, 128}}));
 
 }  // namespace
 }  // namespace attnscope::kernels

@@ -226,7 +226,7 @@ class Making {
     std::vector<draw::ChartPoint> points;
     for (const double x : {low, corner, chart_.x.high}) {
       points.push_back({x, std::min(bytes_per_s * x, peak) / kTera, words});
-      if (!dashed && x == corner) break;  // the peak is a line of its own
+      if (!dashed && x == corner) break;  // the peak is a separate line
     }
     add_line(std::move(points), color, dashed, words);
   }

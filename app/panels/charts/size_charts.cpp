@@ -16,7 +16,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The block mask of the sweep in words; over the density, each value has a mask of its own.
+/// The block mask of the sweep in words; over the density, each value has another mask.
 std::string mask_words(const SweepKey& key) {
   return key.over == ChartAxis::density ? "uniform" : run_field("block_mask").print(key.run);
 }

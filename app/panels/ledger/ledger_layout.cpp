@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace attnscope::app {
@@ -45,9 +46,9 @@ LedgerLines lines_of(const Ledger& ledger) {
           ledger.time.prediction ? std::size_t{2} : 0};
 }
 
-const Ledger& ledger_that_fits(const Ledger& ledger, float room, float size, Ledger& briefer) {
-  if (lay_out_ledger(lines_of(ledger), room, size).pitch >= kTightest * size) return ledger;
-  briefer = ledger;
+std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size) {
+  if (lay_out_ledger(lines_of(ledger), room, size).pitch >= kTightest * size) return std::nullopt;
+  Ledger briefer = ledger;
   std::erase_if(briefer.totals, std::mem_fn(&LedgerRow::gives_way));
   std::erase_if(briefer.apart, std::mem_fn(&LedgerRow::gives_way));
   return briefer;

@@ -371,8 +371,8 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   }
   // Heading, tensors, totals and the footer share the height; many tensors are placed side by side
   const float room = rest.height() - context.px(10.0f), size = context.fonts.small.size;
-  Ledger briefer;
-  const Ledger& ledger = ledger_that_fits(*ledger_, room, size, briefer);
+  const std::optional<Ledger> briefer = briefer_ledger(*ledger_, room, size);
+  const Ledger& ledger = briefer ? *briefer : *ledger_;
   Table table{context, ledger, rest, so_far_, lay_out_ledger(lines_of(ledger), room, size)};
   float y = rest.min.y;
   draw_headings(table, y);

@@ -160,7 +160,7 @@ LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
 
 /// The lines of a ledger: its rows, a title, the time's bar.
 LedgerLines lines_of(const Ledger& ledger);
-/// The ledger without the rows that give way if its lines would touch in this room.
-const Ledger& ledger_that_fits(const Ledger& ledger, float room, float size, Ledger& briefer);
+/// The ledger without the rows that give way, if its lines would touch in this room.
+std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size);
 
 }  // namespace attnscope::app

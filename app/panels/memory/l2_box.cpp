@@ -61,8 +61,7 @@ constexpr std::string_view kAbout =
 }  // namespace
 
 Result<L2View> view_l2(const RunInfo& run, const std::atomic<bool>* cancel) {
-  const BlockPlacement placement{kernel_residency(run.totals, run.gpu, {}),
-                                 kernel_block_order(run.resolved())};
+  const BlockPlacement placement = kernel_placement(run.totals, run.gpu);
   ATTNSCOPE_TRY(auto answers, answers_of_head(run.resolved(), run.gpu, placement, run.batch,
                                               run.head, kQuickTransfers, cancel));
   return L2View{std::move(answers), calibrated_rates(run.gpu)};

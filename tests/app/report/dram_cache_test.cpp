@@ -24,8 +24,7 @@ class DramPredictions : public testing::Test {
   void SetUp() override { fs::remove_all(folder_); }
   SimulationReport report() const { return model_of(recorded_run("flash1", 16), gpu_); }
   BlockPlacement placement(const SimulationReport& report) const {
-    return {kernel_residency(report, gpu_, {}), kernel_block_order(report.run),
-            kernel_heads_at_once(report.run, gpu_)};
+    return kernel_placement(report, gpu_);
   }
   std::string key(const SimulationReport& report) const {
     return prediction_key(report.run, gpu_, placement(report), kMostTransfers);

@@ -1,0 +1,38 @@
+/// The axis of a chart: where values lie on it, and its ticks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/draw/zoom.h"
+
+namespace attnscope::app::draw {
+
+struct Axis {
+  std::string name;  ///< with its unit: "N (queries and keys of a head)"
+  bool logarithmic = true;
+  double low = 1.0;
+  double high = 10.0;
+
+  /// Position of a value, 0 to 1; a value outside gives one outside.
+  float position(double value) const;
+  /// The value at a position.
+  double value(double position) const;
+};
+
+struct Tick {
+  double value = 0.0;
+  std::string label;
+};
+
+/// Powers of ten within the axis (every one, or every second, third, ... for at most `most`), or
+/// round steps on a linear axis. Labels come from `label`.
+using TickLabel = std::string (*)(double value);
+std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
+
+/// The axis's own ticks in its visible part; if fewer than three of them are visible, new ticks in
+/// finer steps.
+std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
+                                const ZoomedAxis& part, TickLabel label);
+
+}  // namespace attnscope::app::draw
