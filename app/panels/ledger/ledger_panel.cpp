@@ -348,7 +348,10 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
-  if (context.presenter && is_line) return draw_counter(snapshot, context);
+  if (context.presenter && is_line) {
+    basis_.latest();  // takes the result of work begun at another size: the app rests afterwards
+    return draw_counter(snapshot, context);
+  }
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
   const ShownHead head = shown_head(snapshot.run->resolved(), view.head);
@@ -356,7 +359,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                                       : "bytes at the SM, this head";
   if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);
   const bool stale = ledger_ && !(basis_.latest_key()->run == RunOfWork{snapshot.run});
-  if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
+  if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "previous settings; comparing…";
   if (stale && basis_.error())
     scope = "previous settings: " + words(*basis_.error(), Reader::screen);
   const auto [chosen, rest] =

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <thread>
@@ -73,6 +74,29 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   draw_panel(imgui, panel, after, rect, scales, false, around);
   EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
   EXPECT_EQ(on_this_thread, 0);
+}
+
+TEST(LedgerPanel, RestsAsACounterThatNeedsNoComparison) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  const auto panel = make_ledger_panel(
+      [&](const RunInfo& of, std::optional<MeasuredRun> seen, const std::atomic<bool>* cancel) {
+        released.wait();
+        return make_ledger_basis(of, std::move(seen), cancel);
+      });
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  const Scales scales = scales_for(1600, 900, 1.0f, true);
+  draw_frame(imgui, panel, snapshot, {{0, 0}, {600, 300}}, scales, true, around);
+  EXPECT_TRUE(panel.busy());
+  release.set_value();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (panel.busy() && std::chrono::steady_clock::now() < deadline) {
+    draw_frame(imgui, panel, snapshot, {{0, 0}, {600, 30}}, scales, true, around);
+  }
+  EXPECT_FALSE(panel.busy());
 }
 
 /// The ledger, drawn at every screen's size, on this GPU; then `check`. Presenter mode has a
