@@ -40,6 +40,10 @@ std::string format_si(double value, const char* unit) {
                      unit);
 }
 
+std::string format_bandwidth(double bytes_per_s) {
+  return fmt::format("{:.3g} TB/s", bytes_per_s / 1e12);
+}
+
 std::string format_tick(double value, const char* unit) {
   const auto [number, prefix] = with_si_prefix(value, 999.5, /*small=*/true);
   return fmt::format("{:.4g} {}{}", number, prefix, unit);

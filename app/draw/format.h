@@ -35,6 +35,9 @@ std::string format_si(std::integral auto value, const char* unit) {
   return format_si(static_cast<double>(value), unit);
 }
 
+/// "9.12 TB/s", of bytes per second.
+std::string format_bandwidth(double bytes_per_s);
+
 /// A round number on an axis, with an SI prefix: "100 GB", "1 ms".
 std::string format_tick(double value, const char* unit);
 

@@ -50,9 +50,10 @@ constexpr PseudoLine kDropoutCode[] = {
     {1, Step::load, "load P_ij", kWhyLoad},
     {1, Step::dropout_factors, "Z_ij = 0 or 1 / (1 - p)",
      "Depends only on (seed, b, h, query, key)."},
-    {1, Step::store_factors, "store Z_ij, a byte an element",
+    {1, Step::store_factors, "store Z_ij, one byte per element",
      "Kept for the backward pass instead of being drawn again."},
-    {1, Step::dropout, "P~_ij = Z_ij ∘ P_ij", "What is kept grows, so that sums keep their mean."},
+    {1, Step::dropout, "P~_ij = Z_ij ∘ P_ij",
+     "Kept elements are scaled up, so that sums keep their mean."},
     {1, Step::store_dropped, "store P~_ij", "Beside P, which the softmax's gradient needs."},
 };
 static_assert(has_each_step_once(kDropoutCode));

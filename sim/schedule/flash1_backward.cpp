@@ -86,7 +86,7 @@ enum RowDotLine : std::uint8_t { dot_rows, dot_load, dot_product, dot_store };
 constexpr PseudoLine kRowDotPseudoCode[] = {
     {0, Step::outer_loop, "for each row tile i, in parallel",
      "No row tile needs another's result."},
-    {1, Step::load_row_tile, "load dO_i, O_i", "Both once, and not for every column tile."},
+    {1, Step::load_row_tile, "load dO_i, O_i", "Both are read once, not for every column tile."},
     {1, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
      "Equal to rowsum(P ∘ dP), without either of them."},
     {1, Step::store_D, "store D_i", "One number per row."},

@@ -86,7 +86,7 @@ PseudoCode partial_pseudo_code() {
   rewrite_line(lines, Step::outer_loop, "for each row tile i and split s, in parallel",
                "With few queries there are few row tiles: the splits give every SM work.");
   rewrite_line(lines, Step::load_row_tile, "load Q_i",
-               "Each split reads Q_i once: splits times in all.");
+               "Each split reads Q_i, so it is read once per split.");
   rewrite_line(lines, Step::inner_loop, "for each column tile j of split s that row tile i sees",
                "A thread block sweeps only over its part of the keys.");
   rewrite_line(

@@ -30,9 +30,6 @@ ImU32 color_of(const Theme& theme, Side side) {
 std::string rate_words(double flops_per_s) {
   return fmt::format("{:.3g} TFLOP/s", flops_per_s / kTera);
 }
-std::string bandwidth_words(double bytes_per_s) {
-  return fmt::format("{:.3g} TB/s", bytes_per_s / kTera);
-}
 
 std::optional<double> sum_of(const MeasuredRun& run,
                              std::initializer_list<std::string_view> counters) {
@@ -102,10 +99,12 @@ class Making {
     if (measured_) widen(matrix_peak() / measured_->l2_read_bytes_per_s, matrix_peak());
     fit_axes();
     if (measured_) {
-      add_roof(measured_->l2_read_bytes_per_s, matrix_peak(), color_of(theme_, Side::l2), false,
-               fmt::format("L2 {}, measured", bandwidth_words(measured_->l2_read_bytes_per_s)));
+      add_roof(
+          measured_->l2_read_bytes_per_s, matrix_peak(), color_of(theme_, Side::l2), false,
+          fmt::format("L2 {}, measured", draw::format_bandwidth(measured_->l2_read_bytes_per_s)));
       add_roof(measured_->dram_read_bytes_per_s, matrix_peak(), color_of(theme_, Side::dram), false,
-               fmt::format("DRAM {}, measured", bandwidth_words(measured_->dram_read_bytes_per_s)));
+               fmt::format("DRAM {}, measured",
+                           draw::format_bandwidth(measured_->dram_read_bytes_per_s)));
       add_peak(matrix_peak(), theme_.text_dim,
                fmt::format("{} {}, measured", unit_words(), rate_words(matrix_peak())));
       const double sync = synchronous_peak();
@@ -115,7 +114,7 @@ class Making {
     }
     add_roof(gpu_.dram_bytes_per_s, peak, theme_.text_faint, true,
              fmt::format("{} {}, {}, datasheet", dram_name(gpu_),
-                         bandwidth_words(gpu_.dram_bytes_per_s), rate_words(peak)));
+                         draw::format_bandwidth(gpu_.dram_bytes_per_s), rate_words(peak)));
   }
 
   draw::Chart take() { return std::move(chart_); }

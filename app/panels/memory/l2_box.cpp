@@ -17,23 +17,17 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr double kTera = 1e12;
-
-std::string bandwidth_words(double bytes_per_s) {
-  return fmt::format("{:.3g} TB/s", bytes_per_s / kTera);
-}
-
 /// Both bandwidths, the longest wording first.
 std::vector<std::string> bandwidths(const std::optional<MachineRates>& rates,
                                     const GpuDescription& gpu) {
   const std::string name = dram_name(gpu);
   if (!rates) {
     const std::string dram =
-        fmt::format("{} {}, datasheet", name, bandwidth_words(gpu.dram_bytes_per_s));
+        fmt::format("{} {}, datasheet", name, draw::format_bandwidth(gpu.dram_bytes_per_s));
     return {dram + "; L2 not measured", dram};
   }
-  const std::string l2 = bandwidth_words(rates->l2_read_bytes_per_s);
-  const std::string dram = bandwidth_words(rates->dram_read_bytes_per_s);
+  const std::string l2 = draw::format_bandwidth(rates->l2_read_bytes_per_s);
+  const std::string dram = draw::format_bandwidth(rates->dram_read_bytes_per_s);
   return {fmt::format("reads, measured: L2 to the SMs {}, {} to L2 {}", l2, name, dram),
           fmt::format("measured: to the SMs {}, from {} {}", l2, name, dram),
           fmt::format("to SMs {}, from {} {}", l2, name, dram)};
