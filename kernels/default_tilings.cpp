@@ -42,7 +42,8 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits
+// In 16 bits. The forward pass runs its Hopper program only in tilings that are not here:
+// has_hopper_program() in resolve.cpp.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},

@@ -127,7 +127,7 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
   report.padded = fit.padded;
   if (!report.fits && !run.asked.allow_overflow) {
     return does_not_fit(report,
-                        default_tiling(algorithm, problem, run.asked.variant, gpu, run.pass()));
+                        model_tiling(algorithm, problem, run.asked.variant, gpu, run.pass()));
   }
 
   // Count one head of each group of batch entries, and multiply by the heads in it

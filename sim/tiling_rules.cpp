@@ -74,9 +74,9 @@ std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const Attention
 
 }  // namespace
 
-std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     const ScheduleVariant& variant, const GpuDescription& gpu,
-                                     PassKind pass) {
+std::optional<Tiling> model_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                   const ScheduleVariant& variant, const GpuDescription& gpu,
+                                   PassKind pass) {
   if (algorithm.sets_tiling_from_sram) {
     const ScheduleOptions options = schedule_options(problem, variant, gpu);
     const Tiling by_rule = paper_tiling(gpu, problem.dtype, problem.d);
@@ -99,7 +99,7 @@ std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
     case TilingRule::kernel:
       break;
   }
-  return default_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
+  return model_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
 }
 
 // A head of one tile uses every slot: no need to run the whole sweep.

@@ -2,7 +2,9 @@
 /// command line and the app's ledger.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -150,6 +152,13 @@ void predict_recorded_run(SimulationReport& model, const GpuDescription& gpu,
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu,
                                      const PredictionLimits& limits = {});
+
+/// Models and compares every row, and predicts DRAM bytes on all cores. A row that this version
+/// cannot model is kept, with the reason. `report` receives a line for each step of the work; it
+/// may be empty.
+std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
+                                     const MeasuredOn& on, const GpuDescription& gpu,
+                                     const std::function<void(const std::string&)>& report = {});
 
 /// Name of the shipped description that describes() a recording's device; nothing when none does.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);

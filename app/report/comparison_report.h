@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/report/compare_rows.h"
+#include "app/report/prediction_errors.h"
 #include "app/report/table.h"
 
 namespace attnscope {

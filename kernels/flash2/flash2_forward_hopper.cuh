@@ -3,9 +3,10 @@
 ///
 /// A block stays on its SM and computes one row tile after the other (with knob::kPersistent off,
 /// one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of every
-/// column tile: flash2_consumer.cuh. One more group serves them. One thread says which row tile
-/// comes next and loads each Kj, another loads each Vj, into rings of knob::kStages slots, another
-/// each Qi; all run ahead, so that the next row tile's first products wait for little.
+/// column tile: flash2_consumer.cuh. One more group, the producer, serves them. One of its threads
+/// says which row tile comes next and loads each Kj, another loads each Vj, into rings of
+/// knob::kStages slots, another each Qi; all run ahead, so that the next row tile's first products
+/// wait for little.
 ///
 /// With Visits::listed it is block_sparse2's. Of a score feature the block has code and shared
 /// memory where the problem has it.

@@ -143,14 +143,14 @@ TEST(DefaultTiling, OfFlash1IsThePapersRuleOnEveryGpuAndTheLargestWhereThatDoesN
     const GpuDescription gpu = load_gpu(name).value();
     for (const Index d : {16, 32, 64, 128}) {
       const AttentionProblem problem{.d = d, .dtype = DType::fp16};
-      EXPECT_EQ(default_tiling(flash1, problem, {}, gpu), paper_tiling(gpu, DType::fp16, d))
+      EXPECT_EQ(model_tiling(flash1, problem, {}, gpu), paper_tiling(gpu, DType::fp16, d))
           << name << " d = " << d;
     }
   }
   // Backward, dK_j and dV_j of so many columns overflow the registers
   const GpuDescription h200 = load_gpu("h200").value();
   const auto backward =
-      default_tiling(flash1, {.d = 64, .dtype = DType::fp16}, {}, h200, PassKind::backward);
+      model_tiling(flash1, {.d = 64, .dtype = DType::fp16}, {}, h200, PassKind::backward);
   ASSERT_TRUE(backward);
   EXPECT_EQ(backward->Br, backward->Bc);
   EXPECT_EQ(backward->Br % 16, 0);
@@ -166,7 +166,7 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
         request.problem.d = d;
         request.problem.dtype = DType::fp16;
         request.algorithm = algorithm.name;
-        const auto tiling = default_tiling(algorithm, request.problem, {}, request.gpu_description);
+        const auto tiling = model_tiling(algorithm, request.problem, {}, request.gpu_description);
         ASSERT_TRUE(tiling) << gpu << " " << algorithm.name << " d = " << d;
         EXPECT_EQ(tiling->Br % 16, 0);
         request.set_tiling(*tiling);
@@ -188,7 +188,7 @@ TEST(DefaultTiling, ExistsForEveryLengthOfRow) {
         request.pass = pass;
         request.problem.N = request.problem.N_kv = N;
         const auto tiling =
-            default_tiling(algorithm, request.problem, {}, request.gpu_description, pass);
+            model_tiling(algorithm, request.problem, {}, request.gpu_description, pass);
         ASSERT_TRUE(tiling) << algorithm.name << " N = " << N;
         request.set_tiling(*tiling);
         request.problem.N = 1;

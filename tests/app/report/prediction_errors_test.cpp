@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/report/compare_rows.h"
+#include "app/report/prediction_errors.h"
+
 #include "app/report/comparison_report.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"

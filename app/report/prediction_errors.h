@@ -1,21 +1,14 @@
-/// Many recorded runs beside the model, and how far off its predictions are.
+/// How far the model's predictions are off, over many recorded runs.
 #pragma once
 
-#include <functional>
-#include <span>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/report/compare.h"
 
 namespace attnscope {
-
-/// Models and compares every row, and predicts DRAM bytes on all cores. A row that this version
-/// cannot model is kept, with the reason. `report` receives a line for each step of the work; it
-/// may be empty.
-std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
-                                     const MeasuredOn& on, const GpuDescription& gpu,
-                                     const std::function<void(const std::string&)>& report = {});
 
 /// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
 struct PredictionErrors {
