@@ -10,13 +10,11 @@
 #include "app/draw/format.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
+#include "app/panels/timeline/sm_lane.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Blocks narrower than this are drawn without separate steps.
-constexpr float kLeastStepPixels = 0.4f;
 
 /// The block that both runs highlight: the picked one, else the one under the playhead, where the
 /// pair is of the run on the screen.
@@ -29,29 +27,17 @@ std::optional<BlockId> current_block(const Snapshot& snapshot, const SmRunPair& 
 
 /// Data that the parts share in one frame.
 struct Frame {
-  const Snapshot& snapshot;
   const PanelContext& context;
-  Rect bars;  ///< the lanes, without their labels
-  Index end_ps = 1;
-  draw::ZoomedAxis time = {};  ///< the visible part
-  std::optional<BlockId> current = {};
+  SmTimeAxis axis;
+  SmHighlight highlight;
   std::optional<BlockId> clicked = {};
-
-  float x_of(Index ps) const {
-    const double share = static_cast<double>(ps) / static_cast<double>(end_ps);
-    return bars.min.x + bars.width() * static_cast<float>(time.position(share));
-  }
-  bool is_current(const SmBlock& block) const { return current && block.is(*current); }
 };
 
 void point_at(Frame& frame, const SmBlock& block, std::string_view kind, const Rect& rect) {
-  if (!hovered(rect)) return;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
     frame.clicked = BlockId{block.batch, block.head, block.block};
   }
-  const double share = frame.time.share(
-      static_cast<double>(ImGui::GetIO().MousePos.x - frame.bars.min.x) / frame.bars.width());
-  const Index ps = std::llround(share * static_cast<double>(frame.end_ps));
+  const Index ps = frame.axis.ps_at(ImGui::GetIO().MousePos.x);
   std::string text = fmt::format("{}: SM {}, thread block {} of batch {}, head {}\n{} to {}", kind,
                                  block.sm, block.block, block.batch, block.head,
                                  sm_time_text(block.begin_ps), sm_time_text(block.end_ps));
@@ -68,53 +54,20 @@ void point_at(Frame& frame, const SmBlock& block, std::string_view kind, const R
   tooltip(frame.context, text + "\nclick: pick this block in both runs", rect);
 }
 
-void draw_block(const Frame& frame, const SmBlock& block, const Rect& rect) {
-  const Theme& theme = frame.context.theme;
-  const bool current = frame.is_current(block);
-  const float strength = !frame.current || current ? 0.8f : 0.4f;
-  const float step_width =
-      rect.width() / static_cast<float>(std::max<std::size_t>(block.steps.size(), 1));
-  if (block.steps.empty()) {
-    draw::fill(frame.context, rect, mix(theme.card, theme.accent, strength * 0.25f));
-    draw::fill(frame.context,
-               {{frame.x_of(block.first_step_ps), rect.min.y},
-                {frame.x_of(block.last_step_end_ps), rect.max.y}},
-               mix(theme.card, theme.accent, strength * 0.75f));
-  } else if (step_width < kLeastStepPixels) {
-    draw::fill(frame.context, rect, mix(theme.card, theme.accent, strength * 0.6f));
-  } else {
-    for (const SmStep& step : block.steps) {
-      if (step.waiting) continue;  // keep the lane's colour: the block is waiting
-      const bool here = current && step.i == frame.snapshot.i && step.j == frame.snapshot.j;
-      draw::fill(frame.context,
-                 {{frame.x_of(step.begin_ps), rect.min.y}, {frame.x_of(step.end_ps), rect.max.y}},
-                 mix(theme.card, color_of(theme, step.tensor), here ? 1.0f : strength));
-    }
-  }
-  draw::outline(frame.context, rect, current ? theme.highlight : theme.card_border,
-                current ? frame.context.px(1.5f) : 1.0f);
-}
-
 void draw_run(Frame& frame, const SmRun& run, std::string_view kind, Index sm, const Rect& bar) {
-  const Theme& theme = frame.context.theme;
-  draw::fill(frame.context, bar, mix(theme.card, theme.track, 0.5f));
-  const float height = bar.height() / static_cast<float>(run.slots);
-  if (!frame.time.is_whole()) frame.context.list->PushClipRect(bar.min, bar.max, true);
+  draw_sm_lane(frame.context, frame.axis, run, sm, bar, frame.highlight);
+  if (!hovered(bar)) return;
   for (const SmBlock& block : run.of_sm(sm)) {
-    const float y = bar.min.y + height * static_cast<float>(block.slot);
-    const Rect rect{{frame.x_of(block.begin_ps), y}, {frame.x_of(block.end_ps), y + height}};
-    if (rect.max.x < bar.min.x || rect.min.x > bar.max.x) continue;
-    draw_block(frame, block, rect);
-    if (hovered(bar)) point_at(frame, block, kind, rect);
+    const Rect rect = sm_block_rect(frame.axis, run, block, bar);
+    if (rect.contains(ImGui::GetIO().MousePos)) point_at(frame, block, kind, rect);
   }
-  if (!frame.time.is_whole()) frame.context.list->PopClipRect();
 }
 
 /// SMs of the lanes: those around the current block's, which is on one SM in each run.
 std::vector<Index> shown_sms(const Frame& frame, const SmRunPair& pair, std::size_t count) {
   std::vector<Index> of_current;
   for (const SmRun* run : {&pair.recorded, &pair.upper}) {
-    const SmBlock* block = frame.current ? run->find(*frame.current) : nullptr;
+    const SmBlock* block = frame.highlight.block ? run->find(*frame.highlight.block) : nullptr;
     if (block != nullptr) of_current.push_back(block->sm);
   }
   std::size_t first = 0;
@@ -137,14 +90,15 @@ void draw_lanes(Frame& frame, const SmRunPair& pair) {
   const FontRef& font = frame.context.fonts.small;
   const bool both = pair.trace.has_value();
   const float least = font.size * (both ? 1.5f : 1.1f);
-  const auto fit = static_cast<std::size_t>(std::max(frame.bars.height() / least, 1.0f));
+  const auto fit = static_cast<std::size_t>(std::max(frame.axis.bars.height() / least, 1.0f));
   const std::size_t count = std::min(fit, pair.sms.size());
-  const float pitch =
-      std::min(frame.bars.height() / static_cast<float>(count), font.size * (both ? 4.0f : 2.5f));
-  float y = frame.bars.min.y;
+  const float pitch = std::min(frame.axis.bars.height() / static_cast<float>(count),
+                               font.size * (both ? 4.0f : 2.5f));
+  float y = frame.axis.bars.min.y;
   for (const Index sm : shown_sms(frame, pair, count)) {
-    const SmBlock* const blocks[] = {frame.current ? pair.upper.find(*frame.current) : nullptr,
-                                     frame.current ? pair.recorded.find(*frame.current) : nullptr};
+    const SmBlock* const blocks[] = {
+        frame.highlight.block ? pair.upper.find(*frame.highlight.block) : nullptr,
+        frame.highlight.block ? pair.recorded.find(*frame.highlight.block) : nullptr};
     const bool current = std::ranges::any_of(
         blocks, [&](const SmBlock* block) { return block != nullptr && block->sm == sm; });
     draw::text(frame.context, font,
@@ -153,11 +107,12 @@ void draw_lanes(Frame& frame, const SmRunPair& pair) {
                fmt::format("SM {}", sm));
     const float margin = std::max(pitch * 0.06f, 1.0f);
     const float middle = both ? y + pitch * 0.5f : y + pitch - margin + 0.5f;
-    const Rect upper{{frame.bars.min.x, y + margin}, {frame.bars.max.x, middle - 0.5f}};
+    const Rect upper{{frame.axis.bars.min.x, y + margin}, {frame.axis.bars.max.x, middle - 0.5f}};
     frame.context.named_rects.add(fmt::format("timeline.sm.{}.predicted", sm), upper);
     draw_run(frame, pair.upper, upper_word(pair.kind), sm, upper);
     if (both) {
-      const Rect lower{{frame.bars.min.x, middle + 0.5f}, {frame.bars.max.x, y + pitch - margin}};
+      const Rect lower{{frame.axis.bars.min.x, middle + 0.5f},
+                       {frame.axis.bars.max.x, y + pitch - margin}};
       frame.context.named_rects.add(fmt::format("timeline.sm.{}.recorded", sm), lower);
       draw_run(frame, pair.recorded, "recorded", sm, lower);
     }
@@ -168,8 +123,8 @@ void draw_lanes(Frame& frame, const SmRunPair& pair) {
 void draw_axis(const Frame& frame, float y) {
   const FontRef& font = frame.context.fonts.small;
   const auto time_at = [&](int tick, int ticks) {
-    const double share = frame.time.share(static_cast<double>(tick) / ticks);
-    return static_cast<Index>(std::llround(share * static_cast<double>(frame.end_ps)));
+    const double share = frame.axis.shown.share(static_cast<double>(tick) / ticks);
+    return static_cast<Index>(std::llround(share * static_cast<double>(frame.axis.end_ps)));
   };
   const auto label_of = [](Index ps) { return ps == 0 ? std::string("time 0") : sm_time_text(ps); };
 
@@ -182,13 +137,13 @@ void draw_axis(const Frame& frame, float y) {
     }
     return (widest + font.size) * (static_cast<float>(ticks) + 0.5f);
   };
-  while (ticks > 1 && room_needed() > frame.bars.width()) ticks /= 2;
+  while (ticks > 1 && room_needed() > frame.axis.bars.width()) ticks /= 2;
   for (int tick = 0; tick <= ticks; ++tick) {
     const Index ps = time_at(tick, ticks);
     const draw::Align align = tick == 0       ? draw::Align::left
                               : tick == ticks ? draw::Align::right
                                               : draw::Align::center;
-    draw::text(frame.context, font, {frame.x_of(ps), y}, frame.context.theme.text_faint,
+    draw::text(frame.context, font, {frame.axis.x_of(ps), y}, frame.context.theme.text_faint,
                label_of(ps), align);
   }
 }
@@ -276,9 +231,9 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
                   {rect.max.x, bottom}};
   constexpr double kLeastTime = 1e-4;
   draw::zoom_by_wheel(bars, &time_, nullptr, {kLeastTime});
-  Frame frame{snapshot, context,
-              bars,     std::max<Index>({pair.upper.end_ps, pair.recorded.end_ps, 1}),
-              time_,    current};
+  Frame frame{context,
+              {bars, std::max<Index>({pair.upper.end_ps, pair.recorded.end_ps, 1}), time_},
+              {current, snapshot.i, snapshot.j}};
   draw_lanes(frame, pair);
   draw_axis(frame, bottom);
   if (!frame.clicked) return;

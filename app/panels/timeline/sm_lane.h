@@ -1,0 +1,40 @@
+/// A lane of the timeline by SM: the thread blocks of one run on one SM.
+#pragma once
+
+#include <optional>
+
+#include "app/draw/canvas.h"
+#include "app/draw/zoom.h"
+#include "app/panels/timeline/timeline.h"
+#include "app/ui/named_rects.h"
+
+namespace attnscope::app {
+
+/// Where the picture has which time.
+struct SmTimeAxis {
+  Rect bars;         ///< the lanes, without their labels
+  Index end_ps = 1;  ///< of the whole axis, from 0
+  draw::ZoomedAxis shown = {};
+
+  float x_of(Index ps) const;
+  Index ps_at(float x) const;
+};
+
+/// What is highlighted: the other blocks are dimmed.
+struct SmHighlight {
+  std::optional<BlockId> block;
+  // The tile under the playhead
+  Index i = 0;
+  Index j = 0;
+};
+
+/// The place of a block in a lane that covers `bar`, which may be outside the visible time.
+Rect sm_block_rect(const SmTimeAxis& axis, const SmRun& run, const SmBlock& block, const Rect& bar);
+
+/// Fills `bar` with the blocks of a run on one SM, a row for each slot. Every pixel is drawn at most
+/// once and neighbours of one colour are one rectangle, so the cost is that of the pixels, however
+/// many blocks there are; only the outline of the highlighted block is drawn above.
+void draw_sm_lane(const draw::Canvas& canvas, const SmTimeAxis& axis, const SmRun& run, Index sm,
+                  const Rect& bar, const SmHighlight& highlight);
+
+}  // namespace attnscope::app
