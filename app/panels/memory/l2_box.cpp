@@ -17,22 +17,6 @@ namespace attnscope::app {
 
 namespace {
 
-/// Both bandwidths, the longest wording first.
-std::vector<std::string> bandwidths(const std::optional<MachineRates>& rates,
-                                    const GpuDescription& gpu) {
-  const std::string name = dram_name(gpu);
-  if (!rates) {
-    const std::string dram =
-        fmt::format("{} {}, datasheet", name, draw::format_bandwidth(gpu.dram_bytes_per_s));
-    return {dram + "; L2 not measured", dram};
-  }
-  const std::string l2 = draw::format_bandwidth(rates->l2_read_bytes_per_s);
-  const std::string dram = draw::format_bandwidth(rates->dram_read_bytes_per_s);
-  return {fmt::format("reads, measured: L2 to the SMs {}, {} to L2 {}", l2, name, dram),
-          fmt::format("measured: to the SMs {}, from {} {}", l2, name, dram),
-          fmt::format("to SMs {}, from {} {}", l2, name, dram)};
-}
-
 /// What is said of the last operation; of the next one while that is animated, or where the last
 /// one moves no bytes.
 std::string words_at_playhead(const Snapshot& snapshot, const PanelContext& context,
@@ -54,11 +38,11 @@ constexpr std::string_view kAbout =
 
 }  // namespace
 
-Result<L2View> view_l2(const RunInfo& run, const std::atomic<bool>* cancel) {
+L2View view_l2(const RunInfo& run, const std::atomic<bool>* cancel) {
   const BlockPlacement placement = kernel_placement(run.totals, run.gpu);
-  ATTNSCOPE_TRY(auto answers, answers_of_head(run.resolved(), run.gpu, placement, run.batch,
-                                              run.head, kQuickTransfers, cancel));
-  return L2View{std::move(answers), calibrated_rates(run.gpu)};
+  return L2View{answers_of_head(run.resolved(), run.gpu, placement, run.batch, run.head,
+                                kQuickTransfers, cancel),
+                bandwidths_of(run.gpu)};
 }
 
 std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step) {
@@ -108,8 +92,22 @@ void L2Box::update(const std::shared_ptr<const RunInfo>& run) {
 
 float L2Box::height(const PanelContext& context, float panel_height) {
   const float line = draw::line_height(context.fonts.small);
-  if (panel_height < 20.0f * line) return 0.0f;
-  return (panel_height < 26.0f * line ? 1.0f : 2.0f) * line + context.px(8.0f);
+  return panel_height < 20.0f * line ? 0.0f : line + context.px(8.0f);
+}
+
+float L2Box::height_below(const PanelContext& context, float panel_height) {
+  const float line = draw::line_height(context.fonts.small);
+  return panel_height < 26.0f * line ? 0.0f : line;
+}
+
+const L2View* L2Box::fresh_view(const Snapshot& snapshot) {
+  const L2View* const view = view_.latest();
+  return view != nullptr && *view_.latest_key() == RunOfWork{snapshot.run} ? view : nullptr;
+}
+
+const Bandwidths* L2Box::bandwidths(const Snapshot& snapshot) {
+  const L2View* const view = fresh_view(snapshot);
+  return view != nullptr ? &view->bandwidths : nullptr;
 }
 
 void L2Box::draw_frame(const PanelContext& context, const Rect& rect) const {
@@ -122,45 +120,38 @@ void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, con
   const RunInfo& run = *snapshot.run;
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
-  const L2View* const view = view_.latest();
-  const bool fresh = view != nullptr && *view_.latest_key() == RunOfWork{snapshot.run};
+  const L2View* const view = fresh_view(snapshot);
   std::string words, about = std::string(kAbout);
-  if (fresh) {
-    words = words_at_playhead(snapshot, context, view->answers);
-    if (view->answers.are_of_another_head()) {
+  if (view != nullptr && view->answers) {
+    words = words_at_playhead(snapshot, context, view->answers.value());
+    if (view->answers.value().are_of_another_head()) {
       about += "\nHeads repeat themselves: one that is followed stands for this one.";
     }
-  } else if (view_.error()) {
-    words = "not followed: " + attnscope::words(*view_.error(), Reader::screen);
+  } else if (view != nullptr) {
+    words = "not followed: " + attnscope::words(view->answers.error(), Reader::screen);
   } else if (view_.busy()) {
     words = "modelling…";
   }
 
   // Text on a patch, so that arrows do not cross it
   const float margin = context.px(8.0f);
-  float y = rect.min.y + context.px(4.0f);
-  const auto put = [&](const std::string& text, ImU32 color) {
-    const std::string shown = draw::fitted(font, text, rect.width() - 2.0f * margin);
-    if (shown.empty()) return;
-    const ImVec2 at{rect.min.x + margin, y};
-    draw::fill(context, {{at.x - 2.0f, y}, {at.x + font.measure(shown).x + 2.0f, y + font.size}},
-               theme.inset);
-    draw::text(context, font, at, color, shown);
-    y += draw::line_height(font);
-  };
   const std::string name = "L2, " + capacity_text(run.gpu.l2_bytes);
-  put(words.empty() ? name : fmt::format("{} · {}", name, words), theme.text);
-  const std::vector<std::string> rates =
-      bandwidths(fresh ? view->rates : std::optional<MachineRates>{}, run.gpu);
-  if (fresh && y + font.size < rect.max.y) {
-    put(draw::widest_that_fits(font, rates, rect.width() - 2.0f * margin), theme.text_faint);
+  const std::string shown =
+      draw::fitted(font, words.empty() ? name : fmt::format("{} · {}", name, words),
+                   rect.width() - 2.0f * margin);
+  const ImVec2 at{rect.min.x + margin, rect.center().y - font.size * 0.5f};
+  draw::fill(context,
+             {{at.x - 2.0f, at.y}, {at.x + font.measure(shown).x + 2.0f, at.y + font.size}},
+             theme.inset);
+  draw::text(context, font, at, theme.text, shown);
+  if (!hovered(rect)) return;
+  if (!words.empty()) about = fmt::format("{}\n{}", words, about);
+  if (view != nullptr) {
+    for (const Bandwidth* each : {&view->bandwidths.of_l2, &view->bandwidths.of_dram}) {
+      about += "\n" + each->wordings().front();
+    }
   }
-  if (hovered(rect)) {
-    tooltip(context,
-            fmt::format("{}{}{}\n{}", words, words.empty() ? "" : "\n", about,
-                        fresh ? rates.front() : ""),
-            rect);
-  }
+  tooltip(context, about, rect);
 }
 
 }  // namespace attnscope::app

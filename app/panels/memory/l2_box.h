@@ -1,27 +1,27 @@
 /// L2 between HBM and the SMs: what it holds when the operation under the playhead asks for its
-/// tile, and the bandwidths on both sides.
+/// tile.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "app/jobs/background_job.h"
+#include "app/panels/memory/bandwidth.h"
 #include "app/panels/parts/panel.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "sim/dram/l2_answers.h"
 #include "sim/snapshot/snapshot.h"
-#include "sim/time/machine_rates.h"
 
 namespace attnscope::app {
 
-/// What L2 answers to the operations of the shown head, and the measured bandwidths.
+/// What L2 answers to the operations of the shown head, and the bandwidths on both sides of it.
 struct L2View {
-  L2Answers answers;
-  std::optional<MachineRates> rates;  ///< of a calibrated GPU
+  Result<L2Answers> answers;  ///< unavailable for a problem that is too large to follow
+  Bandwidths bandwidths;
 };
 
 /// Follows the whole problem through L2, for the head of the run; call it in the background.
-Result<L2View> view_l2(const RunInfo& run, const std::atomic<bool>* cancel = nullptr);
+L2View view_l2(const RunInfo& run, const std::atomic<bool>* cancel = nullptr);
 
 /// The answer to the operation at `step`; nothing where it moves no bytes, or does not run.
 std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step);
@@ -37,11 +37,18 @@ class L2Box {
 
   /// Its height in a panel of this height; 0 where there is no room.
   static float height(const PanelContext& context, float panel_height);
+  /// Height between the box and HBM, for the bandwidth; 0 where there is no room.
+  static float height_below(const PanelContext& context, float panel_height);
+  /// Nothing until they are there.
+  const Bandwidths* bandwidths(const Snapshot& snapshot);
   /// Draws the box; the text follows after the arrows, which cross the box.
   void draw_frame(const PanelContext& context, const Rect& rect) const;
   void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 
  private:
+  /// Of this run; nullptr until it is there.
+  const L2View* fresh_view(const Snapshot& snapshot);
+
   BackgroundJob<RunOfWork, L2View> view_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/panels/memory/bandwidth.h"
 #include "app/panels/memory/l2_box.h"
 #include "app/panels/memory/memory_boxes.h"
 #include "app/panels/parts/headings.h"
@@ -55,72 +57,96 @@ std::size_t launch_of_next(const Snapshot& snapshot) {
   return static_cast<std::size_t>(snapshot.launch);
 }
 
-/// Arrows between HBM and SRAM for the last operation and the next one, with their bytes. `gap` is
-/// the room between the two boxes, for the labels.
-void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const SramBox& sram,
-                    const HbmBox& hbm, const Rect& gap) {
-  const FontRef& font = context.fonts.mono_small;
-
-  // Transfers of the last operation, and of the next one, which is animated while playing
-  const bool playing = context.op_fraction > 0.0f;
+/// The transfers of the last operation, and of the next one, which is animated while playing.
+struct ShownTransfers {
   std::optional<Transfer> last;
   std::optional<Transfer> next;
-  if (snapshot.step >= 0 && !playing) {
-    last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
-                       snapshot.op_bytes, sram, hbm);
+  bool playing = false;
+};
+
+ShownTransfers shown_transfers(const Snapshot& snapshot, const PanelContext& context,
+                               const SramBox& sram, const HbmBox& hbm) {
+  ShownTransfers shown{.playing = context.op_fraction > 0.0f};
+  if (snapshot.step >= 0 && !shown.playing) {
+    shown.last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
+                             snapshot.op_bytes, sram, hbm);
   }
   if (snapshot.step + 1 < snapshot.run->step_count) {
-    next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot), snapshot.next_op_bytes,
-                       sram, hbm);
+    shown.next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot),
+                             snapshot.next_op_bytes, sram, hbm);
   }
-  const auto color_of_arrow = [&](const Transfer& each) {
-    return text_color_of(context.theme, each.tensor);
-  };
+  return shown;
+}
 
-  // Both arrows
-  if (last) draw::draw_arrow(context, last->route, color_of_arrow(*last), context.px(2.5f), false);
-  if (next) draw::draw_arrow(context, next->route, color_of_arrow(*next), context.px(2.0f), true);
-  if (playing && next) {
-    const ImVec2 at = next->route.at(context.op_fraction);
-    const float half = context.px(7.0f);
-    const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
-    draw::fill(context, packet, color_of_arrow(*next), context.px(2.0f));
-    draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
+/// Where the arrows cross a band.
+std::vector<draw::Range> crossings(const ShownTransfers& shown, const PanelContext& context,
+                                   const Rect& band) {
+  std::vector<draw::Range> ranges;
+  const float margin = context.px(9.0f);
+  for (const auto* each : {&shown.last, &shown.next}) {
+    if (!*each) continue;
+    const draw::Range over = draw::crossing((*each)->route, {band.min.y, band.max.y});
+    ranges.push_back({over.low - margin, over.high + margin});
   }
+  return ranges;
+}
 
-  // Place the labels beside their arrows, or side by side if room is short; if both do not
-  // fit, label only the last operation
-  std::vector<draw::Range> arrows;
+ImU32 color_of_arrow(const PanelContext& context, const Transfer& transfer) {
+  return text_color_of(context.theme, transfer.tensor);
+}
+
+void draw_arrows(const ShownTransfers& shown, const PanelContext& context) {
+  const auto& [last, next, playing] = shown;
+  if (last) {
+    draw::draw_arrow(context, last->route, color_of_arrow(context, *last), context.px(2.5f), false);
+  }
+  if (!next) return;
+  const ImU32 color = color_of_arrow(context, *next);
+  draw::draw_arrow(context, next->route, color, context.px(2.0f), true);
+  if (!playing) return;
+  const ImVec2 at = next->route.at(context.op_fraction);
+  const float half = context.px(7.0f);
+  const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
+  draw::fill(context, packet, color, context.px(2.0f));
+  draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
+}
+
+/// Labels the arrows with their bytes in the room between the boxes: beside the arrows, or side by
+/// side if room is short; if both do not fit, only that of the last operation. Returns what the
+/// arrows and the labels take of the width.
+std::vector<draw::Range> draw_labels(const ShownTransfers& shown, const PanelContext& context,
+                                     const Rect& gap) {
+  const FontRef& font = context.fonts.mono_small;
+  const std::vector<draw::Range> arrows = crossings(shown, context, gap);
   std::vector<draw::Range> labels;
-  const auto reserve = [&](const Transfer& each, std::string_view name) {
-    const float margin = context.px(9.0f);
-    const draw::Range over = draw::crossing(each.route, {gap.min.y, gap.max.y});
-    arrows.push_back({over.low - margin, over.high + margin});
-    context.named_rects.add(name, {{over.low, gap.min.y}, {over.high, gap.max.y}});
+  const auto both = [&] {
+    std::vector<draw::Range> taken = arrows;
+    taken.insert(taken.end(), labels.begin(), labels.end());
+    return taken;
   };
   const auto put_label = [&](const Transfer& each, const std::string& when, std::string_view name) {
     const draw::Range room{gap.min.x, gap.max.x};
-    const float wish = draw::crossing(each.route, {gap.min.y, gap.max.y}).low;
+    const draw::Range over = draw::crossing(each.route, {gap.min.y, gap.max.y});
+    context.named_rects.add(fmt::format("memory.arrow.{}", name),
+                            {{over.low, gap.min.y}, {over.high, gap.max.y}});
     const auto center_of = [&](const std::string& label, std::span<const draw::Range> taken) {
-      return draw::free_center(wish, font.measure(label).x + context.px(14.0f), room, taken);
+      return draw::free_center(over.low, font.measure(label).x + context.px(14.0f), room, taken);
     };
-    std::vector<draw::Range> taken = arrows;
-    taken.insert(taken.end(), labels.begin(), labels.end());
+    const std::vector<draw::Range> taken = both();
     std::string label = when + each.label;
     std::optional<float> center = center_of(label, taken);
     if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
     if (!center) center = center_of(label, labels);
     if (!center && (center = center_of(when + each.bytes, labels))) label = when + each.bytes;
     if (!center && !labels.empty()) return;
-    const ImVec2 at{center.value_or(wish), gap.center().y};
-    const Rect box = draw::badge(context, font, at, gap, color_of_arrow(each), label);
+    const ImVec2 at{center.value_or(over.low), gap.center().y};
+    const Rect box = draw::badge(context, font, at, gap, color_of_arrow(context, each), label);
     labels.push_back({box.min.x - context.px(6.0f), box.max.x + context.px(6.0f)});
-    context.named_rects.add(name, box);
+    context.named_rects.add(fmt::format("memory.label.{}", name), box);
   };
-  if (last) reserve(*last, "memory.arrow.last");
-  if (next) reserve(*next, "memory.arrow.next");
-  if (last) put_label(*last, "", "memory.label.last");
-  if (next) put_label(*next, playing ? "" : "next: ", "memory.label.next");
+  if (shown.last) put_label(*shown.last, "", "last");
+  if (shown.next) put_label(*shown.next, shown.playing ? "" : "next: ", "next");
+  return both();
 }
 
 class MemoryPanel {
@@ -137,11 +163,13 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
   const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
 
-  // SRAM above, HBM below; between them L2, and room for the arrows' labels above it
+  // SRAM above, HBM below; between them L2, with room above it for the arrows' labels, and below it
+  // for a bandwidth
   l2_.update(snapshot.run);
   const float margin = context.px(4.0f);
   const float l2_height = L2Box::height(context, rest.height());
-  const float l2_room = l2_height > 0.0f ? l2_height + margin : 0.0f;
+  const float below = std::max(margin, L2Box::height_below(context, rest.height()));
+  const float l2_room = l2_height > 0.0f ? l2_height + below : 0.0f;
   const float gap = context.fonts.mono_small.size + context.px(20.0f) + l2_room;
   const float boxes = rest.height() - gap;
   if (boxes < context.px(80.0f)) return;
@@ -156,13 +184,24 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   context.named_rects.add("memory.hbm", lower);
   sram.draw();
   hbm.draw();
-  const float bottom = lower.min.y - margin;
+  const float bottom = lower.min.y - (l2_height > 0.0f ? below : margin);
   const Rect l2{{upper.min.x, bottom - l2_height}, {upper.max.x, bottom}};
   if (l2_height > 0.0f) l2_.draw_frame(context, l2);
   sram.draw_operation();
-  draw_transfers(snapshot, context, sram, hbm,
-                 {{rest.min.x, border + margin}, {rest.max.x, bottom - l2_room}});
+  const ShownTransfers shown = shown_transfers(snapshot, context, sram, hbm);
+  draw_arrows(shown, context);
+  const Rect above_l2{{rest.min.x, border + margin},
+                      {rest.max.x, l2_height > 0.0f ? l2.min.y - margin : bottom}};
+  const std::vector<draw::Range> taken = draw_labels(shown, context, above_l2);
   if (l2_height > 0.0f) l2_.draw_text(snapshot, context, l2);
+  const Bandwidths* bandwidths = l2_height > 0.0f ? l2_.bandwidths(snapshot) : nullptr;
+  if (bandwidths != nullptr) {
+    const float tip = context.px(1.0f);
+    const Rect below_l2{{rest.min.x, l2.max.y + tip}, {rest.max.x, lower.min.y - tip}};
+    draw_bandwidth(context, "l2", bandwidths->of_l2, above_l2, taken);
+    draw_bandwidth(context, "dram", bandwidths->of_dram, below_l2,
+                   crossings(shown, context, below_l2));
+  }
   if (const auto pointed = pointed_highlight(snapshot, view)) {
     sram.draw_pointed_slots(*pointed);
     hbm.draw_pointed_tiles(*pointed);

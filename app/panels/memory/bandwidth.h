@@ -1,0 +1,43 @@
+/// The bandwidth between two levels of memory, beside the arrows that cross from one to the other.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/draw/canvas.h"
+#include "app/panels/parts/panel.h"
+#include "sim/device/gpu_description.h"
+
+namespace attnscope::app {
+
+/// Of reads, by all SMs together.
+struct Bandwidth {
+  std::string between;                ///< "L2 to the SMs"
+  std::optional<double> bytes_per_s;  ///< nothing where it was not measured
+  std::string kind;                   ///< "measured", "what if", "datasheet", "not measured"
+  std::string basis;                  ///< where the number is from, in lines
+
+  /// The text of the picture, the longest wording first; each says the kind.
+  std::vector<std::string> wordings() const;
+  /// The tooltip.
+  std::string about() const;
+};
+
+/// The bandwidths on both sides of L2.
+struct Bandwidths {
+  Bandwidth of_l2, of_dram;
+};
+
+/// Those that the calibration of the GPU measured, with the changes of a what-if; without one, what
+/// the datasheet says of DRAM. Reads files.
+Bandwidths bandwidths_of(const GpuDescription& gpu);
+
+/// Draws an arrow between the levels above and below `band` with the bandwidth, as far to the right
+/// as no taken range is touched; nothing where there is no room. Named rectangle:
+/// "memory.bandwidth.NAME".
+void draw_bandwidth(const PanelContext& context, std::string_view name, const Bandwidth& bandwidth,
+                    const Rect& band, std::span<const draw::Range> taken);
+
+}  // namespace attnscope::app
