@@ -50,10 +50,10 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   return request;
 }
 
-Result<Answer> answer_accuracy(const GivenOptions& given) {
+Result<Study> count_accuracy(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto request, parse_accuracy(given));
   ATTNSCOPE_TRY(const auto report, compare_accuracy(request, show_progress));
-  return answer_of(accuracy_study(request, report));
+  return accuracy_study(request, report);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ CommandSpec accuracy_command() {
        .summary = "Shows why the softmax is online, and how accurate each algorithm is.",
        .options =
            joined({fields, {{"orders", "R", "orders of the thread blocks, at least 2 [4]"}}})},
-      answer_accuracy);
+      count_accuracy);
 }
 
 }  // namespace attnscope::cli

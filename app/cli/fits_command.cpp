@@ -103,27 +103,27 @@ Result<Table> choices_table(const FitsQuestion& question) {
   return table;
 }
 
-Result<Answer> answer_fits(const GivenOptions& given) {
+Result<Study> count_fits(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto question, parse_question(given));
   ATTNSCOPE_TRY(const auto choices, choices_table(question));
   const ModelQuestion& model = question.model;
   const AttentionProblem& problem = model.problem;
-  return answer_of(
-      {.title = fmt::format("{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
-                            "modelled; one layer's attention at B {}, N {}",
-                            to_string(model.mode), model.layers, problem.heads, problem.kv_heads,
-                            problem.d, to_string(problem.dtype), bytes_text(model.capacity_bytes),
-                            static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu,
-                            problem.batch, problem.N),
-       .facts = {{"schema", "attnscope.fits/1"},
-                 {"kind", "modelled"},
-                 {"problem", problem_to_json(problem)},
-                 {"mode", to_string(model.mode)},
-                 {"layers", model.layers},
-                 {"capacity_bytes", model.capacity_bytes},
-                 {"weights_bytes", model.weights_bytes}},
-       .tables = {choices},
-       .footnotes = assumptions(question)});
+  return Study{
+      .title = fmt::format("{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
+                           "modelled; one layer's attention at B {}, N {}",
+                           to_string(model.mode), model.layers, problem.heads, problem.kv_heads,
+                           problem.d, to_string(problem.dtype), bytes_text(model.capacity_bytes),
+                           static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu,
+                           problem.batch, problem.N),
+      .facts = {{"schema", "attnscope.fits/1"},
+                {"kind", "modelled"},
+                {"problem", problem_to_json(problem)},
+                {"mode", to_string(model.mode)},
+                {"layers", model.layers},
+                {"capacity_bytes", model.capacity_bytes},
+                {"weights_bytes", model.weights_bytes}},
+      .tables = {choices},
+      .footnotes = assumptions(question)};
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ CommandSpec fits_command() {
              {"hbm-bytes", "BYTES", "memory size, instead of the GPU's"},
              {"weights-bytes", "BYTES", "memory for weights, gradients, optimizer [estimated]"}},
             fields})},
-      answer_fits);
+      count_fits);
 }
 
 }  // namespace attnscope::cli

@@ -57,7 +57,7 @@ Table operations_table(const std::vector<OperationCount>& counts, const GpuDescr
   return table;
 }
 
-Result<Answer> answer_flops(const GivenOptions& given) {
+Result<Study> count_flops(const GivenOptions& given) {
   ATTNSCOPE_TRY(auto spec, parse_run(given, default_run()));
   ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
 
@@ -69,20 +69,20 @@ Result<Answer> answer_flops(const GivenOptions& given) {
     counts.push_back(std::move(count));
   }
   const ResolvedRun& run = counts.front().report.run;
-  return answer_of(
-      {.title = fmt::format(
-           "{}, {}, {}x{} tiles\n"
-           "modelled; max, subtract, exp, multiply, add, divide and log count as 1 each; times at "
-           "the peak rates\nof {} (datasheet): {:g} exponentials per clock and SM",
-           to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
-           gpu.display_name, gpu.exp_per_clock_per_sm),
-       .facts = {{"schema", "attnscope.flops/1"},
-                 {"kind", "modelled"},
-                 {"problem", problem_to_json(run.problem)},
-                 {"pass", to_string(run.pass())},
-                 {"tiling", tiling_to_json(run.tiling)},
-                 {"gpu", gpu.name}},
-       .tables = {operations_table(counts, gpu)}});
+  return Study{
+      .title = fmt::format(
+          "{}, {}, {}x{} tiles\n"
+          "modelled; max, subtract, exp, multiply, add, divide and log count as 1 each; times at "
+          "the peak rates\nof {} (datasheet): {:g} exponentials per clock and SM",
+          to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
+          gpu.display_name, gpu.exp_per_clock_per_sm),
+      .facts = {{"schema", "attnscope.flops/1"},
+                {"kind", "modelled"},
+                {"problem", problem_to_json(run.problem)},
+                {"pass", to_string(run.pass())},
+                {"tiling", tiling_to_json(run.tiling)},
+                {"gpu", gpu.name}},
+      .tables = {operations_table(counts, gpu)}};
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ CommandSpec flops_command() {
        .options = joined({shape_options(default_run()), field_options({"pass"}, default_run()),
                           with_help(field_options({"gpu"}),
                                     {{"gpu", "", "the GPU whose peak rates are used [h200]"}})})},
-      answer_flops);
+      count_flops);
 }
 
 }  // namespace attnscope::cli

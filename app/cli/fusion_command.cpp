@@ -116,7 +116,7 @@ std::vector<Footnote> exceptions(const std::vector<FusionStep>& steps) {
   return notes;
 }
 
-Answer fusion_answer(const FusionQuestion& question) {
+Study fusion_study(const FusionQuestion& question) {
   const AttentionProblem& problem = question.problem;
   const bool is_figure2 = problem == figure2_problem();
   Table steps{.key = "steps", .columns = step_columns()};
@@ -130,19 +130,18 @@ Answer fusion_answer(const FusionQuestion& question) {
       {why_flash2_moves_more(question.steps, question.tiling), "flash2_moves_more"},
       {is_figure2 ? std::string(kFigure2Note) : "", "figure2_note"}};
   for (Footnote& note : exceptions(question.steps)) footnotes.push_back(std::move(note));
-  return answer_of(
-      {.title = fmt::format(
-           "{}{}, {}x{} tiles\n"
-           "modelled; bytes as the papers count them (requested: by tiles of this size)",
-           problem_words(problem), is_figure2 ? " (key padding mask)" : "", question.tiling.Br,
-           question.tiling.Bc),
-       .facts = {{"schema", "attnscope.fusion/1"},
-                 {"kind", "modelled"},
-                 {"problem", problem_to_json(problem)},
-                 {"tiling", tiling_to_json(question.tiling)},
-                 {"gpu", question.gpu.name}},
-       .tables = {steps, ideas},
-       .footnotes = footnotes});
+  return Study{.title = fmt::format(
+                   "{}{}, {}x{} tiles\n"
+                   "modelled; bytes as the papers count them (requested: by tiles of this size)",
+                   problem_words(problem), is_figure2 ? " (key padding mask)" : "",
+                   question.tiling.Br, question.tiling.Bc),
+               .facts = {{"schema", "attnscope.fusion/1"},
+                         {"kind", "modelled"},
+                         {"problem", problem_to_json(problem)},
+                         {"tiling", tiling_to_json(question.tiling)},
+                         {"gpu", question.gpu.name}},
+               .tables = {steps, ideas},
+               .footnotes = footnotes};
 }
 
 /// Figure 2's problem, except for its key padding, which applies only to that problem. Br follows
@@ -153,7 +152,7 @@ RunSpec default_run() {
   return spec;
 }
 
-Result<Answer> answer_fusion(const GivenOptions& given) {
+Result<Study> count_fusion(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
   ATTNSCOPE_TRY(auto gpu, gpu_of(spec));
 
@@ -167,7 +166,7 @@ Result<Answer> answer_fusion(const GivenOptions& given) {
   show_progress("counting each step");
   ATTNSCOPE_TRY(question.steps, fusion_steps(question.problem, question.tiling, question.gpu));
 
-  return fusion_answer(question);
+  return fusion_study(question);
 }
 
 }  // namespace
@@ -177,7 +176,7 @@ CommandSpec fusion_command() {
       {.name = "fusion",
        .summary = "Counts bytes at each step from unfused launches to tiles: Figure 2's problem.",
        .options = joined({shape_options(default_run()), field_options({"gpu"})})},
-      answer_fusion);
+      count_fusion);
 }
 
 }  // namespace attnscope::cli

@@ -114,23 +114,23 @@ Table points_table(const IoQuestion& question, const std::vector<IoPoint>& point
   return table;
 }
 
-Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points) {
+Study io_study(const IoQuestion& question, const std::vector<IoPoint>& points) {
   const bool sparse = question.axis == IoAxis::density;
-  return answer_of(
-      {.title = fmt::format(
-           "{} {}, {}, on {}; {} varies\n"
-           "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}",
-           sparse ? "block_sparse" : "flash1", to_string(question.pass),
-           problem_words(question.problem), question.gpu.display_name, to_string(question.axis),
-           sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : ""),
-       .facts = {{"schema", "attnscope.io/1"},
-                 {"kind", "modelled"},
-                 {"problem", problem_to_json(question.problem)},
-                 {"pass", to_string(question.pass)},
-                 {"gpu", question.gpu.name},
-                 {"axis", to_string(question.axis)}},
-       .tables = {points_table(question, points)},
-       .footnotes = footnotes(question, std::ranges::all_of(points, &IoPoint::in_range))});
+  return Study{
+      .title = fmt::format(
+          "{} {}, {}, on {}; {} varies\n"
+          "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}",
+          sparse ? "block_sparse" : "flash1", to_string(question.pass),
+          problem_words(question.problem), question.gpu.display_name, to_string(question.axis),
+          sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : ""),
+      .facts = {{"schema", "attnscope.io/1"},
+                {"kind", "modelled"},
+                {"problem", problem_to_json(question.problem)},
+                {"pass", to_string(question.pass)},
+                {"gpu", question.gpu.name},
+                {"axis", to_string(question.axis)}},
+      .tables = {points_table(question, points)},
+      .footnotes = footnotes(question, std::ranges::all_of(points, &IoPoint::in_range))};
 }
 
 /// io_curve(), one value at a time: drawing a large block mask takes seconds.
@@ -147,7 +147,7 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
   return points;
 }
 
-Result<Answer> answer_io(const GivenOptions& given) {
+Result<Study> count_io(const GivenOptions& given) {
   IoQuestion question;
   ATTNSCOPE_TRY(question.pass,
                 read_choice(given, "pass", parse_one_pass,
@@ -158,7 +158,7 @@ Result<Answer> answer_io(const GivenOptions& given) {
   if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return *error;
 
   ATTNSCOPE_TRY(const auto points, count_points(question));
-  return io_answer(question, points);
+  return io_study(question, points);
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ CommandSpec io_command() {
                             "seq-len, head-dim, sram-bytes, block-cols or density, and its "
                             "values [seq-len]"}},
                           with_help(fields, {{"pass", "", "forward or backward [forward]"}})})},
-      answer_io);
+      count_io);
 }
 
 }  // namespace attnscope::cli

@@ -175,15 +175,44 @@ std::vector<OptionSpec> output_options() {
   };
 }
 
-CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&)) {
+OptionSpec markdown_option() {
+  return {"markdown", "FILE", "write Markdown; - is standard output, which then holds nothing else",
+          false, writes_file()};
+}
+
+namespace {
+
+/// Adds --json and --csv to the command, which writes what `answer` returns.
+CommandSpec writing(CommandSpec command,
+                    std::function<Result<Answer>(const GivenOptions&)> answer) {
   for (OptionSpec& option : output_options()) command.options.push_back(std::move(option));
-  command.run = [answer](const GivenOptions& given) -> std::optional<Error> {
+  command.run = [answer = std::move(answer)](const GivenOptions& given) -> std::optional<Error> {
     ATTNSCOPE_TRY(const auto outputs, parse_outputs(given));
     const auto result = answer(given);
     clear_progress();
     return result ? write_outputs(outputs, result.value()) : result.error();
   };
   return command;
+}
+
+}  // namespace
+
+CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&)) {
+  return writing(std::move(command), answer);
+}
+
+CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&)) {
+  CommandSpec spec =
+      writing(std::move(command), [study](const GivenOptions& given) -> Result<Answer> {
+        // A file that cannot be written is found before the work starts
+        ATTNSCOPE_TRY(const auto path, parse_output(given, "markdown"));
+        ATTNSCOPE_TRY(const auto result, study(given));
+        Answer answer = answer_of(result);
+        if (!path.empty()) answer.others = {text_document(path, to_markdown(result))};
+        return answer;
+      });
+  spec.options.push_back(markdown_option());
+  return spec;
 }
 
 std::optional<Error> check_host_memory(const AttentionProblem& problem) {

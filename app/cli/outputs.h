@@ -79,8 +79,11 @@ struct Answer {
   std::vector<Document> others = {};  ///< besides JSON and CSV
 };
 
-/// The study in every output format.
+/// The study as JSON, CSV and text.
 Answer answer_of(const Study& study);
+
+/// --markdown, which writes a study.
+OptionSpec markdown_option();
 
 /// Writes the answer with its JSON and CSV to these files, as write_documents() does.
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer);
@@ -90,6 +93,8 @@ std::vector<OptionSpec> output_options();
 
 /// The command with --json and --csv, which writes the results of `answer`.
 CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&));
+/// The command of a study, with --markdown as well.
+CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&));
 
 // Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file per
 // tensor.

@@ -10,6 +10,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
+#include "app/documents/study_json.h"
 #include "app/report/interruption.h"
 #include "app/report/table.h"
 #include "reference/message_text.h"
@@ -92,21 +93,15 @@ std::string point_text(const SweepPoint& point) {
   return text;
 }
 
-/// A rejected or failed point: the request and the reason why there is no number.
-ordered_json refused_row(const Error& error) {
-  const char* key = error.kind == Error::Kind::invalid_request ? "refused"
-                    : error.kind == Error::Kind::failed        ? "failed"
-                                                               : "unavailable";
-  return {{key, words(error, Reader::command_line)}};
+/// The kind of an error of a point, as the key of its message.
+std::string key_of(const Error& error) {
+  if (error.kind == Error::Kind::invalid_request) return "refused";
+  return error.kind == Error::Kind::failed ? "failed" : "unavailable";
 }
 
-/// The reason why a row has no result: "refused: ...", "failed: ...", "unavailable: ..."; empty
-/// when it has one.
-std::string reason_without_result(const ordered_json& row) {
-  for (const char* key : {"refused", "failed", "unavailable"}) {
-    if (row.contains(key)) return fmt::format("{}: {}", key, row.at(key).get<std::string>());
-  }
-  return "";
+/// "refused: ...", "failed: ...", "unavailable: ...".
+std::string reason_text(const Error& error) {
+  return fmt::format("{}: {}", key_of(error), words(error, Reader::command_line));
 }
 
 const std::vector<Column> kModelledColumns = {{"", "requested read", Unit::bytes},
@@ -138,37 +133,46 @@ std::vector<Cell> measured_cells(const ordered_json& row) {
   return cells;
 }
 
-/// The points' values and main results; last, why a point has none.
-Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model,
-                  const std::vector<ordered_json>& rows) {
-  Table table;
+/// No points yet. In JSON and CSV, a row has its point and the whole document of its result, or
+/// the reason why there is none; in text, the point's values and the main results.
+Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model) {
+  Table table{.key = "points", .columns = {{"point", ""}}};
   for (const SweepAxis& axis : axes) {
     for (const std::string& key : axis.keys) table.columns.push_back({"", key});
   }
+  table.columns.push_back({"", ""});
   const std::vector<Column>& results = is_model ? kModelledColumns : kMeasuredColumns;
   table.columns.insert(table.columns.end(), results.begin(), results.end());
   table.columns.push_back({"", "no result"});
-  for (const ordered_json& row : rows) {
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    for (const auto& [key, value] : row.at("point").items()) {
-      cells.push_back(value.get<std::string>());
-    }
-    const std::string reason = reason_without_result(row);
-    if (reason.empty()) {
-      const std::vector<Cell> numbers = is_model ? modelled_cells(row) : measured_cells(row);
-      cells.insert(cells.end(), numbers.begin(), numbers.end());
-    } else {
-      cells.resize(table.columns.size() - 1);
-    }
-    cells.push_back(reason);
-  }
   return table;
+}
+
+std::vector<Cell> sweep_row(const Table& table, bool is_model, const SweepPoint& point,
+                            const Result<ordered_json>& result) {
+  ordered_json keys = ordered_json::object();
+  for (const auto& [key, value] : point) keys[key] = value;
+  std::vector<Cell> cells = {keys};
+  for (const auto& [key, value] : point) cells.push_back(value);
+  if (!result) {
+    const Error& error = result.error();
+    cells.push_back(ordered_json{{key_of(error), words(error, Reader::command_line)}});
+    cells.resize(table.columns.size() - 1);
+    cells.push_back(reason_text(error));
+    return cells;
+  }
+  cells.push_back(result.value());
+  const std::vector<Cell> numbers =
+      is_model ? modelled_cells(result.value()) : measured_cells(result.value());
+  cells.insert(cells.end(), numbers.begin(), numbers.end());
+  cells.emplace_back();
+  return cells;
 }
 
 /// The rows of a sweep, all of them unless one could not be saved.
 struct SweptRows {
-  std::vector<ordered_json> rows;
-  std::optional<Error> unsaved;
+  Table table;
+  std::vector<std::optional<Error>> errors = {};  ///< of each row
+  std::optional<Error> unsaved = {};
 };
 
 /// Files are written row by row, streams at the end.
@@ -212,23 +216,23 @@ std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& p
 
 /// Runs the points; each row is written to the files before the next point runs.
 SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
-                     const SweepOutputs& outputs) {
+                     const SweepOutputs& outputs, Table table) {
   RowFiles row_files(outputs.files);
-  SweptRows swept;
-  std::vector<ordered_json>& rows = swept.rows;
+  SweptRows swept{.table = std::move(table)};
+  auto& rows = swept.table.rows;
   const auto said = [&] { return saved_rows_text(rows.size(), planned, outputs, sweep.is_model); };
   save_before_signals(SavedResults::rows, said);
   for (const PlannedPoint& planned_point : planned) {
     show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),
                               point_text(planned_point.point)));
-    ordered_json row = {{"point", ordered_json::object()}};
-    for (const auto& [key, value] : planned_point.point) row["point"][key] = value;
     const auto result = point_result(sweep, planned_point.given);
-    row.update(result.row ? result.row.value() : refused_row(result.row.error()));
     swept.unsaved = result.unsaved;
+    Table one{.key = swept.table.key, .columns = swept.table.columns};
+    one.rows = {sweep_row(one, sweep.is_model, planned_point.point, result.row)};
     save_before_signals(SavedResults::rows, [&] {
-      if (auto error = row_files.add(row)) swept.unsaved = error;
-      rows.push_back(std::move(row));
+      if (auto error = row_files.add(rows_json(one).front())) swept.unsaved = error;
+      rows.push_back(std::move(one.rows.front()));
+      swept.errors.push_back(result.row ? std::nullopt : std::optional(result.row.error()));
       return said();
     });
     if (swept.unsaved) return swept;
@@ -239,31 +243,33 @@ SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
 
 /// Reports the points without a result, with the reason of the first: a line on standard error, or
 /// the sweep's error when no point has a result.
-std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
+std::optional<Error> tell_missing(const std::vector<std::optional<Error>>& errors,
                                   const std::vector<PlannedPoint>& planned) {
   std::size_t missing = 0;
   bool only_unavailable = true;
   std::string first;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::string reason = reason_without_result(rows[r]);
-    if (reason.empty()) continue;
-    if (missing == 0) first = fmt::format("{}: {}", point_text(planned[r].point), reason);
-    only_unavailable = only_unavailable && rows[r].contains("unavailable");
+  for (std::size_t r = 0; r < errors.size(); ++r) {
+    if (!errors[r]) continue;
+    if (missing == 0) {
+      first = fmt::format("{}: {}", point_text(planned[r].point), reason_text(*errors[r]));
+    }
+    only_unavailable = only_unavailable && errors[r]->kind == Error::Kind::unavailable;
     ++missing;
   }
   if (missing == 0) return std::nullopt;
-  if (missing < rows.size()) {
+  if (missing < errors.size()) {
     print_to_stderr(fmt::format("note: no result for {} of the {} points; the first: {}\n", missing,
-                                rows.size(), one_line(first)));
+                                errors.size(), one_line(first)));
     return std::nullopt;
   }
   const std::string message =
-      fmt::format("none of the {} points has a result; the first: {}", rows.size(), first);
+      fmt::format("none of the {} points has a result; the first: {}", errors.size(), first);
   return only_unavailable ? unavailable(message) : failed(message);
 }
 
 std::optional<Error> run_sweep(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto asked, parse_outputs(given));
+  ATTNSCOPE_TRY(const auto markdown, parse_output(given, "markdown"));
   const SweepOutputs outputs = split_outputs(asked);
   const OutputFiles& streams = outputs.streams;
   std::vector<std::string> words = given.all(kSweptWords);
@@ -287,17 +293,17 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   for (const PlannedPoint& point : planned) commands.push_back({&sweep.swept, &point.given});
   if (auto error = check_apart(commands)) return error;
 
-  const auto [rows, unsaved] = run_points(sweep, planned, outputs);
+  const SweptRows swept = run_points(sweep, planned, outputs, sweep_table(axes, is_model));
   clear_progress();
+  const Study study{
+      .title = is_model ? "modelled" : "measured", .facts = {}, .tables = {swept.table}};
   // Rows that cannot be saved are printed
-  const std::string text = unsaved ? json_text(rows)
-                                   : to_text({.title = is_model ? "modelled" : "measured",
-                                              .facts = {},
-                                              .tables = {sweep_table(axes, is_model, rows)}});
-  const Answer answer{streams.json.empty() ? "" : json_text(rows),
-                      streams.csv.empty() ? "" : csv_text(rows), text, unsaved};
+  const std::string text = swept.unsaved ? json_text(rows_json(swept.table)) : to_text(study);
+  Answer answer{streams.json.empty() ? "" : json_text(rows_json(swept.table)),
+                streams.csv.empty() ? "" : csv_text(csv_rows(study)), text, swept.unsaved};
+  if (!markdown.empty()) answer.others = {text_document(markdown, to_markdown(study))};
   if (auto error = write_outputs(streams, answer)) return error;
-  return tell_missing(rows, planned);
+  return tell_missing(swept.errors, planned);
 }
 
 }  // namespace
@@ -309,7 +315,8 @@ CommandSpec sweep_command() {
                                "an option and its values, once per option; KEY+KEY=V1+W1,V2+W2 "
                                "varies options together",
                                true}},
-                             output_options()}),
+                             output_options(),
+                             {markdown_option()}}),
           .run = run_sweep,
           .takes_command = true};
 }

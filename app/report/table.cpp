@@ -62,19 +62,38 @@ Lines transposed(const Lines& lines) {
   return columns;
 }
 
-/// The tables within rows: "\n" before each but the first.
-std::string lists_text(const Table& table) {
-  std::string text;
+std::vector<const Table*> tables_within(const Table& table) {
+  std::vector<const Table*> within;
   for (const auto& row : table.rows) {
     for (const Cell& cell : row) {
       const auto* const list = std::get_if<Cell::List>(&cell.value());
-      if (list == nullptr) continue;
-      const std::string list_text = to_text(**list);
-      if (!text.empty() && !list_text.empty()) text += "\n";
-      text += list_text;
+      if (list != nullptr) within.push_back(list->get());
     }
   }
+  return within;
+}
+
+/// The tables within rows: "\n" before each but the first.
+std::string lists_text(const Table& table) {
+  std::string text;
+  for (const Table* list : tables_within(table)) {
+    const std::string list_text = to_text(*list);
+    if (!text.empty() && !list_text.empty()) text += "\n";
+    text += list_text;
+  }
   return text;
+}
+
+/// "mark: text" of each note that has a text. In Markdown they are a list, in which a note that is
+/// an item itself belongs to the note before it.
+std::string footnotes_text(const std::vector<Footnote>& footnotes, bool is_markdown) {
+  std::string text;
+  for (const Footnote& note : footnotes) {
+    if (note.text.empty()) continue;
+    if (is_markdown) text += note.text.starts_with("- ") ? "  " : "- ";
+    text += fmt::format("{}{}{}\n", note.mark, note.mark.empty() ? "" : ": ", note.text);
+  }
+  return text.empty() ? "" : fmt::format("\n{}", text);
 }
 
 /// A cell of Markdown: a bar in it would end it.
@@ -82,6 +101,17 @@ std::string markdown_cell(const std::string& text) {
   std::string cell;
   for (const char c : one_line(text)) cell += c == '|' ? "\\|" : std::string(1, c);
   return cell;
+}
+
+/// The title, the table and the tables within its rows, an empty line before each.
+std::string titled_markdown(const Table& table) {
+  std::string text;
+  for (const std::string& part : {table.title, to_markdown(table)}) {
+    if (part.empty()) continue;
+    text += fmt::format("\n{}{}", part, part.back() == '\n' ? "" : "\n");
+  }
+  for (const Table* list : tables_within(table)) text += titled_markdown(*list);
+  return text;
 }
 
 }  // namespace
@@ -113,16 +143,17 @@ std::string to_text(const Study& study) {
     const std::string table_text = to_text(table);
     if (!table_text.empty()) text += "\n" + table_text;
   }
-  std::string notes;
-  for (const Footnote& note : study.footnotes) {
-    if (note.text.empty()) continue;
-    notes += fmt::format("{}{}{}\n", note.mark, note.mark.empty() ? "" : ": ", note.text);
-  }
-  return notes.empty() ? text : text + "\n" + notes;
+  return text + footnotes_text(study.footnotes, false);
 }
 
 std::string to_markdown(const Table& table) {
   auto [lines, align] = shown_columns(table);
+  if (lines[0].empty()) return "";
+  if (table.columns_as_lines) {
+    lines = transposed(lines);
+    align.assign(lines[0].size(), Align::right);
+    align[0] = Align::left;
+  }
   std::vector<std::string> rule;
   for (const Align each : align) rule.push_back(each == Align::left ? "---" : "---:");
   for (auto& line : lines) std::ranges::transform(line, line.begin(), markdown_cell);
@@ -133,6 +164,12 @@ std::string to_markdown(const Table& table) {
     text += "|\n";
   }
   return text;
+}
+
+std::string to_markdown(const Study& study) {
+  std::string text = study.title + "\n";
+  for (const Table& table : study.tables) text += titled_markdown(table);
+  return text + footnotes_text(study.footnotes, true);
 }
 
 }  // namespace attnscope

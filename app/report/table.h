@@ -1,5 +1,5 @@
 /// Results of studies as typed tables. One writer each makes aligned text and Markdown (here), JSON
-/// and CSV (app/documents/study_json.h).
+/// and CSV (app/documents/study_json.h); commands write all four (app/cli/outputs.h).
 #pragma once
 
 #include <concepts>
@@ -116,7 +116,9 @@ std::string to_text(const Table& table);
 /// The title, the tables and the footnotes, an empty line between them.
 std::string to_text(const Study& study);
 
-/// The same columns as a table of Markdown, without the title.
+/// The same columns as a table of Markdown, without the title and the tables within rows.
 std::string to_markdown(const Table& table);
+/// The title, the tables with theirs, those within rows as well, and the footnotes as a list.
+std::string to_markdown(const Study& study);
 
 }  // namespace attnscope

@@ -70,5 +70,24 @@ TEST(Study, HasItsFootnotesBelowTheTables) {
   EXPECT_EQ(to_text(study), "title\n\n" + table + "\n" + table + "\n*: no claim\nplain\n");
 }
 
+TEST(Study, AsMarkdownHasTheTablesAndTheFootnotesAsAList) {
+  Table lines = two_algorithms();
+  lines.columns_as_lines = true;
+  lines.title = "";
+  Table runs{.columns = {{"", ""}}, .rows = {{two_algorithms()}}};
+  const Study study{.title = "title",
+                    .facts = {},
+                    .tables = {lines, runs},
+                    .footnotes = {{""}, {"no claim", "", "*"}, {"- for long rows"}}};
+  EXPECT_EQ(to_markdown(study),
+            "title\n\n"
+            "| algorithm | flash1 | flash2 |\n"
+            "| --- | ---: | ---: |\n"
+            "| moved | 2 kB | few |\n"
+            "| share | 50.0 % |  |\n"
+            "\nbytes\n\n" +
+                to_markdown(two_algorithms()) + "\n- *: no claim\n  - for long rows\n");
+}
+
 }  // namespace
 }  // namespace attnscope
