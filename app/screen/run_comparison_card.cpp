@@ -86,7 +86,10 @@ void RunComparisonCard::draw_button(const Frame& frame, const Rect& bar, float r
 
 void RunComparisonCard::draw(const Frame& frame) {
   App& app = frame.app;
-  if (!app.view.pinned || !open_) return;
+  if (!app.view.pinned || !open_) {
+    job_.latest();  // takes a result that came after the card was closed, so that busy() ends
+    return;
+  }
   const std::pair<RunSpec, RunSpec> key{*app.view.pinned, app.view.choice};
   if (job_.wants(key)) {
     job_.start(key, [key, gpus = app.gpus](WorkControl& control) {

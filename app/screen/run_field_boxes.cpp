@@ -69,6 +69,11 @@ std::string RunFieldBoxes::name_of(std::string_view key) const {
   return fmt::format("{}{}", edits_ == EditedRun::rival ? "rival." : "", key);
 }
 
+void RunFieldBoxes::collect() {
+  files_.latest();
+  tilings_.latest();
+}
+
 void RunFieldBoxes::draw(const Frame& frame, const Rect& box, const RunField& field) {
   const bool has_names = !field.values.empty() || field.key == "algorithm" || field.key == "gpu";
   if (field.key == "tiling_rule") {

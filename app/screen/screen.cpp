@@ -298,6 +298,8 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   handle_keys(app);
   handle_lesson_keys(frame);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
+  top_bar_.collect();
+  rival_bar_.collect();  // the race may have ended
   ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);

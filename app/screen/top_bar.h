@@ -17,7 +17,9 @@ class TopBar {
   /// The chosen run's bar, or the one of a race's rival, which has neither scene nor race.
   explicit TopBar(EditedRun edits = EditedRun::chosen) : edits_(edits), boxes_(edits) {}
   void draw(const Frame& frame, const Rect& rect);
-  /// Whether an open list is still being computed.
+  /// As RunFieldBoxes::collect().
+  void collect() { boxes_.collect(); }
+  /// Whether a list is still being computed.
   bool busy() const { return boxes_.busy(); }
 
   /// One labelled box: a field of the run, a switch, the scene, or a race.

@@ -125,11 +125,24 @@ void ScreenSession::settle() {
   frame();
 }
 
-void ScreenSession::click(std::string_view widget) {
+void ScreenSession::press(std::string_view widget) {
   const auto rect = rects().find(widget);
   ASSERT_TRUE(rect) << widget;
   for (const bool pressed : {false, true, false}) {
     imgui_.set_mouse(rect->center(), pressed);
+    frame();
+  }
+}
+
+void ScreenSession::click(std::string_view widget) {
+  press(widget);
+  settle();
+}
+
+void ScreenSession::right_click(ImVec2 at) {
+  imgui_.set_mouse(at);
+  for (const bool pressed : {false, true, false}) {
+    ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = pressed;
     frame();
   }
   settle();

@@ -34,8 +34,12 @@ class ScreenSession {
   /// Lets this time pass on the clock of the screen.
   void advance(double seconds);
 
+  /// The frames of a click, without waiting for what it starts.
+  void press(std::string_view widget);
+
   // What a user does, each until the app rests
   void click(std::string_view widget);
+  void right_click(ImVec2 at);
   void move_mouse(ImVec2 to) { imgui_.set_mouse(to); }
   /// Moves the mouse there, and draws the frames that a tooltip needs.
   void point_at(ImVec2 at);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 #include "app/scene/choice_rules.h"
 #include "tests/app/screen/screen_session.h"
@@ -41,6 +43,37 @@ TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
   session.click("compare.pin");
   session.click("compare.unpin");
   EXPECT_FALSE(session.app().view.pinned);
+}
+
+/// Draws frames until the screen rests, for at most some seconds; returns whether it does.
+bool comes_to_rest(ScreenSession& session) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (session.busy() && std::chrono::steady_clock::now() < deadline) session.frame();
+  return !session.busy();
+}
+
+TEST(RunComparison, TheScreenRestsAfterItIsClosedWhileItCounts) {
+  ScreenSession session;
+  session.press("compare.pin");
+  ASSERT_TRUE(session.busy()) << "both runs are counted";
+  session.app().view.pinned.reset();
+  EXPECT_TRUE(comes_to_rest(session));
+}
+
+TEST(RaceBar, TheScreenRestsAfterTheRaceEndsWhileAListIsComputed) {
+  ScreenSession session;
+  RunSpec rival = rival_of(session.app().view.choice, "flash1");
+  // On an idle core the tiles of every rule may be there at once: tries other problems then
+  for (Index N = 64; N <= 4096 && !session.busy(); N *= 2) {
+    rival = change_field(rival, "seq_len", std::to_string(N)).value();
+    session.app().commands.push(ChooseRace{Race{rival}});
+    session.settle();
+    if (!session.rects().find("field.rival.tiling_rule")) session.click("field.rival.more");
+    session.press("field.rival.tiling_rule");
+  }
+  ASSERT_TRUE(session.busy()) << "the tiles of every rule are computed";
+  session.app().commands.push(ChooseRace{std::nullopt});
+  EXPECT_TRUE(comes_to_rest(session));
 }
 
 TEST(RaceBar, EditsEveryFieldOfTheRival) {
