@@ -14,12 +14,10 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr const char* kPopup = "break a line";
-
-void choose_break(const ViewState& view, const PanelContext& context, RunBreak broken) {
+void choose_break(const ViewState& view, CommandSink& commands, RunBreak broken) {
   RunSpec choice = view.choice;
   choice.variant.broken = std::move(broken);
-  context.commands.push(Choose{std::move(choice)});
+  commands.push(Choose{std::move(choice)});
 }
 
 /// Why the break does not change the result, as a sentence; "" if it does change it.
@@ -30,7 +28,7 @@ std::string why_nothing(const BreakEffect& effect) {
 
 }  // namespace
 
-void BreakMenu::open(const RunInfo& run, std::size_t launch, std::size_t line) {
+void BreakMenu::choose_line(const RunInfo& run, std::size_t launch, std::size_t line) {
   items_.clear();
   const auto operations = operations_of(run.pass, {run.problem(), run.tiling(), run.options, {}});
   for (const PassOperation& each : operations) {
@@ -39,24 +37,18 @@ void BreakMenu::open(const RunInfo& run, std::size_t launch, std::size_t line) {
                       fmt::format("Drop: {} {}", to_string(each.kind), tensor_name(each.tensor)),
                       break_of(each, run.pass, operations)});
   }
-  ImGui::OpenPopup(kPopup);
 }
 
-void BreakMenu::draw(const ViewState& view, const PanelContext& context) const {
-  if (!ImGui::BeginPopup(kPopup)) return;
-  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
-  const auto item = [&](const std::string& label, const std::string& name) {
-    const bool clicked = ImGui::MenuItem(label.c_str());
-    context.named_rects.add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
-    return clicked;
-  };
+void BreakMenu::draw_items(const ViewState& view, CommandSink& commands,
+                           const DrawMenuItem& item) const {
+  if (items_.empty()) return;
   for (const Item& each : items_) {
-    if (item(each.label, "break." + each.name)) choose_break(view, context, each.broken);
+    if (item("break." + each.name, each.label)) choose_break(view, commands, each.broken);
   }
-  if (view.choice.variant.broken.any() && item("Restore the run", "break.restore")) {
-    choose_break(view, context, {});
+  if (view.choice.variant.broken.any() && item("break.restore", "Restore the run")) {
+    choose_break(view, commands, {});
   }
-  ImGui::EndPopup();
+  ImGui::Separator();
 }
 
 Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
@@ -75,7 +67,7 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   ImVec2 at{box.min.x + padding, box.min.y + padding * 0.5f};
   const TextButton restore =
       draw_text_button(context, "broken.restore", "restore", {box.max.x - padding, at.y}, true);
-  if (restore.pressed) choose_break(view, context, {});
+  if (restore.pressed) choose_break(view, context.commands, {});
   draw::fitted_text(context, context.fonts.ui_bold, at, context.theme.text,
                     "Broken: " + break_words(broken), restore.left - at.x - padding);
   at.y += pitch;

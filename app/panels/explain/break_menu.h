@@ -10,14 +10,15 @@
 
 namespace attnscope::app {
 
-/// The context menu of a line of pseudo-code (right mouse button), which drops one of the line's
-/// operations or restores the run. Named rectangles: "break.OPERATION", "break.restore".
+/// The items in the panel's menu of a line of pseudo-code (right mouse button), which drop one of
+/// the line's operations or restore the run. Names: "break.OPERATION", "break.restore".
 class BreakMenu {
  public:
-  /// Opens it for a line of the pseudo-code of a launch.
-  void open(const RunInfo& run, std::size_t launch, std::size_t line);
-  /// Draws it while it is open.
-  void draw(const ViewState& view, const PanelContext& context) const;
+  /// The items of a line of the pseudo-code of a launch.
+  void choose_line(const RunInfo& run, std::size_t launch, std::size_t line);
+  /// No items: the panel was clicked elsewhere.
+  void clear() { items_.clear(); }
+  void draw_items(const ViewState& view, CommandSink& commands, const DrawMenuItem& item) const;
 
  private:
   struct Item {

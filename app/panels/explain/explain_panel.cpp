@@ -179,8 +179,10 @@ void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext&
 class ExplainPanel {
  public:
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
+  const BreakMenu& menu() const { return menu_; }
 
  private:
+  void choose_menu(const Snapshot& snapshot, const PanelContext& context);
   void draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                  const Rect& rect, ImU32 color);
 
@@ -202,7 +204,7 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   }
   const Rect code = draw_break_notice(snapshot, view, context, rect);
   const int under_mouse = draw_pseudo_code(context, code, lines, marks);
-  menu_.draw(view, context);
+  if (asks_for_menu() && !view.hides_break) choose_menu(snapshot, context);
   if (under_mouse < 0) return;
   const auto line = static_cast<std::size_t>(under_mouse);
   if (!has_operations(lines[line].step)) return;
@@ -210,8 +212,17 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   const char* const menu = view.hides_break ? "" : "\nright click: drop an operation of this line";
   tooltip(context, fmt::format("{}{}{}", lines[line].text, kClickHelp, menu),
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
-  if (view.hides_break) return;
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) menu_.open(*snapshot.run, launch, line);
+}
+
+/// The menu of the line under the mouse.
+void ExplainPanel::choose_menu(const Snapshot& snapshot, const PanelContext& context) {
+  const auto& lines = launch_of(snapshot).pseudo_code;
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    const auto rect = context.named_rects.find(fmt::format("explain.line.{}", line));
+    const bool is_this = rect && rect->contains(ImGui::GetMousePos());
+    if (!is_this || !has_operations(lines[line].step)) continue;
+    menu_.choose_line(*snapshot.run, static_cast<std::size_t>(snapshot.launch), line);
+  }
 }
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
@@ -248,6 +259,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
     sentences = std::clamp(rest.height() - code, 0.0f, sentences);
   }
   const Rect code{{rest.min.x, rest.min.y}, {rest.max.x, rest.max.y - sentences}};
+  if (asks_for_menu()) menu_.clear();
   if (view.explain_tab == ExplainTab::pseudo_code) {
     draw_code(snapshot, view, context, code, color);
   } else {
@@ -271,7 +283,13 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
 
 Panel make_explain_panel() {
   const auto state = std::make_shared<ExplainPanel>();
-  return {"explain", "WHAT AND WHY", Slot::explain, std::bind_front(&ExplainPanel::draw, state)};
+  Panel panel{"explain", "WHAT AND WHY", Slot::explain,
+              std::bind_front(&ExplainPanel::draw, state)};
+  panel.draw_menu_items = [state](const ViewState& view, CommandSink& commands,
+                                  const DrawMenuItem& item) {
+    if (!view.hides_break) state->menu().draw_items(view, commands, item);
+  };
+  return panel;
 }
 
 }  // namespace attnscope::app

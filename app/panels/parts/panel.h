@@ -142,6 +142,9 @@ struct PanelContext : draw::Canvas {
   }
 };
 
+/// Draws an item of a menu under its name; returns whether it is chosen.
+using DrawMenuItem = std::function<bool(const std::string& name, const std::string& label)>;
+
 struct Panel {
   /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
   std::string_view name;
@@ -157,7 +160,12 @@ struct Panel {
   /// Whether the panel has background work in progress, which will change the picture.
   std::function<bool()> busy = [] { return false; };
 
-  /// Draws the run, or the title and the reason why there is none.
+  /// Draws the items of what was right-clicked in the panel, above those of every panel's menu; may
+  /// be empty.
+  std::function<void(const ViewState& view, CommandSink& commands, const DrawMenuItem& item)>
+      draw_menu_items = {};
+
+  /// Draws the run, or the title and the reason why there is none (headings.cpp).
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) const;
 };
 

@@ -142,6 +142,12 @@ bool hovered(const Rect& rect) {
          rect.contains(ImGui::GetIO().MousePos);
 }
 
+bool asks_for_menu() {
+  return ImGui::IsMouseClicked(ImGuiMouseButton_Right) &&
+         ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByPopup |
+                                ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
+}
+
 void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                     const Thing& thing) {
   view.now_pointed = thing;

@@ -71,6 +71,9 @@ void tooltip(const PanelContext& context, std::string_view text, const Rect& abo
 void tooltip(const PanelContext& context, std::string_view text);
 /// Whether the mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
+/// Whether the right mouse button asks for the menu of what it points at in this panel, in place of
+/// a menu that may be open.
+bool asks_for_menu();
 
 // The thing under the mouse.
 

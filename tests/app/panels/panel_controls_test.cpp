@@ -1,4 +1,10 @@
 /// What a click on a panel does: the view changes, or a command is asked for.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "app/panels/gpu/what_if_sliders.h"
 #include "app/panels/scores/scores_frame.h"
 #include "sim/resolve.h"
@@ -263,7 +269,7 @@ TEST(ExplainPanel, ABrokenRunCanBeRestoredAndItsFirstWrongStepsShown) {
   EXPECT_FALSE(std::get<Choose>(pointed.commands[0]).choice.variant.broken.any());
 }
 
-TEST(ExplainPanel, TheRightMouseButtonDropsAnOperationOfALine) {
+TEST(ExplainPanel, TheMenuOfALineDropsOneOfItsOperations) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
   const Scales scales = scales_for(1600, 900, 1.0f, false);
@@ -271,28 +277,44 @@ TEST(ExplainPanel, TheRightMouseButtonDropsAnOperationOfALine) {
   HeadlessImGui imgui(1600, 900);
   Surroundings around;
   around.view.choice = snapshot.run->resolved().asked;
-  for (const auto& panel : make_panels()) {
-    if (panel.name != "explain") continue;
-    const auto draw = [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, around); };
-    draw();
-    const auto line = around.rects.find("explain.line.10");  // O_i = alpha O_i + P V_j
-    ASSERT_TRUE(line);
-    imgui.set_mouse(line->center(), false);
-    draw();
-    ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = true;
-    draw();
-    ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = false;
-    draw();
+  const Panels panels = make_panels();
+  const auto panel = std::ranges::find(panels, "explain", &Panel::name);
+  const auto draw = [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, around); };
+  const auto right_click = [&](ImVec2 at) {
+    imgui.set_mouse(at, false);
+    for (const bool down : {false, true, false}) {
+      ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = down;
+      draw();
+    }
     around.commands.take();
-    const auto item = around.rects.find("break.rescale:O");
-    ASSERT_TRUE(item) << "the menu is open";
-    EXPECT_TRUE(around.rects.find("break.accumulate:O"));
-    click(imgui, item->center(), draw);
-  }
+  };
+  const auto names = [&](const std::string& chosen) {
+    std::vector<std::string> offered;
+    panel->draw_menu_items(around.view, around.commands, [&](const std::string& name, const auto&) {
+      offered.push_back(name);
+      return name == chosen;
+    });
+    return offered;
+  };
+  draw();
+  right_click(around.rects.find("explain.line.10")->center());  // O_i = alpha O_i + P V_j
+  imgui.frame(rect, [&] {
+    EXPECT_THAT(names("break.rescale:O"),
+                testing::UnorderedElementsAre("break.rescale:O", "break.accumulate:O"));
+  });
   const auto commands = around.commands.take();
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(to_string(std::get<Choose>(commands[0]).choice.variant.broken),
             "drop:forward:rescale:O");
+
+  // A loop has nothing to drop, and a quiz does not show what is dropped
+  const auto loop = around.rects.find("explain.line.3");  // for each column tile j
+  ASSERT_TRUE(loop);
+  right_click(loop->center());
+  imgui.frame(rect, [&] { EXPECT_THAT(names(""), testing::ElementsAre()); });
+  around.view.hides_break = true;
+  right_click(around.rects.find("explain.line.10")->center());
+  imgui.frame(rect, [&] { EXPECT_THAT(names(""), testing::ElementsAre()); });
 }
 
 TEST(ScoresPanel, MarksTheRowTilesThatAreWrong) {
