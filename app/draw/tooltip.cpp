@@ -3,6 +3,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace attnscope::app::draw {
 
@@ -11,6 +12,29 @@ namespace {
 constexpr const char* kWindow = "##Tooltip_00";  // Dear ImGui's name for it
 constexpr float kGap = 6.0f;
 constexpr float kPointerWidth = 14.0f;
+
+/// The cards to keep clear, and the frame in which each was drawn. Like Dear ImGui's state, they
+/// belong to the thread that draws.
+struct Card {
+  int frame = 0;
+  Rect rect;
+};
+thread_local std::vector<Card> cards_to_keep_clear;
+
+/// Those of this frame and the last one: this frame's may be drawn after the tooltip.
+std::vector<Rect> recent_cards() {
+  const int frame = ImGui::GetFrameCount();
+  std::erase_if(cards_to_keep_clear, [&](const Card& card) {
+    return card.frame < frame - 1 || card.frame > frame;  // of another context
+  });
+  std::vector<Rect> rects;
+  for (const Card& card : cards_to_keep_clear) rects.push_back(card.rect);
+  return rects;
+}
+
+bool overlap(const Rect& a, const Rect& b) {
+  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
+}
 
 /// The size of a tooltip with these lines only.
 ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
@@ -45,7 +69,7 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
         was_there ? ImVec2{std::max(alone.x, window->Size.x), std::max(alone.y, window->Size.y)}
                   : alone;
     const ImGuiIO& io = ImGui::GetIO();
-    ImGui::SetNextWindowPos(place_beside(about, size, io.MousePos, io.DisplaySize));
+    ImGui::SetNextWindowPos(place_beside(about, size, io.MousePos, io.DisplaySize, recent_cards()));
   }
   ImGui::BeginTooltip();
   if (has_begun) ImGui::Separator();
@@ -56,21 +80,42 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
   ImGui::PopStyleVar();
 }
 
-ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display) {
+void keep_clear(const Rect& card) {
+  cards_to_keep_clear.push_back({ImGui::GetFrameCount(), card});
+}
+
+ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display,
+                    std::span<const Rect> cards) {
   const auto within = [](float at, float length, float room) {
     return std::clamp(at, 0.0f, std::max(room - length, 0.0f));
   };
   const float x = within(pointer.x + kPointerWidth, size.x, display.x);
   const float y = within(pointer.y - 0.5f * size.y, size.y, display.y);
-  const ImVec2 places[] = {{x, about.max.y + kGap},
-                           {x, about.min.y - kGap - size.y},
-                           {about.max.x + kGap, y},
-                           {about.min.x - kGap - size.x, y}};
-  for (const ImVec2& at : places) {
-    const bool fits =
-        at.x >= 0.0f && at.y >= 0.0f && at.x + size.x <= display.x && at.y + size.y <= display.y;
-    if (fits) return at;
+  const auto fits = [&](const ImVec2& at) {
+    return at.x >= 0.0f && at.y >= 0.0f && at.x + size.x <= display.x &&
+           at.y + size.y <= display.y && !overlap({at, {at.x + size.x, at.y + size.y}}, about);
+  };
+  const auto is_clear = [&](const ImVec2& at) {
+    return fits(at) && std::ranges::none_of(cards, [&](const Rect& card) {
+             return overlap({at, {at.x + size.x, at.y + size.y}}, card);
+           });
+  };
+  std::vector<ImVec2> places = {{x, about.max.y + kGap},
+                                {x, about.min.y - kGap - size.y},
+                                {about.max.x + kGap, y},
+                                {about.min.x - kGap - size.x, y}};
+  for (const Rect& card : cards) {
+    for (const float beside : {card.min.x - kGap - size.x, card.max.x + kGap}) {
+      places.push_back({beside, within(about.max.y + kGap, size.y, display.y)});
+      places.push_back({beside, within(about.min.y - kGap - size.y, size.y, display.y)});
+    }
+    places.push_back({x, card.max.y + kGap});
+    places.push_back({x, card.min.y - kGap - size.y});
   }
+  const auto clear = std::ranges::find_if(places, is_clear);
+  if (clear != places.end()) return *clear;
+  const auto uncovered = std::ranges::find_if(places, fits);
+  if (uncovered != places.end()) return *uncovered;
   const bool below = pointer.y + kPointerWidth + size.y <= display.y;
   return {x,
           below ? pointer.y + kPointerWidth : within(pointer.y - kGap - size.y, size.y, display.y)};

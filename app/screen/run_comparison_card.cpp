@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/draw/format.h"
+#include "app/draw/tooltip.h"
 
 namespace attnscope::app {
 
@@ -131,7 +132,9 @@ void RunComparisonCard::draw(const Frame& frame) {
     frame.rects.add_item("compare.unpin");
     const ImVec2 at = ImGui::GetWindowPos();
     const ImVec2 size = ImGui::GetWindowSize();
-    frame.rects.add("compare.card", {at, {at.x + size.x, at.y + size.y}});
+    const Rect card{at, {at.x + size.x, at.y + size.y}};
+    frame.rects.add("compare.card", card);
+    draw::keep_clear(card);
   }
   ImGui::End();
   ImGui::PopStyleVar(3);

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/draw/tooltip.h"
 #include "app/screen/badge.h"
 #include "app/screen/keys_overlay.h"
 #include "app/screen/panel_menu.h"
@@ -289,17 +290,20 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   std::optional<RaceLayout> race;
   Layout layout = layout_of(frame, race);
   const std::optional<LessonLayout> lesson = lay_out_card(app, layout, scales);
-  if (lesson) layout = lesson->layout;
+  if (lesson) {
+    layout = lesson->layout;
+    draw::keep_clear(lesson->card);
+  }
   const bool in_quiz = lesson && !app.lesson_player.is_open();
   if (!lesson) lesson_card_ = {};
 
   take_pointed_word();  // of a frame before
+  top_bar_.collect();
+  rival_bar_.collect();  // the race may have ended
   focus_.begin_frame();
   handle_keys(app);
   handle_lesson_keys(frame);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
-  top_bar_.collect();
-  rival_bar_.collect();  // the race may have ended
   ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);

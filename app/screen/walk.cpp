@@ -232,6 +232,7 @@ void WalkCard::draw(const Frame& frame) {
       was_there ? window->Size : ImVec2{frame.text_px(410.0f), frame.text_px(190.0f)};
   const ImVec2 at = draw::place_beside(place, size, place.center(), display);
   ImGui::SetNextWindowPos(at);
+  draw::keep_clear({at, {at.x + size.x, at.y + size.y}});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, frame.px(6.0f));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1.0f);

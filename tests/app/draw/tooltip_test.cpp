@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace attnscope::app::draw {
 namespace {
 
@@ -36,6 +38,24 @@ TEST(Tooltip, IsBelowIfThereIsRoomElseAbove) {
   EXPECT_GE(place_beside(high, {200.0f, 60.0f}, high.center(), kDisplay).y, high.max.y);
   const Rect low{{800.0f, 860.0f}, {820.0f, 874.0f}};
   EXPECT_LE(place_beside(low, {200.0f, 60.0f}, low.center(), kDisplay).y + 60.0f, low.min.y);
+}
+
+TEST(Tooltip, CoversNoCardWhileThereIsRoomElsewhere) {
+  // The card below a button at the upper right corner
+  const Rect button{{1200.0f, 8.0f}, {1260.0f, 38.0f}};
+  const Rect card{{760.0f, 46.0f}, {1260.0f, 420.0f}};
+  const std::vector<Rect> cards = {card};
+  for (const ImVec2 size : {ImVec2{120.0f, 30.0f}, ImVec2{420.0f, 70.0f}, ImVec2{420.0f, 200.0f}}) {
+    const ImVec2 at = place_beside(button, size, button.center(), kDisplay, cards);
+    const Rect shown{at, {at.x + size.x, at.y + size.y}};
+    EXPECT_FALSE(cover(shown, card)) << size.x << " x " << size.y;
+    EXPECT_FALSE(cover(shown, button)) << size.x << " x " << size.y;
+  }
+
+  // A card that fills the display
+  const std::vector<Rect> all = {{{0.0f, 0.0f}, kDisplay}};
+  const ImVec2 at = place_beside(button, {120.0f, 30.0f}, button.center(), kDisplay, all);
+  EXPECT_GE(at.y, button.max.y) << "below the button";
 }
 
 TEST(Tooltip, StaysOnTheDisplayBesideSomethingThatFillsIt) {
