@@ -121,6 +121,24 @@ const MeasuredRun* Measurements::find_comparable(const SimulationReport& model,
   });
 }
 
+const MeasuredRun* Measurements::find_similar(const SimulationReport& model,
+                                              const GpuDescription& gpu) const {
+  return best([&](const MeasuredRun& run) {
+    if (!may_suit(run, model) || !run.row.measurement) return 0;
+    const MeasuredOn& on = run.provenance.on;
+    const DifferenceIn in = difference(model, gpu, run.row, on).in;
+    if (in != DifferenceIn::tiling && in != DifferenceIn::choice) return 0;
+
+    // The run with the model's tiles and switches differs in nothing else
+    RecordingRow row = run.row;
+    row.run.tiling = model.run.tiling;
+    row.run.asked.switches = model.run.asked.switches;
+    row.measurement->instructions.clear();
+    if (!difference(model, gpu, row, on).none()) return 0;
+    return run.row.run.tiling == model.run.tiling ? 2 : 1;
+  });
+}
+
 const MeasuredRun* Measurements::find_traced(const SimulationReport& model,
                                              const GpuDescription& gpu) const {
   const auto found = std::ranges::find_if(traced, [&](const MeasuredRun& run) {

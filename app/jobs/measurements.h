@@ -75,6 +75,10 @@ class Measurements {
   /// one, else the last recorded one; a failed run only if there is no other. nullptr when none.
   const MeasuredRun* find_comparable(const SimulationReport& model,
                                      const GpuDescription& gpu) const;
+  /// A measured run of the same problem, pass, GPU and cache state in other tiles or by another
+  /// program of the kernel, the same tiles first: to be shown apart, with its difference(). nullptr
+  /// when none.
+  const MeasuredRun* find_similar(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The traced run of exactly this GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
 

@@ -1,4 +1,5 @@
-/// Two configurations side by side: the fields that differ, and the ratios of what they cost.
+/// Two configurations side by side: the fields that differ, and the ratios of what they cost, by
+/// the model and as recorded on a GPU.
 #pragma once
 
 #include <optional>
@@ -7,8 +8,10 @@
 #include <vector>
 
 #include "app/jobs/background_job.h"
+#include "app/jobs/measurements.h"
 #include "app/jobs/step_simulator.h"
 #include "reference/run_spec.h"
+#include "sim/simulation.h"
 
 namespace attnscope::app {
 
@@ -20,17 +23,33 @@ struct FieldDifference {
 
 /// A cost of both runs, whole pass over batch and heads.
 struct CostRatio {
-  std::string_view label;  ///< "requested bytes", "time, lower bound"
-  double a = 0.0, b = 0.0;
+  std::string label;  ///< "requested bytes", "time, recorded"
+  std::optional<double> a, b;
   enum class Unit { bytes, flops, seconds } unit = Unit::bytes;
-  /// b / a; nothing if a is 0.
+  std::string instead_of_ratio = {};  ///< "launch latency": why a ratio would say nothing
+  /// b / a; nothing if a is 0, or if one is missing.
   std::optional<double> ratio() const;
+};
+
+/// The model of one of the runs.
+struct ModelledRun {
+  SimulationReport report;
+  GpuDescription gpu;
 };
 
 struct RunComparison {
   std::vector<FieldDifference> fields;
-  std::vector<CostRatio> costs;
+  std::vector<CostRatio> costs;  ///< modelled
+  ModelledRun a, b;
 };
+
+/// What a GPU did in each of the runs: the times and bytes of Measurements::find_comparable().
+struct SeenCosts {
+  std::vector<CostRatio> costs;  ///< those that at least one run has
+  /// Where they come from, or why there are none: a line for each run, "A: recorded on ...".
+  std::string about;
+};
+SeenCosts seen_costs(const RunComparison& comparison, const Measurements& measurements);
 
 /// The fields of the table in which the runs differ, and the kernel's switches.
 std::vector<FieldDifference> differing_fields(const RunSpec& a, const RunSpec& b);

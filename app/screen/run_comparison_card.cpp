@@ -12,14 +12,15 @@ namespace attnscope::app {
 
 namespace {
 
-std::string cost_text(double value, CostRatio::Unit unit) {
+std::string cost_text(std::optional<double> value, CostRatio::Unit unit) {
+  if (!value) return "–";
   switch (unit) {
     case CostRatio::Unit::bytes:
-      return draw::format_bytes(value);
+      return draw::format_bytes(*value);
     case CostRatio::Unit::flops:
-      return draw::format_si(value, "FLOP");
+      return draw::format_si(*value, "FLOP");
     case CostRatio::Unit::seconds:
-      return draw::format_seconds(value);
+      return draw::format_seconds(*value);
   }
   return {};
 }
@@ -44,17 +45,21 @@ std::string or_not_set(const std::string& value) {
   return value.empty() ? "not set" : value;
 }
 
-void draw_table(const Frame& frame, const RunComparison& comparison) {
+void draw_cost(const Frame& frame, const CostRatio& cost) {
+  const auto ratio = cost.ratio();
+  const std::string no_ratio = cost.instead_of_ratio.empty() ? "–" : cost.instead_of_ratio;
+  draw_row(frame, cost.label, cost_text(cost.a, cost.unit), cost_text(cost.b, cost.unit),
+           ratio ? ratio_text(*ratio) : no_ratio);
+}
+
+void draw_table(const Frame& frame, const RunComparison& comparison, const SeenCosts& seen) {
   if (!ImGui::BeginTable("comparison", 4, ImGuiTableFlags_SizingFixedFit)) return;
   draw_row(frame, "", "A, pinned", "B, now", "B / A");
   for (const FieldDifference& field : comparison.fields) {
     draw_row(frame, field.label, or_not_set(field.a), or_not_set(field.b), "");
   }
-  for (const CostRatio& cost : comparison.costs) {
-    const auto ratio = cost.ratio();
-    draw_row(frame, cost.label, cost_text(cost.a, cost.unit), cost_text(cost.b, cost.unit),
-             ratio ? ratio_text(*ratio) : "–");
-  }
+  for (const CostRatio& cost : comparison.costs) draw_cost(frame, cost);
+  for (const CostRatio& cost : seen.costs) draw_cost(frame, cost);
   ImGui::EndTable();
 }
 
@@ -116,12 +121,14 @@ void RunComparisonCard::draw(const Frame& frame) {
     } else if (comparison == nullptr) {
       ImGui::TextDisabled("…");
     } else {
-      draw_table(frame, *comparison);
+      const SeenCosts seen = seen_costs(*comparison, app.measurements);
+      draw_table(frame, *comparison, seen);
+      ImGui::TextDisabled("%s", seen.about.c_str());
       if (comparison->fields.empty()) {
         ImGui::TextDisabled("A and B are the same run: change any field.");
       }
     }
-    ImGui::TextDisabled("modelled, whole pass, all heads");
+    ImGui::TextDisabled("whole pass, all heads; modelled where no other kind is named");
     if (ImGui::Button("Pin this run as A")) app.view.pinned = app.view.choice;
     frame.rects.add_item("compare.repin");
     ImGui::SameLine();

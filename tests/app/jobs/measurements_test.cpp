@@ -67,6 +67,30 @@ TEST(Measurements, WhatCanBeComparedIsFoundBesideWhatTheUserMeasuredElsewhere) {
   EXPECT_EQ(measurements.find_comparable(model_of(), h200())->time_s(), 5.0);
 }
 
+TEST(Measurements, ARunInOtherTilesOrByAnotherProgramIsFoundApart) {
+  Measurements measurements;
+  measurements.recorded = {run_of("flash2", {32, 32}, NumberKind::recorded, 1.0)};
+  ASSERT_NE(measurements.find_similar(model_of(), h200()), nullptr);
+  EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 1.0);
+  EXPECT_EQ(measurements.find_comparable(model_of(), h200()), nullptr);
+
+  // The same tiles and another program are preferred; the same run is not another one
+  measurements.recorded.push_back(run_of("flash2", {64, 64}, NumberKind::recorded, 2.0));
+  measurements.recorded[1].row.run.asked.switches = {{"instructions", "mma"}};
+  EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 2.0);
+  measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 3.0)};
+  EXPECT_EQ(measurements.find_similar(model_of(), h200()), nullptr);
+
+  // Another GPU, cache state or other choice besides is not similar
+  measurements.recorded = {run_of("flash2", {32, 32}, NumberKind::recorded, 4.0),
+                           run_of("flash2", {32, 32}, NumberKind::recorded, 5.0),
+                           run_of("flash2", {32, 32}, NumberKind::recorded, 6.0)};
+  measurements.recorded[0].provenance.on.device.sm_count = 40;
+  measurements.recorded[1].provenance.on.cache = CacheState::warm;
+  measurements.recorded[2].row.run.asked.deterministic = true;
+  EXPECT_EQ(measurements.find_similar(model_of(), h200()), nullptr);
+}
+
 TEST(Measurements, AFailedRunHidesNoNumbers) {
   Measurements measurements;
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};

@@ -10,6 +10,7 @@
 #include "reference/field_rules.h"
 #include "sim/resolve.h"
 #include "sim/snapshot/stepped_run.h"
+#include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
 namespace {
@@ -190,6 +191,51 @@ TEST(RunComparison, NamesTheFieldsThatDifferAndDividesTheCosts) {
   const bool has_time = std::ranges::any_of(
       costs, [](const CostRatio& cost) { return cost.label == "time, predicted" && cost.b > 0.0; });
   EXPECT_TRUE(has_time);
+}
+
+TEST(RunComparison, ShowsWhatWasRecordedOfEitherRun) {
+  RunSpec a;
+  a.algorithm = "flash2";
+  a.gpu = "h200";
+  a.problem = {.batch = 1, .heads = 2, .kv_heads = 2, .N = 256, .N_kv = 256, .d = 64};
+  a.set_tiling({64, 64});
+  RunSpec b = a;
+  b.set_tiling({128, 64});
+  GpuCatalog gpus;
+  WorkControl control;
+  const auto comparison = compare_runs(a, b, gpus, control);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  Measurements measurements;
+  EXPECT_TRUE(seen_costs(comparison.value(), measurements).costs.empty());
+  EXPECT_EQ(seen_costs(comparison.value(), measurements).about, "A: not recorded\nB: not recorded");
+
+  const auto record = [&](const ModelledRun& of, double time_s) {
+    MeasuredRun run;
+    run.row.run = of.report.run;
+    run.row.measurement = Measurement{};
+    run.row.measurement->time.median_s = time_s;
+    run.provenance.on = h200_device();
+    run.provenance.kind = NumberKind::recorded;
+    measurements.recorded.push_back(run);
+  };
+  record(comparison.value().a, 2e-3);
+  SeenCosts seen = seen_costs(comparison.value(), measurements);
+  ASSERT_EQ(seen.costs.size(), 1U) << "no counters";
+  EXPECT_EQ(seen.costs[0].label, "time, recorded");
+  EXPECT_EQ(seen.costs[0].a, 2e-3);
+  EXPECT_FALSE(seen.costs[0].b);
+  EXPECT_FALSE(seen.costs[0].ratio());
+  EXPECT_NE(seen.about.find("B: recorded with tiles of 64"), std::string::npos) << seen.about;
+
+  record(comparison.value().b, 1e-3);
+  seen = seen_costs(comparison.value(), measurements);
+  EXPECT_EQ(seen.costs.at(0).ratio(), 0.5);
+
+  // Of times that are mostly launch latency, a ratio says nothing about the runs
+  measurements.recorded.back().row.measurement->time.median_s = 8e-6;
+  seen = seen_costs(comparison.value(), measurements);
+  EXPECT_FALSE(seen.costs.at(0).ratio());
+  EXPECT_EQ(seen.costs.at(0).instead_of_ratio, "launch latency");
 }
 
 TEST(RunComparison, RejectsARunThatCannotBe) {
