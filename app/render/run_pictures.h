@@ -1,4 +1,5 @@
-/// The kinds of pictures that `attnscope render` makes (app/render/run_render.cpp).
+/// The kinds of pictures that `attnscope render` makes (run_render.cpp), in render_animation.cpp
+/// and render_lesson.cpp.
 #pragma once
 
 #include "app/arguments.h"

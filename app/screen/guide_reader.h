@@ -1,30 +1,14 @@
 /// The user guide inside the app: the pages of assets/guide and the keys, with links between them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/guide/guide.h"
+#include "app/screen/page_view.h"
 #include "app/screen/widgets.h"
 
 namespace attnscope::app {
-
-/// Draws the blocks of a page into the current ImGui window, from its cursor down.
-class PageView {
- public:
-  /// Lays the page out in `width` pixels. Scrolls to the heading `anchor` when it is not empty.
-  /// Returns the link that was clicked; empty: none.
-  std::string draw(const Frame& frame, const GuidePage& page, float width,
-                   const std::string& anchor);
-
- private:
-  /// Heights of the blocks, in pixels: those outside the window are not laid out again.
-  std::vector<float> heights_;
-  std::string page_;  ///< of heights_
-  float width_ = 0.0f;
-  float text_px_ = 0.0f;
-};
 
 /// The card with a list of pages and the open one: key F1, or "?" in the top bar. Esc or a click
 /// beside it closes it.

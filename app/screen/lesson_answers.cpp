@@ -1,4 +1,5 @@
-/// The fields in which a prediction is entered; they also show the revealed answer.
+#include "app/screen/lesson_answers.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include "app/app.h"
 #include "app/draw/chart.h"
 #include "app/draw/format.h"
-#include "app/screen/lesson_view.h"
 
 namespace attnscope::app {
 

@@ -1,3 +1,5 @@
+#include "app/screen/lesson_card.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,7 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
-#include "app/screen/lesson_view.h"
+#include "app/screen/lesson_answers.h"
 
 namespace attnscope::app {
 
@@ -85,6 +87,22 @@ void draw_changes(const Frame& frame) {
 }
 
 }  // namespace
+
+CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
+                            const std::string& place) {
+  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const FontRef& title = frame.fonts.title;
+  const FontRef& small = frame.fonts.small;
+  title.draw(list, inner.min, frame.theme.text_dim, draw::fitted(title, heading, inner.width()));
+  const float y = inner.min.y + title.size + frame.px(9.0f);
+  small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
+  const float row = frame.text_px(15.0f) + frame.px(14.0f);
+  return {.place_y = y,
+          .body = {{inner.min.x, y + small.size + frame.px(10.0f)},
+                   {inner.max.x, inner.max.y - row - frame.px(10.0f)}},
+          .buttons = {{inner.min.x, inner.max.y - row}, inner.max}};
+}
 
 void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, float width,
                       std::string_view text, std::string_view name) {

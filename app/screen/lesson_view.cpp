@@ -1,5 +1,7 @@
 #include "app/screen/lesson_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -245,20 +247,62 @@ void handle_lesson_keys(const Frame& frame) {
   if (player.draft.typing && key_pressed(Key::escape)) player.act(Action::leave);
 }
 
-CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
-                            const std::string& place) {
-  const Rect inner = rect.shrunk(frame.px(16.0f), frame.px(12.0f));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const FontRef& title = frame.fonts.title;
-  const FontRef& small = frame.fonts.small;
-  title.draw(list, inner.min, frame.theme.text_dim, draw::fitted(title, heading, inner.width()));
-  const float y = inner.min.y + title.size + frame.px(9.0f);
-  small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
-  const float row = frame.text_px(15.0f) + frame.px(14.0f);
-  return {.place_y = y,
-          .body = {{inner.min.x, y + small.size + frame.px(10.0f)},
-                   {inner.max.x, inner.max.y - row - frame.px(10.0f)}},
-          .buttons = {{inner.min.x, inner.max.y - row}, inner.max}};
+namespace {
+
+constexpr const char* kList = "lesson list";
+
+/// "4 of 5 right, at step 3 of 6".
+std::string progress_words(const ListedLesson& lesson) {
+  if (!lesson.step) return fmt::format("{} questions", lesson.questions);
+  return fmt::format("{} of {} right, at step {} of {}", lesson.right, lesson.questions,
+                     *lesson.step + 1, lesson.steps);
+}
+
+}  // namespace
+
+void LessonList::draw_contents(const Frame& frame) const {
+  const FontScope font(frame.fonts.ui);
+  App& app = frame.app;
+  ImGui::TextUnformatted("LESSONS");
+  ImGui::Separator();
+  if (app.listed.lessons.empty()) ImGui::TextDisabled("reading…");
+  std::size_t number = 0;
+  for (const ListedLesson& lesson : app.listed.lessons) {
+    const std::string name = "lessons." + lesson.name;
+    const std::string text = fmt::format("{:2}.  {}##{}", ++number, lesson.title, name);
+    bool chosen = ImGui::Selectable(text.c_str(), false, ImGuiSelectableFlags_DontClosePopups,
+                                    {frame.text_px(470.0f), 0.0f});
+    chosen = ui::visit_item(frame, name) || chosen;
+    ImGui::SameLine(frame.text_px(490.0f));
+    const std::string progress = progress_words(lesson);
+    ImGui::TextDisabled("%s", progress.c_str());
+    if (!chosen) continue;
+    app.lesson_player.open(lesson.name);
+    ImGui::CloseCurrentPopup();
+  }
+  const ImVec2 at = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  frame.rects.add("lessons", {at, {at.x + size.x, at.y + size.y}});
+}
+
+void LessonList::draw(const Frame& frame) {
+  LessonPlayer& player = frame.app.lesson_player;
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool typing = io.WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  const bool by_key = !typing && !io.KeyCtrl && !io.KeyAlt && key_pressed(Key::l);
+  if (std::exchange(player.list_requested, false) || by_key) {
+    frame.app.list_lessons();
+    ImGui::OpenPopup(kList);
+  }
+  const ImVec2 display = io.DisplaySize;
+  ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.45f}, ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
+  if (ImGui::BeginPopup(kList, ImGuiWindowFlags_NoNav)) {
+    ui::close_popup_on_escape();
+    draw_contents(frame);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
 }
 
 }  // namespace attnscope::app

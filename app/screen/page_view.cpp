@@ -1,10 +1,11 @@
+#include "app/screen/page_view.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <variant>
 
 #include "app/draw/canvas.h"
-#include "app/screen/guide_reader.h"
 
 namespace attnscope::app {
 

@@ -5,7 +5,8 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
-#include "app/screen/lesson_view.h"
+#include "app/screen/lesson_answers.h"
+#include "app/screen/lesson_card.h"
 #include "sim/schedule/breaks.h"
 
 namespace attnscope::app {

@@ -12,6 +12,7 @@
 #include "app/platform/imgui_session.h"
 #include "app/screen/go_to_tile.h"
 #include "app/screen/guide_reader.h"
+#include "app/screen/lesson_card.h"
 #include "app/screen/lesson_view.h"
 #include "app/screen/race_view.h"
 #include "app/screen/run_comparison_card.h"

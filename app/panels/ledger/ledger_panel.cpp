@@ -8,7 +8,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/jobs/background_job.h"
-#include "app/panels/ledger/ledger_rows.h"
+#include "app/panels/ledger/ledger_layout.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/report/compare.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/jobs/measurements.h"
+#include "app/panels/ledger/traffic_formulas.h"
 #include "app/report/compare.h"
 #include "app/report/time_words.h"
 #include "app/scene/view_state.h"
@@ -15,27 +16,6 @@
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
-
-/// The bytes of one tensor in one direction, of one head.
-struct TrafficFormula {
-  Tensor tensor = Tensor::Q;
-  bool write = false;
-  Index bytes = 0;
-  std::string text;          ///< "Tr · N_kv · d · e"
-  bool per_kv_head = false;  ///< of one KV head
-};
-
-/// The inputs of the closed forms.
-struct FormulaRequest {
-  ResolvedRun run;
-  ScheduleOptions options;
-  Index b = 0;  ///< batch entry
-};
-
-/// Every tensor and direction with traffic, in the order in which the ledger lists them. They
-/// follow from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that is not in
-/// the catalog, and for a variant. Both passes: their sums.
-std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
 
 /// A number from a GPU, or the reason why there is none.
 struct SeenNumber {
@@ -71,6 +51,8 @@ struct PredictedTime {
   TimeBasis basis = TimeBasis::bounds_only;
   std::string about;  ///< the basis, in a sentence
 };
+
+// The basis, computed in the background (ledger_basis.cpp).
 
 /// The data of a ledger besides the snapshot; the same for every step of a run.
 struct LedgerBasis {
@@ -111,6 +93,8 @@ struct Ledger {
   std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };
 
+// The rows below those of the tensors (ledger_totals.cpp).
+
 /// Whether the run may not be compared with the model at all.
 bool stands_alone(const LedgerBasis& basis);
 /// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
@@ -132,35 +116,5 @@ std::vector<std::string> brief_wordings(const LedgerRow& row);
 
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);
-
-// How the lines share the height: totals are always shown, tensors only if there is room.
-
-/// The demand for height, in lines.
-struct LedgerLines {
-  std::size_t tensors = 0;        ///< rows of tensors
-  std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
-  bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
-  std::size_t time_bar = 0;       ///< what limits the time, below the totals: a bar and its legend
-};
-
-struct LedgerLayout {
-  float pitch = 0.0f;            ///< pixels from line to line
-  bool two_columns = false;      ///< two tensors per line
-  std::size_t tensor_lines = 0;  ///< lines that the tensors take
-  std::size_t shown = 0;         ///< tensor rows drawn
-  std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
-  std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
-};
-
-/// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
-/// gives up the line of its legend before tensors are hidden, and itself before totals touch.
-/// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
-/// font's.
-LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
-
-/// The lines of a ledger: its rows, a title, the time's bar.
-LedgerLines lines_of(const Ledger& ledger);
-/// The ledger without the rows that give way, if its lines would touch in this room.
-std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size);
 
 }  // namespace attnscope::app

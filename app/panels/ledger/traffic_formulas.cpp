@@ -1,4 +1,4 @@
-#include "app/panels/ledger/ledger_rows.h"
+#include "app/panels/ledger/traffic_formulas.h"
 
 #include <algorithm>
 

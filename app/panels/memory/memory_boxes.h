@@ -1,5 +1,5 @@
-/// The two boxes of the memory panel: the tensors of one head in HBM, and the on-chip memory of one
-/// thread block.
+/// The two boxes of the memory panel: the tensors of one head in HBM (hbm_box.cpp, their places:
+/// hbm_box_layout.cpp), and the on-chip memory of one thread block (sram_box.cpp).
 #pragma once
 
 #include <optional>
@@ -113,7 +113,8 @@ class HbmBox {
   bool one_row_has_sizes_ = true;
 };
 
-// The on-chip memory: its slots, their contents, and the use of shared memory and registers.
+// The on-chip memory: its slots, their contents (slot_picture.cpp), and the use of shared memory
+// and registers.
 
 /// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
 /// dotted where it is invalid. `area` is that of the tile in the slot: a ragged one fills a part

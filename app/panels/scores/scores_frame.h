@@ -1,4 +1,6 @@
-/// Data that the parts of the scores panel share while they draw one frame.
+/// Data that the parts of the scores panel share while they draw one frame: the cells
+/// (score_cells.cpp), the grid (scores_grid.cpp), what is beside it (scores_side.cpp), the strip of
+/// heads (head_strip.cpp) and the tiles of a broken run (wrong_tiles.cpp).
 #pragma once
 
 #include <algorithm>

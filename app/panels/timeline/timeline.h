@@ -21,10 +21,10 @@
 
 namespace attnscope::app {
 
-// By SM: when each thread block ran on which SM, predicted above recorded inside the kernel on a
-// real GPU, on one axis of time. Where the GPU is not calibrated, a lower bound takes the place of
-// the prediction. A trace of another run is shown only on request, with a full description of the
-// run.
+// By SM (sm_timeline.cpp; what it shows: sm_run.cpp; its texts: sm_words.cpp): when each thread
+// block ran on which SM, predicted above recorded inside the kernel on a real GPU, on one axis of
+// time. Where the GPU is not calibrated, a lower bound takes the place of the prediction. A trace
+// of another run is shown only on request, with a full description of the run.
 
 /// One step of a thread block.
 struct SmStep {
@@ -170,7 +170,8 @@ std::string compare_block(const SmRunPair& pair, const BlockId& id);
 /// follows; empty if either is not there.
 std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
 
-// By operation: some thread blocks of a launch, side by side, regenerated from the schedule.
+// By operation (timeline_lanes.cpp, drawn by timeline_panel.cpp): some thread blocks of a launch,
+// side by side, regenerated from the schedule.
 
 /// One row of the timeline: a thread block, or, for a launch of one block, an iteration of its
 /// outer loop.

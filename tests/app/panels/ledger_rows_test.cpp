@@ -1,5 +1,7 @@
 #include "app/panels/ledger/ledger_rows.h"
 
+#include "app/panels/ledger/ledger_layout.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,0 +1,39 @@
+/// How the lines of the ledger share its height: totals are always shown, tensors only if there is
+/// room.
+#pragma once
+
+#include <optional>
+
+#include "app/panels/ledger/ledger_rows.h"
+
+namespace attnscope::app {
+
+/// The demand for height, in lines.
+struct LedgerLines {
+  std::size_t tensors = 0;        ///< rows of tensors
+  std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
+  bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
+  std::size_t time_bar = 0;       ///< what limits the time, below the totals: a bar and its legend
+};
+
+struct LedgerLayout {
+  float pitch = 0.0f;            ///< pixels from line to line
+  bool two_columns = false;      ///< two tensors per line
+  std::size_t tensor_lines = 0;  ///< lines that the tensors take
+  std::size_t shown = 0;         ///< tensor rows drawn
+  std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
+  std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
+};
+
+/// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
+/// gives up the line of its legend before tensors are hidden, and itself before totals touch.
+/// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
+/// font's.
+LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
+
+/// The lines of a ledger: its rows, a title, the time's bar.
+LedgerLines lines_of(const Ledger& ledger);
+/// The ledger without the rows that give way, if its lines would touch in this room.
+std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size);
+
+}  // namespace attnscope::app
