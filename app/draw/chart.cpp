@@ -93,6 +93,14 @@ void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
       canvas.list->AddLine({at.x - size, at.y + size}, {at.x + size, at.y - size}, color,
                            thickness);
       return;
+    case Marker::diamond: {
+      const float half = 1.25f * size;
+      const ImVec2 top{at.x, at.y - half}, bottom{at.x, at.y + half};
+      const ImVec2 left{at.x - half, at.y}, right{at.x + half, at.y};
+      canvas.list->AddQuadFilled(top, right, bottom, left, canvas.theme.card);
+      canvas.list->AddQuad(top, right, bottom, left, color, thickness);
+      return;
+    }
   }
 }
 

@@ -15,7 +15,7 @@ namespace attnscope::app::draw {
 
 // The legend of a chart: a sample and a name, as many per row as fit.
 
-enum class Marker : std::uint8_t { none, circle, square, cross };
+enum class Marker : std::uint8_t { none, circle, square, cross, diamond };
 
 void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color);
 

@@ -24,7 +24,12 @@ struct ShownChart {
   std::string subtitle;  ///< the problem: sizes, type, device
   std::string about;     ///< hover on the heading: what the chart assumes
   draw::AnyChart picture;
+  bool has_recorded = false;  ///< an algorithm has a recorded or measured point
+  /// Lines above the plot, each in wordings, the longest first.
+  std::vector<std::vector<std::string>> notes = {};
 };
+
+// What charts share (chart_parts.cpp).
 
 /// A colour by the algorithm's place in the catalog, so that each has a different one; faint for a
 /// name that is not in the catalog.
@@ -48,7 +53,8 @@ std::string bytes_tick(double value);
 /// Names the y axis and fits it to the series: decades, at most `most_ticks` of them with a label.
 void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel label);
 
-// Bytes, time, TFLOP/s and memory of every algorithm: the problem of the screen with one field
+// Bytes, time, TFLOP/s and memory of every algorithm (size_sweep.cpp counts, size_charts.cpp and
+// peer_series.cpp draw): the problem of the screen with one field
 // swept, or the recorded problems of 16k tokens in all.
 
 struct SweepKey {
@@ -123,7 +129,7 @@ void add_peers(draw::Chart& chart, const SizeSweep& sweep, ChartQuantity quantit
 ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme);
 
-// The accuracy of each algorithm: the error against the reference as N grows.
+// The accuracy of each algorithm (error_chart.cpp): the error against the reference as N grows.
 
 /// d, type, mask (causal or none), pass (forward: errors of O; backward: of dQ) and the precision
 /// of flash1's O (dQ) in HBM. The study sets the other fields.
@@ -138,7 +144,8 @@ Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDes
 ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
                        const Theme& theme);
 
-// The IO theorems beside the counts: bytes against N, d, M, block size or density.
+// The IO theorems beside the counts (theorem_charts.cpp): bytes against N, d, M, block size or
+// density.
 
 struct TheoremKey {
   IoAxis axis = IoAxis::seq_len;
@@ -167,7 +174,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);
 
-// Fusion, step by step, as bars: bytes of every launch of every step.
+// Fusion, step by step, as bars (fusion_chart.cpp): bytes of every launch of every step.
 
 /// Problem, tiling and GPU.
 using FusionKey = RunSpec;
@@ -186,7 +193,8 @@ Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDesc
 ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,
                         const Theme& theme);
 
-// Memory of a whole model, usual_model(), against N: where each algorithm runs out.
+// Memory of a whole model, usual_model() (model_charts.cpp), against N: where each algorithm runs
+// out.
 
 struct ModelKey {
   ModelMode mode = ModelMode::training;

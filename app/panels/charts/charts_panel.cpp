@@ -7,6 +7,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/jobs/background_job.h"
+#include "app/panels/charts/chart_notes.h"
 #include "app/panels/charts/charts.h"
 #include "app/panels/charts/roofline_chart.h"
 #include "app/panels/parts/headings.h"
@@ -247,7 +248,10 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
     // A sweep that predicts has everything that another one has
     if (sizes.latest_key() != nullptr && *sizes.latest_key() == predicted) asked = predicted;
     return chart(sizes, asked, run_size_sweep, [&](const SweepKey&, const SizeSweep& sweep) {
-      return size_chart(sweep, asked_chart.quantity, gpu, runs, theme);
+      ShownChart shown = size_chart(sweep, asked_chart.quantity, gpu, runs, theme);
+      shown.notes =
+          size_notes(sweep, asked_chart.quantity, run.resolved(), shown.has_recorded, gpu, runs);
+      return shown;
     });
   }
   switch (asked_chart.quantity) {
@@ -310,6 +314,26 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
                     at.x - plot.min.x, draw::Align::right);
 }
 
+/// The notes in lines above the plot, one at least and as many as leave it most of its height;
+/// returns the top of the rest. Named rectangles: "charts.note.INDEX".
+float draw_notes(const PanelContext& context, const Rect& plot,
+                 const std::vector<std::vector<std::string>>& notes) {
+  const FontRef& font = context.fonts.small;
+  const float pitch = draw::line_height(font);
+  std::string all;
+  for (const auto& wordings : notes) all += (all.empty() ? "" : "\n") + wordings.front();
+  Rect line{plot.min, {plot.max.x, plot.min.y + pitch}};
+  for (std::size_t n = 0; n < notes.size(); ++n) {
+    if (n > 0 && line.max.y > plot.min.y + 0.2f * plot.height()) break;
+    draw::fitted_text(context, font, line.min, context.theme.text_dim,
+                      draw::label_that_fits(font, notes[n], line.width()), line.width());
+    context.named_rects.add(fmt::format("charts.note.{}", n), line);
+    if (hovered(line)) tooltip(context, all, line);
+    line = {{line.min.x, line.max.y}, {line.max.x, line.max.y + pitch}};
+  }
+  return line.min.y;
+}
+
 class ChartsPanel {
  public:
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
@@ -333,6 +357,7 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const auto [rest, plot_top] = draw_heading(context, view, shown);
   Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};
   plot.max.x = draw_side(context, rest, view, shown) - context.px(10.0f);
+  plot.min.y = draw_notes(context, plot, shown.notes);
   if (made == nullptr) {
     draw::text(context, context.fonts.small, plot.min, context.theme.text_faint, "modelling…");
   } else {

@@ -60,6 +60,7 @@ struct Making {
   const Measurements& measurements;
   const Theme& theme;
   draw::Chart chart = {};
+  bool has_recorded = false;
 
   std::string print(double value) const { return value_text(quantity, value); }
 
@@ -87,24 +88,54 @@ struct Making {
   template <typename ValueOf>
   void add_seen(std::string_view algorithm, std::string_view what, draw::Marker marker,
                 const ValueOf& value_of) {
+    add_points(
+        algorithm, what, marker, value_of,
+        [this](const SimulationReport& model) { return measurements.find_comparable(model, gpu); },
+        [&](const RunProvenance& from) {
+          return fmt::format("{}, {} on {}", what, to_string(from.kind), from.gpu());
+        });
+  }
+
+  /// Where no such point is, adds those in other tiles or by another program.
+  template <typename ValueOf>
+  void add_similar(std::string_view algorithm, std::string_view what, const ValueOf& value_of) {
+    add_points(
+        algorithm, what, draw::Marker::diamond, value_of,
+        [this](const SimulationReport& model) -> const MeasuredRun* {
+          const MeasuredRun* same = measurements.find_comparable(model, gpu);
+          const bool is_seen = same != nullptr && same->row.measurement;
+          return is_seen ? nullptr : measurements.find_similar(model, gpu);
+        },
+        [](const RunProvenance& from) {
+          return fmt::format("other tiles or program, {}", to_string(from.kind));
+        });
+  }
+
+  /// Adds the points of the runs that `find` returns, under the label of the first.
+  template <typename ValueOf, typename Find, typename LabelOf>
+  void add_points(std::string_view algorithm, std::string_view what, draw::Marker marker,
+                  const ValueOf& value_of, const Find& find, const LabelOf& label_of) {
     draw::Series series{
         .color = algorithm_color(theme, algorithm), .line = false, .marker = marker};
     std::string label;
     for (const SweepPoint& point : sweep.points) {
       if (point.algorithm() != algorithm) continue;
-      const MeasuredRun* run = measurements.find_comparable(point.report, gpu);
+      const MeasuredRun* run = find(point.report);
       const std::optional<double> value =
           run != nullptr ? value_of(*run, point.report) : std::nullopt;
       if (!value) continue;
       const RunProvenance& from = run->provenance;
-      if (label.empty())
-        label = fmt::format("{}, {} on {}", what, to_string(from.kind), from.gpu());
-      series.points.push_back({point.value, *value,
-                               fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
-                                           setting(point.report.run.problem), from.describe())});
+      if (label.empty()) label = label_of(from);
+      std::string about = fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
+                                      setting(point.report.run.problem), from.describe());
+      const std::string other = difference(point.report, gpu, run->row, from.on).words;
+      if (!other.empty()) about += "\n" + other;
+      series.points.push_back({point.value, *value, std::move(about)});
     }
     if (series.points.empty()) return;
-    series.name = fmt::format("{} {}", algorithm, label);
+    has_recorded = true;
+    series.name = fmt::format("{} {}", algorithm,
+                              label.starts_with(what) ? label : fmt::format("{}, {}", what, label));
     chart.series.push_back(std::move(series));
     // Algorithms share a line of the legend: their colours repeat those of the modelled lines
     const auto listed = std::ranges::find(chart.legend, label, &draw::LegendEntry::label);
@@ -117,13 +148,39 @@ struct Making {
                  [](const SimulationReport& model) { return model.requested.total(); });
     add_modelled(algorithm, "DRAM: operands and results once", true,
                  [](const SimulationReport& model) { return model.compulsory.total(); });
-    add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run, const auto&) {
+    const auto requested = [](const MeasuredRun& run, const auto&) {
       return total(run.counter(counter::kRequestedReadBytes),
                    run.counter(counter::kRequestedWriteBytes));
-    });
+    };
+    add_seen(algorithm, "requested", draw::Marker::circle, requested);
+    add_similar(algorithm, "requested", requested);
     add_seen(algorithm, "DRAM", draw::Marker::square, [](const MeasuredRun& run, const auto&) {
       return total(run.counter(counter::kDramReadBytes), run.counter(counter::kDramWriteBytes));
     });
+  }
+
+  void add_times(std::string_view algorithm) {
+    add_modelled(algorithm, "predicted", false, predicted_s);
+    add_modelled(algorithm, "lower bound", true,
+                 [](const SimulationReport& model) { return model.bound_s; });
+    const auto time = [](const MeasuredRun& run, const auto&) { return run.time_s(); };
+    add_seen(algorithm, "time", draw::Marker::circle, time);
+    add_similar(algorithm, "time", time);
+  }
+
+  void add_rates(std::string_view algorithm) {
+    add_modelled(algorithm, "predicted", false, [&](const SimulationReport& model) {
+      return tflops(sweep, model, predicted_s(model));
+    });
+    add_modelled(algorithm, "upper bound", true, [&](const SimulationReport& model) {
+      return tflops(sweep, model, model.bound_s);
+    });
+    const auto rate = [&](const MeasuredRun& run, const SimulationReport& model) {
+      const std::optional<double> time_s = run.time_s();
+      return time_s ? std::optional(tflops(sweep, model, *time_s)) : std::nullopt;
+    };
+    add_seen(algorithm, "rate", draw::Marker::circle, rate);
+    add_similar(algorithm, "rate", rate);
   }
 
   /// The device's capacity, and where a GPU ran out of memory.
@@ -264,23 +321,9 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
   making.add_legend();
   for (const Algorithm& algorithm : algorithms()) {
     if (quantity == ChartQuantity::time) {
-      making.add_modelled(algorithm.name, "predicted", false, predicted_s);
-      making.add_modelled(algorithm.name, "lower bound", true,
-                          [](const SimulationReport& model) { return model.bound_s; });
-      making.add_seen(algorithm.name, "time", draw::Marker::circle,
-                      [](const MeasuredRun& run, const auto&) { return run.time_s(); });
+      making.add_times(algorithm.name);
     } else if (quantity == ChartQuantity::rate) {
-      making.add_modelled(algorithm.name, "predicted", false, [&](const SimulationReport& model) {
-        return tflops(sweep, model, predicted_s(model));
-      });
-      making.add_modelled(algorithm.name, "upper bound", true, [&](const SimulationReport& model) {
-        return tflops(sweep, model, model.bound_s);
-      });
-      making.add_seen(algorithm.name, "rate", draw::Marker::circle,
-                      [&](const MeasuredRun& run, const SimulationReport& model) {
-                        const std::optional<double> time_s = run.time_s();
-                        return time_s ? std::optional(tflops(sweep, model, *time_s)) : std::nullopt;
-                      });
+      making.add_rates(algorithm.name);
     } else if (quantity == ChartQuantity::memory) {
       making.add_modelled(algorithm.name, "peak", false,
                           [](const SimulationReport& model) { return model.peak_hbm_bytes; });
@@ -297,6 +340,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
   } else {
     fit_y(chart, "bytes", 5, bytes_tick);
   }
+  shown.has_recorded = making.has_recorded;
   shown.picture = std::move(chart);
   return shown;
 }

@@ -166,7 +166,7 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   EXPECT_TRUE(capacity_words(load_gpu("rtx4090").value()).ends_with("of GDDR6X"));
 }
 
-TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
+TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuOrCacheStateAndMarkThoseInOtherTiles) {
   const auto points_beside = [](const MeasuredRun& run, const char* gpu) {
     Measurements measurements;
     measurements.recorded.push_back(run);
@@ -183,6 +183,21 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
   MeasuredRun warm = alike;
   warm.provenance.on.cache = CacheState::warm;
   EXPECT_FALSE(points_beside(warm, "h200"));
+
+  // Marked apart, with the difference
+  for (const bool both : {false, true}) {
+    Measurements measurements;
+    measurements.recorded.push_back(tiles);
+    if (both) measurements.recorded.push_back(alike);
+    const draw::Chart time = chart_of(ChartQuantity::time, measurements);
+    const draw::Series* apart = series_named(time, "other tiles or program, recorded");
+    ASSERT_EQ(apart != nullptr, !both) << "the run itself is shown if it was recorded";
+    if (both) continue;
+    EXPECT_EQ(apart->marker, draw::Marker::diamond);
+    EXPECT_NE(apart->points[0].about.find("recorded with tiles of 8"), std::string::npos)
+        << apart->points[0].about;
+    EXPECT_EQ(time.legend.back().marker, draw::Marker::diamond);
+  }
 }
 
 TEST(SizeCharts, AreOfTheProblemOnTheScreen) {
