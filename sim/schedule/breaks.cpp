@@ -47,14 +47,17 @@ bool is_row_statistic(Tensor tensor) {
   return layout_of(tensor) == TensorLayout::query_by_one;
 }
 
+bool leaves_on_chip(const PassOperation& operation) {
+  return operation.kind != OpKind::store && operation.kind != OpKind::atomic_add;
+}
+
 std::optional<Error> check_replaced(const RunBreak& broken,
                                     std::span<const PassOperation> operations) {
   std::vector<std::string> names;
   for (const PassOperation& each : operations) {
     const std::string name(to_string(each.tensor));
-    const bool on_chip = each.kind != OpKind::store && each.kind != OpKind::atomic_add;
     const bool is_new = std::ranges::find(names, name) == names.end();
-    if (on_chip && is_new && is_row_statistic(each.tensor)) names.push_back(name);
+    if (leaves_on_chip(each) && is_new && is_row_statistic(each.tensor)) names.push_back(name);
     // The second result of the running maximum
     const std::string alpha(to_string(Tensor::alpha));
     const bool has_alpha = std::ranges::find(names, alpha) != names.end();
@@ -118,6 +121,17 @@ RunBreak break_of(const PassOperation& operation, const Pass& pass,
                     .tensor = std::string(to_string(operation.tensor)),
                     .only = only};
   return broken;
+}
+
+bool is_broken(const PassOperation& operation, const Pass& pass, const RunBreak& broken) {
+  if (broken.replaces()) {
+    const std::optional<Tensor> tensor = parse_name<Tensor>(broken.replaced.tensor);
+    // Alpha is the second result of the running maximum
+    return (operation.tensor == tensor && leaves_on_chip(operation)) ||
+           (operation.kind == OpKind::running_max && tensor == Tensor::alpha);
+  }
+  const std::optional<DroppedOps>& dropped = pass.launches[operation.launch].dropped;
+  return broken.drops() && dropped && matches(*dropped, operation);
 }
 
 std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const PassRun& run) {

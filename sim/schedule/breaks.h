@@ -29,6 +29,9 @@ RunBreak break_of(const PassOperation& operation, const Pass& pass,
                   std::span<const PassOperation> operations,
                   std::optional<Occurrence> only = std::nullopt);
 
+/// Whether the break drops the operation of the pass, or replaces what it leaves on chip.
+bool is_broken(const PassOperation& operation, const Pass& pass, const RunBreak& broken);
+
 /// Nothing when the break names something that the pass does, else unknown_name, with the names
 /// that there are.
 std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const PassRun& run);

@@ -24,21 +24,47 @@ double rounding_of(const ResolvedRun& run) {
   return run.asked.round_to_storage || run.asked.fp32_accumulators ? 1e-5 : 1e-9;
 }
 
-Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding) {
+double largest_of(const RowMatrix& values) {
   double largest = 0;
-  for (Eigen::Index k = 0; k < right.size(); ++k) {
-    const double size = std::abs(right.data()[k]);
+  for (Eigen::Index k = 0; k < values.size(); ++k) {
+    const double size = std::abs(values.data()[k]);
     if (std::isfinite(size)) largest = std::max(largest, size);
   }
+  return largest;
+}
+
+/// Of `count` elements from `begin` on; differences of at most `tolerance` are rounding.
+Deviation deviation_of_part(const RowMatrix& wrong, const RowMatrix& right, Eigen::Index begin,
+                            Eigen::Index count, double tolerance) {
   Deviation deviation;
-  for (Eigen::Index k = 0; k < right.size(); ++k) {
+  for (Eigen::Index k = begin; k < begin + count; ++k) {
     const double a = wrong.data()[k], b = right.data()[k];
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     if (std::isnan(a) != std::isnan(b)) {
       deviation.has_nan = true;
-    } else if (const double error = std::abs(a - b); error > rounding * largest) {
+    } else if (const double error = std::abs(a - b); error > tolerance) {
       deviation.max_abs = std::max(deviation.max_abs, error);
     }
+  }
+  return deviation;
+}
+
+Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding) {
+  return deviation_of_part(wrong, right, 0, right.size(), rounding * largest_of(right));
+}
+
+/// The same for the tile of a tensor, by row for O and the gradients.
+Deviation deviation_of_tile(Tensor tensor, const RowMatrix& wrong, const RowMatrix& right,
+                            double rounding) {
+  Deviation deviation = deviation_of(wrong, right, rounding);
+  const TensorLayout layout = layout_of(tensor);
+  const bool by_row = layout == TensorLayout::query_by_d || layout == TensorLayout::key_by_d;
+  if (!by_row || !deviation.is_wrong()) return deviation;
+  const double tolerance = rounding * largest_of(right);
+  for (Eigen::Index row = 0; row < right.rows(); ++row) {
+    const Deviation of_row =
+        deviation_of_part(wrong, right, row * right.cols(), right.cols(), tolerance);
+    deviation.by_row.push_back(of_row.has_nan ? kInfinity : of_row.max_abs);
   }
   return deviation;
 }
@@ -51,7 +77,7 @@ bool holds(const NumericExecutor::Slot& slot, const Tile& tile) {
   return slot.valid && slot.tile.i == tile.i && slot.tile.j == tile.j;
 }
 
-constexpr Deviation kInvalid{.has_nan = true};
+const Deviation kInvalid{.has_nan = true};
 
 /// The correct run and the broken one, operation by operation.
 class Comparer : public Observer {
@@ -130,14 +156,15 @@ Deviation Comparer::deviation(const Tile& tile) const {
     const RowMatrix& right = right_.hbm(tile.tensor);
     const RowMatrix& wrong = wrong_.hbm(tile.tensor);
     const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
-    return deviation_of(wrong.block(origin.rows, origin.cols, shape.rows, shape.cols),
-                        right.block(origin.rows, origin.cols, shape.rows, shape.cols), rounding_);
+    return deviation_of_tile(
+        tile.tensor, wrong.block(origin.rows, origin.cols, shape.rows, shape.cols),
+        right.block(origin.rows, origin.cols, shape.rows, shape.cols), rounding_);
   }
   const NumericExecutor::Slot& right = slot_of(right_, tile);
   const NumericExecutor::Slot& wrong = slot_of(wrong_, tile);
   const bool same_size = right.values.size() == wrong.values.size();
   if (holds(right, tile) != holds(wrong, tile) || !same_size) return kInvalid;
-  return deviation_of(wrong.values, right.values, rounding_);
+  return deviation_of_tile(tile.tensor, wrong.values, right.values, rounding_);
 }
 
 void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviation) {

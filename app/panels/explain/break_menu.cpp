@@ -51,16 +51,108 @@ void BreakMenu::draw_items(const ViewState& view, CommandSink& commands,
   ImGui::Separator();
 }
 
-Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
-                       const Rect& rect) {
+namespace {
+
+/// A button that moves to an operation.
+struct PlaceButton {
+  const char* name;
+  std::string label;
+  Index step = 0;
+};
+
+/// What the notice says.
+struct Notice {
+  std::string title;
+  std::vector<std::string> sentence;  ///< in place of the buttons, as lines
+  std::vector<PlaceButton> buttons;   ///< from the right to the left
+  int lines = 0;
+};
+
+float notice_pitch(const PanelContext& context) {
+  return draw::line_height(context.fonts.small) + context.px(4.0f);
+}
+float notice_padding(const PanelContext& context) {
+  return context.px(6.0f);
+}
+
+/// The buttons that move to the first wrong operation and the first wrong store; `long_labels` with
+/// the number of the operation.
+std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labels) {
+  std::vector<PlaceButton> buttons;
+  const auto add = [&](const char* name, std::string_view what,
+                       const std::optional<OpPlace>& place) {
+    if (!place) return;
+    const auto wrong = std::ranges::find_if(effect.spread, [&](const TileDeviation& each) {
+      return each.step == place->step && each.deviation.is_wrong();
+    });
+    const Tile& tile = wrong != effect.spread.end() ? wrong->tile : place->op.dest_tiles[0];
+    std::string label = fmt::format("{}: {}", what, tile_name(tile));
+    if (long_labels) label += fmt::format(", operation {}", place->step);
+    buttons.push_back({name, label, place->step});
+  };
+  add("broken.store", "in HBM", effect.first_wrong_store);
+  add("broken.operation", "first wrong", effect.first_difference);
+  return buttons;
+}
+
+/// In one line if there is room for it.
+Notice notice_of(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
+                 float width) {
   const RunBreak& broken = snapshot.run->resolved().asked.variant.broken;
-  if (!broken.any() || view.hides_break) return rect;
+  Notice notice;
+  if (!broken.any() || view.hides_break) return notice;
+  notice.title = "Broken: " + break_words(broken);
+  notice.lines = 2;
   const FontRef& font = context.fonts.small;
-  const float pitch = draw::line_height(font) + context.px(4.0f);
-  const float padding = context.px(6.0f);
+  const float padding = notice_padding(context);
   const BreakEffect* effect = snapshot.effect.get();
   const std::string why = effect != nullptr ? why_nothing(*effect) : "";
-  const Rect box{rect.min, {rect.max.x, rect.min.y + 2.0f * pitch + padding}};
+  if (effect == nullptr || !why.empty() || view.hides_effect) {
+    const std::string text = view.hides_effect   ? "What this changes is shown after the answer."
+                             : effect == nullptr ? "This problem is too large to show values."
+                                                 : why;
+    notice.sentence = draw::wrapped(font, text, width - 2.0f * padding);
+    notice.lines = 1 + static_cast<int>(notice.sentence.size());
+    return notice;
+  }
+  const auto width_of_buttons = [&](float so_far) {
+    for (const PlaceButton& each : notice.buttons) {
+      so_far += text_button_width(context, each.label) + padding;
+    }
+    return so_far;
+  };
+  const float first_line = 3.0f * padding + context.fonts.ui_bold.measure(notice.title).x +
+                           text_button_width(context, "restore");
+  for (const bool in_one_line : {true, false}) {
+    for (const bool long_labels : {true, false}) {
+      notice.buttons = place_buttons(*effect, long_labels);
+      notice.lines = in_one_line ? 1 : 2;
+      if (width_of_buttons(in_one_line ? first_line : padding) <= width) return notice;
+    }
+  }
+  return notice;
+}
+
+float height_of(const Notice& notice, const PanelContext& context) {
+  if (notice.lines == 0) return 0.0f;
+  return static_cast<float>(notice.lines) * notice_pitch(context) + 2.0f * notice_padding(context);
+}
+
+}  // namespace
+
+float break_notice_height(const Snapshot& snapshot, const ViewState& view,
+                          const PanelContext& context, float width) {
+  return height_of(notice_of(snapshot, view, context, width), context);
+}
+
+Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
+                       const Rect& rect) {
+  const Notice notice = notice_of(snapshot, view, context, rect.width());
+  if (notice.lines == 0) return rect;
+  const FontRef& font = context.fonts.small;
+  const float padding = notice_padding(context);
+  const Rect room{{rect.min.x, rect.min.y + height_of(notice, context)}, rect.max};
+  const Rect box{rect.min, {rect.max.x, room.min.y - padding}};
   draw::fill(context, box, context.theme.error_surface, context.px(3.0f));
 
   // What is broken, and the button that restores the run
@@ -68,47 +160,22 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   const TextButton restore =
       draw_text_button(context, "broken.restore", "restore", {box.max.x - padding, at.y}, true);
   if (restore.pressed) choose_break(view, context.commands, {});
-  draw::fitted_text(context, context.fonts.ui_bold, at, context.theme.text,
-                    "Broken: " + break_words(broken), restore.left - at.x - padding);
-  at.y += pitch;
+  draw::fitted_text(context, context.fonts.ui_bold, at, context.theme.text, notice.title,
+                    restore.left - at.x - padding);
 
-  // Where the first wrong values are
-  if (effect == nullptr || !why.empty() || view.hides_effect) {
-    const std::string text = view.hides_effect   ? "What this changes is shown after the answer."
-                             : effect == nullptr ? "This problem is too large to show values."
-                                                 : why;
-    draw::fitted_text(context, font, at, context.theme.text, text, box.max.x - at.x - padding);
-    return {{rect.min.x, box.max.y + padding}, rect.max};
-  }
-  float right = box.max.x - padding;
-  const auto go = [&](const char* name, std::string_view what,
-                      const std::optional<OpPlace>& place) {
-    if (!place) return;
-    const auto wrong = std::ranges::find_if(effect->spread, [&](const TileDeviation& each) {
-      return each.step == place->step && each.deviation.is_wrong();
-    });
-    const Tile& tile = wrong != effect->spread.end() ? wrong->tile : place->op.dest_tiles[0];
-    const std::string name_of_tile = fmt::format("{}: {}", what, tile_name(tile));
-    const float half = (rect.width() - 3.0f * padding) * 0.5f;
-    std::string label = fmt::format("{}, step {}", name_of_tile, place->step);
-    if (font.measure(label).x + 2.0f * padding > half) label = name_of_tile;
-    const TextButton button = draw_text_button(context, name, label, {right, at.y}, true);
+  // Where the first wrong values are, or why there are none
+  float right = (notice.lines > 1 ? box.max.x : restore.left) - padding;
+  if (notice.lines > 1) at.y += notice_pitch(context);
+  for (const PlaceButton& each : notice.buttons) {
+    const TextButton button = draw_text_button(context, each.name, each.label, {right, at.y}, true);
     right = button.left - padding;
-    if (button.pressed) context.commands.push(SeekTo{place->step});
-  };
-  go("broken.store", "in HBM", effect->first_wrong_store);
-  go("broken.operation", "first wrong", effect->first_difference);
-  return {{rect.min.x, box.max.y + padding}, rect.max};
-}
-
-DroppedLine dropped_line(const Snapshot& snapshot, std::size_t launch, std::size_t line) {
-  const BreakEffect* effect = snapshot.effect.get();
-  if (effect == nullptr || !effect->first_skipped) return {};
-  const OpPlace& first = *effect->first_skipped;
-  if (first.launch != launch || first.op.line != line) return {};
-  const DroppedOp& dropped = snapshot.run->resolved().asked.variant.broken.dropped;
-  if (dropped.kind.empty()) return {true, ""};
-  return {false, fmt::format("{} {} dropped", dropped.kind, dropped.tensor)};
+    if (button.pressed) context.commands.push(SeekTo{each.step});
+  }
+  for (const std::string& line : notice.sentence) {
+    draw::text(context, font, at, context.theme.text, line);
+    at.y += notice_pitch(context);
+  }
+  return room;
 }
 
 }  // namespace attnscope::app

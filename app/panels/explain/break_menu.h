@@ -29,17 +29,13 @@ class BreakMenu {
   std::vector<Item> items_;
 };
 
-/// Draws the notice above the code: what is broken, buttons that move to the first wrong operation
-/// and the first wrong store, and one that restores the run. Returns the room below it; `rect` if
-/// nothing is broken. Named rectangles: "broken.operation", "broken.store", "broken.restore".
+/// The notice above the code: what is broken, buttons that move to the first wrong operation and
+/// the first wrong store, and one that restores the run. Its height is 0 if nothing is broken;
+/// drawing it returns the room below. Named rectangles: "broken.operation", "broken.store",
+/// "broken.restore".
+float break_notice_height(const Snapshot& snapshot, const ViewState& view,
+                          const PanelContext& context, float width);
 Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
                        const Rect& rect);
-
-/// The part of a line of pseudo-code that the break drops.
-struct DroppedLine {
-  bool whole = false;
-  std::string part;  ///< "rescale O dropped"; empty if nothing or the whole line is dropped
-};
-DroppedLine dropped_line(const Snapshot& snapshot, std::size_t launch, std::size_t line);
 
 }  // namespace attnscope::app

@@ -10,6 +10,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/panels/explain/break_menu.h"
+#include "app/panels/explain/broken_code.h"
 #include "app/panels/explain/source_view.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
@@ -22,117 +23,160 @@ namespace {
 
 /// One line on the screen: a pseudo-code line or the continuation of one.
 struct ScreenLine {
-  int line = 0;
+  std::size_t line = 0;
   int indent = 0;
-  std::string text;
+  std::size_t begin = 0, end = 0;  ///< characters of the line
 };
 
 /// Breaks a line between statements ("; ") if it is wider than `width`, else at spaces.
-void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line, float width,
-                const FontRef& font) {
+void add_broken(std::vector<ScreenLine>& out, std::size_t index, int indent, std::string_view text,
+                float width, const FontRef& font) {
   const float step = font.measure("  ").x;
-  int indent = line.indent;
-  std::string rest(line.text);
+  const int continued = indent + 1;
   const auto room = [&] { return width - step * static_cast<float>(indent); };
-  while (font.measure(rest).x > room()) {
+  std::size_t begin = 0;
+  while (font.measure(text.substr(begin)).x > room()) {
     // The last statement that still fits on this line
     std::size_t cut = std::string::npos;
-    for (std::size_t at = rest.find("; "); at != std::string::npos; at = rest.find("; ", at + 1)) {
-      if (font.measure(rest.substr(0, at + 1)).x <= room()) cut = at + 1;
+    for (std::size_t at = text.find("; ", begin); at != std::string::npos;
+         at = text.find("; ", at + 1)) {
+      if (font.measure(text.substr(begin, at + 1 - begin)).x <= room()) cut = at + 1;
     }
     if (cut == std::string::npos) break;
-    out.push_back({index, indent, rest.substr(0, cut)});
-    rest = rest.substr(cut + 1);
-    indent = line.indent + 1;
+    out.push_back({index, indent, begin, cut});
+    begin = cut + 1;
+    indent = continued;
   }
-  for (const std::string& piece : draw::wrapped(font, rest, room())) {
-    out.push_back({index, indent, piece});
-    indent = line.indent + 1;
+  for (const std::string& piece : draw::wrapped(font, text.substr(begin), room())) {
+    begin = text.find(piece, begin);
+    out.push_back({index, indent, begin, begin + piece.size()});
+    begin += piece.size();
+    indent = continued;
   }
 }
 
-/// The marks of the pseudo-code's lines.
-struct LineMarks {
-  int lit = -1;  ///< of the last operation; -1: none
+/// The pseudo-code and the marks of its lines.
+struct MarkedCode {
+  std::span<const PseudoLine> lines;
+  std::span<const ShownLine> shown;  ///< of each line
+  int lit = -1;                      ///< the line of the last operation; -1: none
   ImU32 color = 0;
-  std::vector<bool> pointed;         ///< has an operation that touches the thing under the mouse
-  std::vector<DroppedLine> dropped;  ///< what the run's break drops of each line
+  std::vector<bool> pointed = {};  ///< has an operation that touches the thing under the mouse
 };
 
 /// The lines as they are broken at this width of their box.
 std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
-                                     std::span<const PseudoLine> lines) {
+                                     const MarkedCode& code) {
   std::vector<ScreenLine> screen;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    add_broken(screen, static_cast<int>(k), lines[k], width - canvas.px(6.0f),
+  for (std::size_t k = 0; k < code.lines.size(); ++k) {
+    add_broken(screen, k, code.lines[k].indent, code.shown[k].text, width - canvas.px(6.0f),
                canvas.fonts.mono_small);
   }
   return screen;
 }
 
-/// Strikes out a line that is dropped whole; after a line that lacks one operation, names it.
-void draw_dropped(const PanelContext& canvas, const DroppedLine& dropped, ImVec2 min, ImVec2 max,
-                  float right) {
-  const FontRef& font = canvas.fonts.small;
-  const float middle = std::round((min.y + max.y) * 0.5f);
-  if (dropped.whole) {
-    canvas.list->AddLine({min.x, middle}, {max.x, middle}, canvas.theme.error, canvas.px(2.0f));
-  } else if (!dropped.part.empty()) {
-    const ImVec2 at{max.x + canvas.px(12.0f), middle - font.size * 0.5f};
-    draw::fitted_text(canvas, font, at, canvas.theme.error, dropped.part, right - at.x);
-  }
+constexpr float kLeastPitch = 1.0f;  ///< of lines, as a multiple of the font's size
+
+float least_height(const PanelContext& canvas, float width, const MarkedCode& code) {
+  const auto count = static_cast<float>(broken_lines(canvas, width, code).size());
+  return count * kLeastPitch * canvas.fonts.mono_small.size;
 }
 
-constexpr float kLeastPitch = 1.08f;  ///< of lines, as a multiple of the font's size
+/// Draws the characters of a line that `part` has: red where the run is broken, and struck out
+/// where they do not run.
+void draw_code_text(const PanelContext& canvas, const ShownLine& line, const ScreenLine& part,
+                    ImVec2 at, ImU32 color) {
+  const FontRef& font = canvas.fonts.mono_small;
+  const ImU32 red = canvas.theme.error;
+  const auto draw_until = [&](std::size_t& begin, std::size_t end, ImU32 ink, bool struck) {
+    end = std::clamp(end, begin, part.end);
+    const std::string_view text = std::string_view(line.text).substr(begin, end - begin);
+    begin = end;
+    if (text.empty()) return;
+    const float width = font.measure(text).x;
+    draw::text(canvas, font, at, ink, text);
+    if (struck) {
+      const float middle = std::round(at.y + font.size * 0.5f);
+      canvas.list->AddLine({at.x, middle}, {at.x + width, middle}, red, canvas.px(1.5f));
+    }
+    at.x += width;
+  };
+  std::size_t begin = part.begin;
+  draw_until(begin, line.begin, color, false);
+  draw_until(begin, line.struck_end, red, true);
+  draw_until(begin, line.end, red, false);
+  draw_until(begin, part.end, color, false);
+}
+
+/// The lines of the screen that are shown, [first, past), and whether the first and the last one
+/// only say how many others there are.
+struct ShownPart {
+  std::size_t first = 0, past = 0;
+  bool more_above = false, more_below = false;
+};
+
+/// All lines, or as many as fit around the lit one.
+ShownPart shown_part(std::span<const ScreenLine> screen, std::size_t fitting, int lit) {
+  if (screen.size() <= fitting) return {0, screen.size()};
+  const auto found = std::ranges::find_if(
+      screen, [&](const ScreenLine& each) { return static_cast<int>(each.line) == lit; });
+  const auto at =
+      found == screen.end() ? std::size_t{0} : static_cast<std::size_t>(found - screen.begin());
+  ShownPart part;
+  part.first = std::min(at > fitting / 2 ? at - fitting / 2 : 0, screen.size() - fitting);
+  part.past = part.first + fitting;
+  if (fitting < 4) return part;  // too few lines to spend any on what is not shown
+  part.more_above = part.first > 0;
+  part.more_below = part.past < screen.size();
+  return part;
+}
 
 /// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
 /// part around the lit line is shown. Returns the line under the mouse, or -1. Named rectangles:
-/// "explain.line.INDEX".
-int draw_pseudo_code(const PanelContext& canvas, const Rect& rect,
-                     std::span<const PseudoLine> lines, const LineMarks& marks) {
-  const int lit = marks.lit;
-  const ImU32 color = marks.color;
+/// "explain.line.INDEX", "explain.more.above", "explain.more.below".
+int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedCode& code) {
   const FontRef& font = canvas.fonts.mono_small;
   const float padding = canvas.px(6.0f);
-  const std::vector<ScreenLine> screen = broken_lines(canvas, rect.width(), lines);
+  const std::vector<ScreenLine> screen = broken_lines(canvas, rect.width(), code);
 
-  // Space the lines as widely as the room allows; if it is too small, show the part around the
-  // highlighted line
+  if (rect.height() < font.size) return -1;
+
+  // Space the lines as widely as the room allows
   const auto count = static_cast<float>(std::max<std::size_t>(screen.size(), 1));
   const float pitch = std::clamp(rect.height() / count, font.size * kLeastPitch, font.size * 1.6f);
-  const auto visible = std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch), 1);
-  std::size_t first = 0;
-  if (screen.size() > visible) {
-    const auto found = std::ranges::find(screen, lit, &ScreenLine::line);
-    const auto at =
-        found == screen.end() ? std::size_t{0} : static_cast<std::size_t>(found - screen.begin());
-    first = std::min(at > visible / 2 ? at - visible / 2 : 0, screen.size() - visible);
-  }
+  const auto fitting =
+      std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch + 0.01f), 1);
+  const ShownPart part = shown_part(screen, fitting, code.lit);
 
   const float step = font.measure("  ").x;
   float y = rect.min.y;
   int under_mouse = -1;
-  for (std::size_t k = first; k < std::min(first + visible, screen.size()); ++k) {
-    const ScreenLine& line = screen[k];
-    const bool is_lit = line.line == lit;
-    const Rect box{{rect.min.x, y}, {rect.max.x, y + pitch}};
-    canvas.named_rects.add(fmt::format("explain.line.{}", line.line), box);
-    if (hovered(box)) under_mouse = line.line;
-    if (marks.pointed[static_cast<std::size_t>(line.line)]) draw_pointed(canvas, box);
-    if (is_lit) {
-      draw::fill(canvas, box, mix(canvas.theme.card, color, 0.22f), canvas.px(2.0f));
-      draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, color);
+  for (std::size_t k = part.first; k < part.past; ++k, y += pitch) {
+    const Rect box{{rect.min.x, std::round(y)}, {rect.max.x, std::round(y + pitch)}};
+    const float text_y = std::floor(box.center().y - font.size * 0.5f);
+    const bool above = part.more_above && k == part.first;
+    if (above || (part.more_below && k + 1 == part.past)) {
+      const std::size_t hidden = above ? k + 1 : screen.size() - k;
+      draw::text(canvas, font, {rect.min.x + padding, text_y}, canvas.theme.text_dim,
+                 fmt::format("… {} more lines", hidden));
+      canvas.named_rects.add(above ? "explain.more.above" : "explain.more.below", box);
+      continue;
     }
-    const bool control = !has_operations(lines[static_cast<std::size_t>(line.line)].step);
+    const ScreenLine& line = screen[k];
+    const int number = static_cast<int>(line.line);
+    const bool is_lit = number == code.lit;
+    canvas.named_rects.add(fmt::format("explain.line.{}", number), box);
+    if (hovered(box)) under_mouse = number;
+    if (code.pointed[line.line]) draw_pointed(canvas, box);
+    if (is_lit) {
+      draw::fill(canvas, box, mix(canvas.theme.card, code.color, 0.22f), canvas.px(2.0f));
+      draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, code.color);
+    }
+    const bool control = !has_operations(code.lines[line.line].step);
     const ImU32 text_color =
         is_lit ? canvas.theme.text : (control ? canvas.theme.text_faint : canvas.theme.text_dim);
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
-    draw::fitted_text(canvas, font, {x, y + (pitch - font.size) * 0.5f}, text_color, line.text,
-                      rect.max.x - x);
-    const float end = std::min(x + font.measure(line.text).x, rect.max.x);
-    draw_dropped(canvas, marks.dropped[static_cast<std::size_t>(line.line)], {x, y},
-                 {end, y + pitch}, rect.max.x - padding);
-    y += pitch;
+    draw_code_text(canvas, code.shown[line.line], line, {x, text_y}, text_color);
   }
   return under_mouse;
 }
@@ -183,34 +227,41 @@ class ExplainPanel {
 
  private:
   void choose_menu(const Snapshot& snapshot, const PanelContext& context);
+  MarkedCode marked_code(const Snapshot& snapshot, const ViewState& view, ImU32 color);
   void draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
-                 const Rect& rect, ImU32 color);
+                 const Rect& rect, const MarkedCode& code);
 
   SourceView source_;
+  BrokenCode broken_code_;
   BreakMenu menu_;
 };
 
+MarkedCode ExplainPanel::marked_code(const Snapshot& snapshot, const ViewState& view, ImU32 color) {
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  MarkedCode code{.lines = launch_of(snapshot).pseudo_code,
+                  .shown = broken_code_.lines(snapshot, view.hides_break),
+                  .lit = snapshot.step >= 0 ? snapshot.op.line : -1,
+                  .color = color};
+  for (std::size_t line = 0; line < code.lines.size(); ++line) {
+    code.pointed.push_back(view.pointed &&
+                           is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
+  }
+  return code;
+}
+
 /// The pseudo-code: a click on a line seeks its next operation.
 void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
-                             const Rect& rect, ImU32 color) {
+                             const Rect& rect, const MarkedCode& code) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
-  const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
-  LineMarks marks{snapshot.step >= 0 ? snapshot.op.line : -1, color, {}, {}};
-  for (std::size_t line = 0; line < lines.size(); ++line) {
-    marks.pointed.push_back(view.pointed &&
-                            is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
-    marks.dropped.push_back(view.hides_break ? DroppedLine{}
-                                             : dropped_line(snapshot, launch, line));
-  }
-  const Rect code = draw_break_notice(snapshot, view, context, rect);
-  const int under_mouse = draw_pseudo_code(context, code, lines, marks);
+  const Rect room = draw_break_notice(snapshot, view, context, rect);
+  const int under_mouse = draw_pseudo_code(context, room, code);
   if (asks_for_menu() && !view.hides_break) choose_menu(snapshot, context);
   if (under_mouse < 0) return;
   const auto line = static_cast<std::size_t>(under_mouse);
-  if (!has_operations(lines[line].step)) return;
+  if (!has_operations(code.lines[line].step)) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
   const char* const menu = view.hides_break ? "" : "\nright click: drop an operation of this line";
-  tooltip(context, fmt::format("{}{}{}", lines[line].text, kClickHelp, menu),
+  tooltip(context, fmt::format("{}{}{}", code.lines[line].text, kClickHelp, menu),
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
 }
 
@@ -235,8 +286,12 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
       several ? fmt::format("{} of {}: {}", launch + 1, run.pass.launches.size(),
                             launch_words(run.pass.launches[launch].name))
               : std::string{};
+  const float tabs =
+      text_button_width(context, "pseudo-code") + text_button_width(context, "CUDA source");
+  const bool fits = context.fonts.title.measure("WHAT AND WHY").x + tabs + context.px(40.0f) <=
+                    context.rect.width();
   const auto [chosen, rest] =
-      draw_tabbed_header(context, "explain", "WHAT AND WHY", subtitle,
+      draw_tabbed_header(context, "explain", fits ? "WHAT AND WHY" : "WHY", subtitle,
                          {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
   view.explain_tab = static_cast<ExplainTab>(chosen);
 
@@ -251,17 +306,19 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();
   const FontRef& font = lines_when_large <= 3 ? fonts.ui : fonts.small;
-  float sentences = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
-  if (context.presenter) {
-    // The whole pseudo-code comes first
-    const auto lines = broken_lines(context, rest.width(), launch_of(snapshot).pseudo_code).size();
-    const float code = static_cast<float>(lines) * kLeastPitch * fonts.mono_small.size;
-    sentences = std::clamp(rest.height() - code, 0.0f, sentences);
-  }
+  // The whole pseudo-code comes first: sentences take at most the room that it leaves; on a
+  // projector they give way to it, else one of them keeps its room
+  const MarkedCode marked = marked_code(snapshot, view, color);
+  const float notice = break_notice_height(snapshot, view, context, rest.width());
+  const float needed = notice + least_height(context, rest.width(), marked);
+  const float most = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
+  const float one = 2.0f * draw::line_height(fonts.small) + context.px(8.0f);
+  const float least = context.presenter ? 0.0f : std::clamp(rest.height() - notice, 0.0f, one);
+  const float sentences = std::clamp(rest.height() - needed, least, most);
   const Rect code{{rest.min.x, rest.min.y}, {rest.max.x, rest.max.y - sentences}};
   if (asks_for_menu()) menu_.clear();
   if (view.explain_tab == ExplainTab::pseudo_code) {
-    draw_code(snapshot, view, context, code, color);
+    draw_code(snapshot, view, context, code, marked);
   } else {
     draw_source(source_, snapshot, context, code);
   }

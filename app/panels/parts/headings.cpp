@@ -49,11 +49,11 @@ float padding_of_button(const PanelContext& context) {
   return context.px(6.0f);
 }
 
-float width_of_button(const PanelContext& context, std::string_view label) {
+}  // namespace
+
+float text_button_width(const PanelContext& context, std::string_view label) {
   return context.fonts.small.measure(label).x + 2.0f * padding_of_button(context);
 }
-
-}  // namespace
 
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit) {
@@ -61,7 +61,7 @@ TextButton draw_text_button(const PanelContext& context, std::string_view name,
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
   const float padding = padding_of_button(context);
-  const ImVec2 size{width_of_button(context, label), font.size + context.px(6.0f)};
+  const ImVec2 size{text_button_width(context, label), font.size + context.px(6.0f)};
   const Rect rect{{upper_right.x - size.x, upper_right.y - context.px(3.0f)},
                   {upper_right.x, upper_right.y - context.px(3.0f) + size.y}};
   ImGui::SetCursorScreenPos(rect.min);
@@ -85,11 +85,11 @@ TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
   if (context.alone) return {{}, upper_right.x};
   const float gap = 3.0f * context.scale;
   ImVec2 at = upper_right;
-  for (const std::string_view label : labels) at.x -= width_of_button(context, label) + gap;
+  for (const std::string_view label : labels) at.x -= text_button_width(context, label) + gap;
   TextTabs tabs{{}, at.x};
   // From the left, as Tab goes through them
   for (std::size_t k = 0; k < labels.size(); ++k) {
-    at.x += gap + width_of_button(context, labels[k]);
+    at.x += gap + text_button_width(context, labels[k]);
     const bool lit = static_cast<std::ptrdiff_t>(k) == chosen;
     const TextButton button =
         draw_text_button(context, fmt::format("{}.tab.{}", panel, labels[k]), labels[k], at, lit);

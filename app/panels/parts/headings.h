@@ -47,6 +47,7 @@ struct TextButton {
   float left = 0.0f;
   bool pressed = false;
 };
+float text_button_width(const PanelContext& context, std::string_view label);
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit);
 

@@ -167,7 +167,7 @@ std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewS
   return highlight_of(*view.pointed, snapshot);
 }
 
-void draw_pointed(const draw::Canvas& canvas, Rect rect) {
+void draw_pointed(const draw::Canvas& canvas, Rect rect, PointedOver over) {
   const float least = canvas.px(4.0f);
   if (rect.height() < least) {
     rect.min.y = rect.center().y - 0.5f * least;
@@ -177,8 +177,9 @@ void draw_pointed(const draw::Canvas& canvas, Rect rect) {
     rect.min.x = rect.center().x - 0.5f * least;
     rect.max.x = rect.min.x + least;
   }
-  draw::fill(canvas, rect, with_alpha(canvas.theme.accent, 0.25f));
-  draw::outline(canvas, rect, canvas.theme.accent, canvas.px(1.5f));
+  const bool covers = over == PointedOver::text;
+  if (covers) draw::fill(canvas, rect, with_alpha(canvas.theme.accent, 0.25f));
+  draw::outline(canvas, rect, canvas.theme.accent, canvas.px(covers ? 1.5f : 2.5f));
 }
 
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col) {

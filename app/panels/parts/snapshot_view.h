@@ -87,8 +87,10 @@ inline constexpr std::string_view kClickHelp =
 
 /// What belongs to the thing under the mouse; nothing when there is none.
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
-/// Draws the mark of what belongs to it; at least a few pixels large.
-void draw_pointed(const draw::Canvas& canvas, Rect rect);
+/// Draws the mark of what belongs to it; at least a few pixels large. Over values it is only a
+/// frame, so that their colours stay.
+enum class PointedOver : std::uint8_t { text, values };
+void draw_pointed(const draw::Canvas& canvas, Rect rect, PointedOver over = PointedOver::text);
 
 /// Whether this tile of the tensor has its values.
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col);

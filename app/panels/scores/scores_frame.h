@@ -68,13 +68,13 @@ Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen);
 /// The tabs of the heading: "latest" and each tensor that the pass has.
 std::vector<ScoresTab> scores_tabs(const RunInfo& run);
 
-/// How visible the errors of a broken run's tiles are at a step (wrong_tiles.cpp).
+/// How visible the errors of a broken run's tiles and rows are at a step (wrong_tiles.cpp).
 class WrongTiles {
  public:
   /// Computes them unless they are those of this effect and step.
   void update(const Snapshot& snapshot);
-  /// From 0, right, to 1, of each tile of the plain grid, C order [Tr, Tc]; of each row tile of O,
-  /// dQ and dQ_accum; of each column tile of dK and dV. Empty for a run without a break.
+  /// From 0, right, to 1, of each tile of the plain grid, C order [Tr, Tc]; of each row [N] of O,
+  /// dQ and dQ_accum and each row [N_kv] of dK and dV. Empty for a run without a break.
   const std::vector<float>& of(Tensor tensor) const {
     return strengths_[static_cast<std::size_t>(tensor)];
   }
@@ -140,8 +140,8 @@ draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells
 /// The tile on chip that is drawn on top; nullptr when there is none.
 const SlotState* top_slot(const ScoresFrame& frame);
 
-/// Marks the tiles of a broken run that are wrong at this step (wrong_tiles.cpp). Named rectangles:
-/// "scores.wrong.TENSOR.i".
+/// Marks the tiles and rows of a broken run that are wrong at this step (wrong_tiles.cpp). Named
+/// rectangles: "scores.wrong.TENSOR.ROW" of wrong rows beside each other, named after the first.
 void draw_wrong_tiles(const ScoresFrame& frame);
 
 /// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one.

@@ -206,6 +206,7 @@ void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
 }
 
 /// The tile under the playhead, as large as a mark must be to be seen, with a mark on each axis.
+/// Its frame is that of a tile on chip only while it is on chip.
 void draw_current_tile(const ScoresFrame& frame) {
   if (frame.current_i < 0 || frame.current_j < 0) return;
   const draw::Canvas& canvas = frame.context;
@@ -213,6 +214,7 @@ void draw_current_tile(const ScoresFrame& frame) {
   Rect tile = frame.tile_rect(frame.current_i, frame.current_j);
   const ImVec2 center = tile.center();
   const float least = canvas.px(9.0f);
+  const bool is_small = tile.width() < least || tile.height() < least;
   const ImVec2 half{std::max(tile.width(), least) * 0.5f, std::max(tile.height(), least) * 0.5f};
   tile = {{center.x - half.x, center.y - half.y}, {center.x + half.x, center.y + half.y}};
   const float border = canvas.px(2.0f);
@@ -220,7 +222,9 @@ void draw_current_tile(const ScoresFrame& frame) {
       canvas,
       {{tile.min.x - border, tile.min.y - border}, {tile.max.x + border, tile.max.y + border}},
       theme.card, border, border);
-  draw::outline(canvas, tile, theme.highlight, border, border);
+  const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
+  const bool bright = is_small || state == TileState::in_sram || state == TileState::stored;
+  draw::outline(canvas, tile, bright ? theme.highlight : theme.text_faint, border, border);
   const float length = canvas.px(5.0f);
   canvas.list->AddLine({center.x, frame.grid.min.y - length}, {center.x, frame.grid.min.y},
                        theme.highlight, border);
@@ -236,29 +240,36 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
   const Span rows = frame.pointed->queries.value_or(Span{0, problem.N});
   const Span cols = frame.pointed->keys.value_or(Span{0, problem.N_kv});
   const Rect rect = frame.rect_of({rows, cols});
-  draw_pointed(frame.context, rect);
+  draw_pointed(frame.context, rect, PointedOver::values);
   frame.context.named_rects.add("scores.pointed", rect);
 }
 
+/// A mark at the left of the row, and lines above and below its cells, within the tile that is
+/// being worked on; no lines where they would hide the rows beside it.
 void draw_query_row(const ScoresFrame& frame) {
-  // A bracket around the row within the tile that is being worked on, a mark at the left
   const float top = frame.y_of(frame.query_row);
-  const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.context.px(3.0f));
+  const float bottom = frame.y_of(frame.query_row + 1);
   const ImU32 color = color_of(frame.context.theme, Tensor::m);
-  const float middle = (frame.y_of(frame.query_row) + frame.y_of(frame.query_row + 1)) * 0.5f;
-  draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, middle}, frame.context.px(7.0f),
-                     color);
+  draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, (top + bottom) * 0.5f},
+                     frame.context.px(7.0f), color);
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
   frame.context.named_rects.add("scores.query_row", row);
+  constexpr float kLeastHeight = 3.0f;  // pixels
+  if (row.height() < kLeastHeight) return;
   const SlotState* slot = score_slot(frame.snapshot);
   const Area area = slot != nullptr ? area_of(frame.snapshot, slot->tile) : Area{};
-  if (area.rows.contains(frame.query_row)) {
+  const bool in_tile = area.rows.contains(frame.query_row);
+  if (in_tile) {
     row.min.x = frame.x_of(area.cols.begin);
     row.max.x = frame.x_of(area.cols.end);
-    draw::outline(frame.context, row, color, frame.context.px(1.5f));
-  } else {
-    draw::outline(frame.context, row, with_alpha(color, 0.5f), 1.0f);
   }
+  const float most = std::max(frame.context.px(in_tile ? 2.0f : 1.0f), 1.0f);
+  const float thickness = std::round(std::clamp(0.2f * row.height(), 1.0f, most));
+  const ImU32 ink = in_tile ? color : with_alpha(color, 0.6f);
+  draw::fill(frame.context,
+             {{row.min.x, std::round(top) - thickness}, {row.max.x, std::round(top)}}, ink);
+  draw::fill(frame.context,
+             {{row.min.x, std::round(bottom)}, {row.max.x, std::round(bottom) + thickness}}, ink);
 }
 
 void draw_axis_names(const ScoresFrame& frame) {
@@ -269,20 +280,24 @@ void draw_axis_names(const ScoresFrame& frame) {
   const float name_y =
       frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
   const Index N_kv = run.problem().N_kv;
-  const std::string columns[] = {fmt::format("j: key columns, N_kv = {}  →", N_kv),
-                                 fmt::format("j, N_kv = {}  →", N_kv), "j  →"};
+  const Tiling& tiling = run.tiling();
+  const std::string columns[] = {
+      fmt::format("j: column tiles of {} keys, N_kv = {}  →", tiling.Bc, N_kv),
+      fmt::format("j: column tiles, N_kv = {}  →", N_kv),
+      fmt::format("j: tiles, N_kv = {}  →", N_kv), "j: tiles  →", "j  →"};
   const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
   draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
              draw::widest_that_fits(fonts.small, columns, frame.name_end - frame.grid.min.x));
   // With few rows the name continues below the grid
   const Index N = run.problem().N;
   const ShownHead& head = frame.head;
-  const std::string what = head.packed > 1 ? fmt::format("{}, {} rows", in_words(head).front(), N)
-                                           : fmt::format("query rows, N = {}", N);
-  const std::string of_group = fmt::format("{} heads × {}", head.packed, head.queries);
-  const std::string rows[] = {"←  i: " + what, "←  i: " + (head.packed > 1 ? of_group : what),
-                              head.packed > 1 ? "←  i: heads" : fmt::format("←  i, N = {}", N),
-                              "←  i"};
+  const std::string rows_in_all = head.packed > 1
+                                      ? fmt::format("{} heads × {}", head.packed, head.queries)
+                                      : fmt::format("N = {}", N);
+  const std::string rows[] = {
+      fmt::format("←  i: row tiles of {} queries, {}", tiling.Br, rows_in_all),
+      fmt::format("←  i: row tiles, {}", rows_in_all), fmt::format("←  i: tiles, {}", rows_in_all),
+      "←  i: tiles", "←  i"};
   const float bottom = frame.context.rect.max.y - canvas.px(12.0f);
   const std::string shown = draw::widest_that_fits(
       fonts.small, rows, std::max(frame.grid.height(), bottom - frame.grid.min.y));

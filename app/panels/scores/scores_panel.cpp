@@ -161,7 +161,7 @@ float draw_tiles_note(const Snapshot& snapshot, const PanelContext& context, con
   std::vector<std::string> notes{tiles, ""};
   if (!mask.is_none())
     notes.insert(notes.begin(), fmt::format("mask {}  ·  {}", to_string(mask), tiles));
-  const float axis = small.measure("j: key columns, N_kv = 0000  →").x + context.px(60.0f);
+  const float axis = small.measure("j: column tiles, N_kv = 0000  →").x + context.px(60.0f);
   const std::string note = draw::widest_that_fits(small, notes, rest.width() - axis);
   draw::text(context, small, {rest.max.x, rest.min.y}, context.theme.text_faint, note,
              draw::Align::right);

@@ -61,7 +61,7 @@ void draw_marks(const ScoresFrame& frame, Flow& flow) {
       draw::outline(canvas, box, theme.error, canvas.px(1.5f));
     });
     const bool backward = frame.snapshot.in_backward();
-    draw_entry(frame, flow, backward ? "wrong dQ; dK, dV" : "wrong O", [&](const Rect& box) {
+    draw_entry(frame, flow, backward ? "wrong dQ; dK, dV" : "wrong row of O", [&](const Rect& box) {
       draw::fill(canvas, {box.min, {box.min.x + canvas.px(6.0f), box.max.y}}, theme.error);
     });
   }

@@ -1,5 +1,5 @@
-/// Marks the tiles that are wrong at this step over the scores of a broken run: the larger the
-/// error, the redder the tile.
+/// Marks what is wrong at this step over the scores of a broken run, tiles of scores and rows of
+/// results: the larger the error, the redder.
 #include <cmath>
 
 #include "app/panels/scores/scores_frame.h"
@@ -15,12 +15,35 @@ constexpr Tensor kColumnTensors[] = {Tensor::dK, Tensor::dV};
 
 /// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors from 1 on or a
 /// NaN.
-float strength_of(const Deviation& deviation) {
-  if (!deviation.is_wrong()) return 0.0f;
-  if (deviation.has_nan || !std::isfinite(deviation.max_abs)) return 1.0f;
+float strength_of(double error) {
+  if (error == 0.0) return 0.0f;
+  if (!std::isfinite(error)) return 1.0f;
   constexpr double kDecades = 6;
-  const double share = 1.0 + std::log10(deviation.max_abs) / kDecades;
+  const double share = 1.0 + std::log10(error) / kDecades;
   return static_cast<float>(std::clamp(share, 0.25, 1.0));
+}
+
+float strength_of(const Deviation& deviation) {
+  return deviation.has_nan ? 1.0f : strength_of(deviation.max_abs);
+}
+
+/// Opacities for the rows of a tensor, [count], in tiles of `tile_size`, each by the larger of its
+/// errors on chip and in HBM.
+std::vector<float> row_strengths(const Snapshot& snapshot, Tensor tensor, Index count,
+                                 Index tile_size) {
+  std::vector<float> strengths(static_cast<std::size_t>(count));
+  for (const bool in_hbm : {false, true}) {
+    const auto tiles = deviations_at(*snapshot.effect, tensor, in_hbm, ceil_div(count, tile_size),
+                                     1, snapshot.step);
+    for (std::size_t row = 0; row < strengths.size(); ++row) {
+      const auto size = static_cast<std::size_t>(tile_size);
+      const Deviation& tile = tiles[row / size];
+      const bool known = row % size < tile.by_row.size();
+      strengths[row] = std::max(strengths[row],
+                                known ? strength_of(tile.by_row[row % size]) : strength_of(tile));
+    }
+  }
+  return strengths;
 }
 
 /// Opacities for a tensor's tiles, [rows, cols], each by the larger of its errors on chip and in
@@ -36,6 +59,25 @@ std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows
   return strengths;
 }
 
+/// Wrong rows beside each other, and the opacity of the most wrong one.
+struct WrongRows {
+  Index begin = 0, end = 0;
+  float strength = 0.0f;
+};
+
+std::vector<WrongRows> wrong_rows(const std::vector<float>& strengths, const Span& visible) {
+  std::vector<WrongRows> found;
+  const Index past = std::min(visible.end, std::ssize(strengths));
+  for (Index row = visible.begin; row < past; ++row) {
+    const float strength = strengths[static_cast<std::size_t>(row)];
+    if (strength == 0.0f) continue;
+    if (found.empty() || found.back().end != row) found.push_back({row, row});
+    found.back().end = row + 1;
+    found.back().strength = std::max(found.back().strength, strength);
+  }
+  return found;
+}
+
 }  // namespace
 
 void WrongTiles::update(const Snapshot& snapshot) {
@@ -45,12 +87,18 @@ void WrongTiles::update(const Snapshot& snapshot) {
   strengths_ = {};
   if (effect_ == nullptr) return;
   const RunInfo& run = *snapshot.run;
-  const auto compute = [&](Tensor tensor, Index rows, Index cols) {
-    strengths_[static_cast<std::size_t>(tensor)] = strengths(snapshot, tensor, rows, cols);
+  const auto of = [&](Tensor tensor) -> std::vector<float>& {
+    return strengths_[static_cast<std::size_t>(tensor)];
   };
-  for (const Tensor tensor : kScoreTensors) compute(tensor, run.Tr, run.Tc);
-  for (const Tensor tensor : kRowTensors) compute(tensor, run.Tr, 1);
-  for (const Tensor tensor : kColumnTensors) compute(tensor, run.Tc, 1);
+  const AttentionProblem& problem = run.problem();
+  for (const Tensor tensor : kScoreTensors)
+    of(tensor) = strengths(snapshot, tensor, run.Tr, run.Tc);
+  for (const Tensor tensor : kRowTensors) {
+    of(tensor) = row_strengths(snapshot, tensor, problem.N, run.tiling().Br);
+  }
+  for (const Tensor tensor : kColumnTensors) {
+    of(tensor) = row_strengths(snapshot, tensor, problem.N_kv, run.tiling().Bc);
+  }
 }
 
 void draw_wrong_tiles(const ScoresFrame& frame) {
@@ -73,31 +121,31 @@ void draw_wrong_tiles(const ScoresFrame& frame) {
     }
   }
 
-  // Row tiles of O and dQ at the left edge, column tiles of dK and dV at the top
+  // Rows of O and dQ at the left edge, rows of dK and dV at the top
   const float width = context.px(6.0f);
   for (const Tensor tensor : kRowTensors) {
-    const auto& wrong = frame.wrong->of(tensor);
-    for (Index i = tiles.rows.begin; i < tiles.rows.end; ++i) {
-      const float strength = wrong[static_cast<std::size_t>(i)];
-      if (strength == 0.0f) continue;
-      const Rect rect = frame.tile_rect(i, tiles.cols.begin);
-      const Rect edge{{frame.grid.min.x, rect.min.y}, {frame.grid.min.x + width, rect.max.y}};
-      draw::fill(context, edge, with_alpha(context.theme.error, strength));
-      context.named_rects.add(fmt::format("scores.wrong.{}.{}", to_string(tensor), i), edge);
-      if (hovered(edge)) {
-        tooltip(context, fmt::format("{}: differs from the run without its break at this step",
-                                     display_name(tensor)));
-      }
+    for (const WrongRows& rows : wrong_rows(frame.wrong->of(tensor), frame.visible().rows)) {
+      const Rect edge{{frame.grid.min.x, frame.y_of(rows.begin)},
+                      {frame.grid.min.x + width, frame.y_of(rows.end)}};
+      draw::fill(context, edge, with_alpha(context.theme.error, rows.strength));
+      context.named_rects.add(fmt::format("scores.wrong.{}.{}", to_string(tensor), rows.begin),
+                              edge);
+      if (!hovered(edge)) continue;
+      const std::string which = rows.end == rows.begin + 1
+                                    ? fmt::format("row {} differs", rows.begin)
+                                    : fmt::format("rows {} to {} differ", rows.begin, rows.end - 1);
+      tooltip(context,
+              fmt::format("{}: {} from the run without its break at this operation",
+                          display_name(tensor), which),
+              edge);
     }
   }
   for (const Tensor tensor : kColumnTensors) {
-    const auto& wrong = frame.wrong->of(tensor);
-    for (Index j = tiles.cols.begin; j < tiles.cols.end; ++j) {
-      const float strength = wrong[static_cast<std::size_t>(j)];
-      if (strength == 0.0f) continue;
-      const Rect rect = frame.tile_rect(tiles.rows.begin, j);
-      draw::fill(context, {{rect.min.x, frame.grid.min.y}, {rect.max.x, frame.grid.min.y + width}},
-                 with_alpha(context.theme.error, strength));
+    for (const WrongRows& keys : wrong_rows(frame.wrong->of(tensor), frame.visible().cols)) {
+      draw::fill(context,
+                 {{frame.x_of(keys.begin), frame.grid.min.y},
+                  {frame.x_of(keys.end), frame.grid.min.y + width}},
+                 with_alpha(context.theme.error, keys.strength));
     }
   }
 }

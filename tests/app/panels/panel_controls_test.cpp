@@ -6,9 +6,6 @@
 #include <vector>
 
 #include "app/panels/gpu/what_if_sliders.h"
-#include "app/panels/scores/scores_frame.h"
-#include "sim/resolve.h"
-#include "sim/studies/break_effect.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -18,35 +15,9 @@ using test::click;
 using test::draw_panel;
 using test::HeadlessImGui;
 using test::kEverySlot;
+using test::point_at;
+using test::Pointed;
 using test::Surroundings;
-
-/// What a click left behind.
-struct Pointed {
-  Surroundings around;
-  std::vector<Command> commands;
-  bool with_shift = false;  ///< held during the click
-};
-
-/// Draws one panel at 1600 x 900 and clicks `share` of the way across the named rectangle.
-void point_at(std::string_view name, const Snapshot& snapshot, const std::string& rect_name,
-              ImVec2 share, Pointed& result) {
-  const Scales scales = scales_for(1600, 900, 1.0f, false);
-  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
-  HeadlessImGui imgui(1600, 900);
-  ImGui::GetIO().KeyShift = result.with_shift;
-  for (const auto& panel : make_panels()) {
-    if (panel.name != name) continue;
-    const Rect rect = layout.panels.at(panel.slot);
-    draw_panel(imgui, panel, snapshot, rect, scales, false, result.around);
-    const auto target = result.around.rects.find(rect_name);
-    ASSERT_TRUE(target) << rect_name;
-    const ImVec2 at{target->min.x + share.x * target->width(),
-                    target->min.y + share.y * target->height()};
-    click(imgui, at,
-          [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, result.around); });
-  }
-  result.commands = result.around.commands.take();
-}
 
 TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   const auto run = test::sample_run({});
@@ -241,127 +212,6 @@ TEST(ChartsPanel, SavesItsPicture) {
   point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
   ASSERT_EQ(pointed.commands.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
-}
-
-/// A step of a run that forgets to rescale O, with what that changes.
-Snapshot broken_snapshot() {
-  test::SampleRequest request;
-  request.variant.broken = parse_run_break("drop:forward:rescale:O").value();
-  const GpuDescription gpu = gpu_of(request).value();
-  const SteppedRequest stepped{.run = resolve(request, gpu).value(), .gpu = gpu};
-  Snapshot snapshot = SteppedRun::create(stepped).value()->at(30);
-  snapshot.effect = std::make_shared<const BreakEffect>(break_effect(stepped).value());
-  return snapshot;
-}
-
-TEST(ExplainPanel, ABrokenRunCanBeRestoredAndItsFirstWrongStepsShown) {
-  const Snapshot snapshot = broken_snapshot();
-  Pointed pointed;
-  pointed.around.view.choice = snapshot.run->resolved().asked;
-  point_at("explain", snapshot, "broken.operation", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_EQ(std::get<SeekTo>(pointed.commands[0]).step, snapshot.effect->first_difference->step);
-  point_at("explain", snapshot, "broken.store", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_EQ(std::get<SeekTo>(pointed.commands[0]).step, snapshot.effect->first_wrong_store->step);
-  point_at("explain", snapshot, "broken.restore", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_FALSE(std::get<Choose>(pointed.commands[0]).choice.variant.broken.any());
-}
-
-TEST(ExplainPanel, TheMenuOfALineDropsOneOfItsOperations) {
-  const auto run = test::sample_run({});
-  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
-  const Scales scales = scales_for(1600, 900, 1.0f, false);
-  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(Slot::explain);
-  HeadlessImGui imgui(1600, 900);
-  Surroundings around;
-  around.view.choice = snapshot.run->resolved().asked;
-  const Panels panels = make_panels();
-  const auto panel = std::ranges::find(panels, "explain", &Panel::name);
-  const auto draw = [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, around); };
-  const auto right_click = [&](ImVec2 at) {
-    imgui.set_mouse(at, false);
-    for (const bool down : {false, true, false}) {
-      ImGui::GetIO().MouseDown[ImGuiMouseButton_Right] = down;
-      draw();
-    }
-    around.commands.take();
-  };
-  const auto names = [&](const std::string& chosen) {
-    std::vector<std::string> offered;
-    panel->draw_menu_items(around.view, around.commands, [&](const std::string& name, const auto&) {
-      offered.push_back(name);
-      return name == chosen;
-    });
-    return offered;
-  };
-  draw();
-  right_click(around.rects.find("explain.line.10")->center());  // O_i = alpha O_i + P V_j
-  imgui.frame(rect, [&] {
-    EXPECT_THAT(names("break.rescale:O"),
-                testing::UnorderedElementsAre("break.rescale:O", "break.accumulate:O"));
-  });
-  const auto commands = around.commands.take();
-  ASSERT_EQ(commands.size(), 1U);
-  EXPECT_EQ(to_string(std::get<Choose>(commands[0]).choice.variant.broken),
-            "drop:forward:rescale:O");
-
-  // A loop has nothing to drop, and a quiz does not show what is dropped
-  const auto loop = around.rects.find("explain.line.3");  // for each column tile j
-  ASSERT_TRUE(loop);
-  right_click(loop->center());
-  imgui.frame(rect, [&] { EXPECT_THAT(names(""), testing::ElementsAre()); });
-  around.view.hides_break = true;
-  right_click(around.rects.find("explain.line.10")->center());
-  imgui.frame(rect, [&] { EXPECT_THAT(names(""), testing::ElementsAre()); });
-}
-
-TEST(ScoresPanel, MarksTheRowTilesThatAreWrong) {
-  const auto marked = [](const Snapshot& snapshot) {
-    Pointed pointed;
-    point_at("scores", snapshot, "scores.grid", {0.5f, 0.5f}, pointed);
-    return pointed.around.rects.find("scores.wrong.O.0").has_value();
-  };
-  Snapshot snapshot = broken_snapshot();
-  EXPECT_TRUE(marked(snapshot));
-  snapshot.step = snapshot.effect->first_difference->step - 12;
-  EXPECT_FALSE(marked(snapshot)) << "not wrong yet";
-}
-
-TEST(ScoresPanel, MarksNoWrongTileWhileALessonAsks) {
-  Pointed pointed;
-  pointed.around.view.hides_effect = true;
-  point_at("scores", broken_snapshot(), "scores.grid", {0.5f, 0.5f}, pointed);
-  EXPECT_FALSE(pointed.around.rects.find("scores.wrong.O.0"));
-}
-
-TEST(ExplainPanel, DoesNotSayWhatABreakChangesWhileALessonAsks) {
-  const Snapshot snapshot = broken_snapshot();
-  for (const bool hides : {false, true}) {
-    Pointed pointed;
-    pointed.around.view.hides_effect = hides;
-    point_at("explain", snapshot, "broken.restore", {0.5f, 0.5f}, pointed);
-    EXPECT_EQ(pointed.around.rects.find("broken.operation").has_value(), !hides);
-  }
-}
-
-TEST(WrongTiles, AreComputedOnceForAStep) {
-  Snapshot snapshot = broken_snapshot();
-  WrongTiles wrong;
-  wrong.update(snapshot);
-  ASSERT_FALSE(wrong.of(Tensor::O).empty());
-  EXPECT_GT(wrong.of(Tensor::O)[0], 0.0f);
-  const float* const before = wrong.of(Tensor::O).data();
-  wrong.update(snapshot);
-  EXPECT_EQ(wrong.of(Tensor::O).data(), before);
-
-  snapshot.step = snapshot.effect->first_difference->step - 12;
-  wrong.update(snapshot);
-  EXPECT_EQ(wrong.of(Tensor::O)[0], 0.0f);
-  snapshot.effect = nullptr;
-  wrong.update(snapshot);
-  EXPECT_TRUE(wrong.of(Tensor::O).empty());
 }
 
 }  // namespace

@@ -98,4 +98,32 @@ inline void click(HeadlessImGui& imgui, ImVec2 at, const std::function<void()>& 
   }
 }
 
+/// What a click left behind.
+struct Pointed {
+  Surroundings around;
+  std::vector<app::Command> commands;
+  bool with_shift = false;  ///< held during the click
+};
+
+/// Draws one panel at 1600 x 900 and clicks `share` of the way across the named rectangle.
+inline void point_at(std::string_view name, const Snapshot& snapshot, const std::string& rect_name,
+                     ImVec2 share, Pointed& result) {
+  const app::Scales scales = app::scales_for(1600, 900, 1.0f, false);
+  const app::Layout layout = app::layout_screen(1600, 900, scales, kEverySlot, false);
+  HeadlessImGui imgui(1600, 900);
+  ImGui::GetIO().KeyShift = result.with_shift;
+  for (const auto& panel : app::make_panels()) {
+    if (panel.name != name) continue;
+    const app::Rect rect = layout.panels.at(panel.slot);
+    draw_panel(imgui, panel, snapshot, rect, scales, false, result.around);
+    const auto target = result.around.rects.find(rect_name);
+    ASSERT_TRUE(target) << rect_name;
+    const ImVec2 at{target->min.x + share.x * target->width(),
+                    target->min.y + share.y * target->height()};
+    click(imgui, at,
+          [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, result.around); });
+  }
+  result.commands = result.around.commands.take();
+}
+
 }  // namespace attnscope::test

@@ -136,6 +136,21 @@ TEST(BreakEffect, NamesTheFirstWrongOperationAndTheFirstWrongStore) {
   EXPECT_FALSE(found.results[1].deviation.is_wrong()) << "LSE";
 }
 
+TEST(BreakEffect, FollowsTheErrorOfEachRow) {
+  const BreakEffect found = effect(run_of("flash2", PassKind::forward), "drop:forward:rescale:O");
+  std::vector<double> rows;
+  for (const Deviation& tile : deviations_at(found, Tensor::O, true, 3, 1, found.step_count - 1)) {
+    EXPECT_EQ(tile.by_row.size(), 4U);
+    rows.insert(rows.end(), tile.by_row.begin(), tile.by_row.end());
+  }
+  EXPECT_EQ(rows, found.results[0].by_row);
+  EXPECT_NE(std::ranges::find(rows, 0.0), rows.end()) << "some row's maximum is in the first tile";
+  for (const TileDeviation& each : found.spread) {
+    EXPECT_EQ(each.deviation.by_row.empty(),
+              each.tile.tensor != Tensor::O || !each.deviation.is_wrong());
+  }
+}
+
 TEST(BreakEffect, FollowsHowTheErrorSpreads) {
   const RunSpec spec = run_of("flash2", PassKind::forward);
   const BreakEffect found = effect(spec, "drop:forward:load:K@1.2");
