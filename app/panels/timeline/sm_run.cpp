@@ -160,6 +160,14 @@ std::span<const SmBlock> SmRun::of_sm(Index sm) const {
   return {found.begin(), found.end()};
 }
 
+Index SmRun::busy_sms() const {
+  Index count = 0;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    if (k == 0 || blocks[k].sm != blocks[k - 1].sm) ++count;
+  }
+  return count;
+}
+
 const SmBlock* SmRun::find(const BlockId& id) const {
   const auto at = [this](std::uint32_t index) { return id_of(blocks[index]); };
   const auto found =
@@ -245,12 +253,13 @@ Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gp
 
 namespace {
 
-void list_sms(SmRunPair& pair) {
-  std::set<Index> sms;
+/// The SMs of the GPU, and of the trace, if its device has more.
+Index count_sms(const SmRunPair& pair, const GpuDescription& gpu) {
+  Index count = gpu.sm_count;
   for (const SmRun* run : {&pair.upper, &pair.recorded}) {
-    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+    if (!run->blocks.empty()) count = std::max(count, run->blocks.back().sm + 1);
   }
-  pair.sms.assign(sms.begin(), sms.end());
+  return count;
 }
 
 /// Sets the upper run to the prediction; returns why there is none.
@@ -282,7 +291,7 @@ Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic
     ATTNSCOPE_TRY(pair.upper, lower_bound_run(trace, gpu));
   }
   pair.recorded = recorded_run(trace);
-  list_sms(pair);
+  pair.sm_count = count_sms(pair, gpu);
   for (TracedBlock& block : trace.blocks) block.steps.clear();
   pair.trace = std::move(trace);
   return pair;
@@ -299,7 +308,7 @@ Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* 
   }
   SmRunPair pair{.same_run = true};
   if (auto why_none = set_predicted(pair, std::move(report), run.gpu, cancel)) return *why_none;
-  list_sms(pair);
+  pair.sm_count = count_sms(pair, run.gpu);
   return pair;
 }
 

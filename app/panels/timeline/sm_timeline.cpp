@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "app/draw/canvas.h"
@@ -63,61 +64,103 @@ void draw_run(Frame& frame, const SmRun& run, std::string_view kind, Index sm, c
   }
 }
 
-/// SMs of the lanes: those around the current block's, which is on one SM in each run.
-std::vector<Index> shown_sms(const Frame& frame, const SmRunPair& pair, std::size_t count) {
-  std::vector<Index> of_current;
+/// A lane of `pitch` pixels for each of these SMs.
+struct LanePlan {
+  std::vector<Index> sms;
+  float pitch = 0.0f;
+  bool can_show_all = false;  ///< thin lanes for all SMs have room, and thick ones do not
+};
+
+/// SMs of the current block, which is on one SM in each run.
+std::vector<Index> sms_of_current(const Frame& frame, const SmRunPair& pair) {
+  std::vector<Index> sms;
   for (const SmRun* run : {&pair.recorded, &pair.upper}) {
     const SmBlock* block = frame.highlight.block ? run->find(*frame.highlight.block) : nullptr;
-    if (block != nullptr) of_current.push_back(block->sm);
+    if (block != nullptr) sms.push_back(block->sm);
   }
-  std::size_t first = 0;
-  if (!of_current.empty()) {
-    const auto at = static_cast<std::size_t>(
-        std::ranges::lower_bound(pair.sms, of_current.front()) - pair.sms.begin());
-    first = std::min(at > count / 2 ? at - count / 2 : 0, pair.sms.size() - count);
-  }
-  const auto begin = pair.sms.begin() + static_cast<std::ptrdiff_t>(first);
-  std::vector<Index> shown(begin, begin + static_cast<std::ptrdiff_t>(count));
-  if (of_current.size() == 2 && count > 1 &&
-      std::ranges::find(shown, of_current[1]) == shown.end()) {
-    (of_current[1] < shown.front() ? shown.front() : shown.back()) = of_current[1];
+  return sms;
+}
+
+/// `count` SMs around those of the current block.
+std::vector<Index> shown_sms(const std::vector<Index>& current, Index count, Index all) {
+  const Index middle = current.empty() ? 0 : current.front();
+  std::vector<Index> shown(static_cast<std::size_t>(count));
+  std::iota(shown.begin(), shown.end(), std::clamp<Index>(middle - count / 2, 0, all - count));
+  if (current.size() == 2 && count > 1 && std::ranges::find(shown, current[1]) == shown.end()) {
+    (current[1] < shown.front() ? shown.front() : shown.back()) = current[1];
   }
   return shown;
 }
 
-void draw_lanes(Frame& frame, const SmRunPair& pair) {
-  if (pair.sms.empty()) return;
-  const FontRef& font = frame.context.fonts.small;
+/// Thin lanes for all SMs, or thick ones around those of the current block.
+LanePlan plan_lanes(const Frame& frame, const SmRunPair& pair, bool shows_all) {
+  const float font = frame.context.fonts.small.size;
   const bool both = pair.trace.has_value();
-  const float least = font.size * (both ? 1.5f : 1.1f);
-  const auto fit = static_cast<std::size_t>(std::max(frame.axis.bars.height() / least, 1.0f));
-  const std::size_t count = std::min(fit, pair.sms.size());
-  const float pitch = std::min(frame.axis.bars.height() / static_cast<float>(count),
-                               font.size * (both ? 4.0f : 2.5f));
-  float y = frame.axis.bars.min.y;
-  for (const Index sm : shown_sms(frame, pair, count)) {
-    const SmBlock* const blocks[] = {
-        frame.highlight.block ? pair.upper.find(*frame.highlight.block) : nullptr,
-        frame.highlight.block ? pair.recorded.find(*frame.highlight.block) : nullptr};
-    const bool current = std::ranges::any_of(
-        blocks, [&](const SmBlock* block) { return block != nullptr && block->sm == sm; });
+  const float height = frame.axis.bars.height();
+  const float thick = font * (both ? 1.5f : 1.1f);
+  const float thin = frame.context.px(both ? 4.0f : 2.5f);
+  const float of_all = height / static_cast<float>(pair.sm_count);
+  LanePlan plan;
+  plan.can_show_all = of_all >= thin && of_all < thick;
+  const bool all = of_all >= thick || (plan.can_show_all && shows_all);
+  const Index fit = std::clamp<Index>(static_cast<Index>(height / thick), 1, pair.sm_count);
+  plan.sms = shown_sms(sms_of_current(frame, pair), all ? pair.sm_count : fit, pair.sm_count);
+  plan.pitch = std::min(height / static_cast<float>(plan.sms.size()), font * (both ? 4.0f : 2.5f));
+  return plan;
+}
+
+/// "SM 31" beside the lanes: every one that has room, and always that of the current block.
+void draw_lane_labels(const Frame& frame, const LanePlan& plan, const std::vector<Index>& current) {
+  const FontRef& font = frame.context.fonts.small;
+  const float room = font.size * 1.05f;
+  constexpr std::size_t kSteps[] = {1, 2, 4, 8, 16, 32, 64};
+  std::size_t every = 1;
+  for (const std::size_t step : kSteps) {
+    every = step;
+    if (plan.pitch * static_cast<float>(step) >= room) break;
+  }
+  std::vector<std::size_t> labelled;
+  const auto add = [&](std::size_t lane) {
+    const bool free = std::ranges::none_of(labelled, [&](std::size_t other) {
+      const std::size_t apart = lane > other ? lane - other : other - lane;
+      return static_cast<float>(apart) * plan.pitch < room;
+    });
+    if (free) labelled.push_back(lane);
+  };
+  for (const Index sm : current) {
+    const auto found = std::ranges::find(plan.sms, sm);
+    if (found != plan.sms.end()) add(static_cast<std::size_t>(found - plan.sms.begin()));
+  }
+  const std::size_t lit = labelled.size();
+  for (std::size_t lane = 0; lane < plan.sms.size(); lane += every) add(lane);
+  for (std::size_t k = 0; k < labelled.size(); ++k) {
+    const float middle =
+        frame.axis.bars.min.y + plan.pitch * (static_cast<float>(labelled[k]) + 0.5f);
     draw::text(frame.context, font,
-               {frame.context.rect.min.x + frame.context.px(14.0f), y + (pitch - font.size) * 0.5f},
-               current ? frame.context.theme.text : frame.context.theme.text_faint,
-               fmt::format("SM {}", sm));
-    const float margin = std::max(pitch * 0.06f, 1.0f);
-    const float middle = both ? y + pitch * 0.5f : y + pitch - margin + 0.5f;
-    const Rect upper{{frame.axis.bars.min.x, y + margin}, {frame.axis.bars.max.x, middle - 0.5f}};
+               {frame.context.rect.min.x + frame.context.px(14.0f), middle - font.size * 0.5f},
+               k < lit ? frame.context.theme.text : frame.context.theme.text_faint,
+               fmt::format("SM {}", plan.sms[labelled[k]]));
+  }
+}
+
+void draw_lanes(Frame& frame, const SmRunPair& pair, const LanePlan& plan) {
+  const bool both = pair.trace.has_value();
+  const float margin = std::max(plan.pitch * 0.06f, 0.5f);
+  float y = frame.axis.bars.min.y;
+  for (const Index sm : plan.sms) {
+    const float end = y + plan.pitch - margin;
+    const float middle = both ? y + plan.pitch * 0.5f : end;
+    const float gap = both ? 0.5f : 0.0f;
+    const Rect upper{{frame.axis.bars.min.x, y + margin}, {frame.axis.bars.max.x, middle - gap}};
     frame.context.named_rects.add(fmt::format("timeline.sm.{}.predicted", sm), upper);
     draw_run(frame, pair.upper, upper_word(pair.kind), sm, upper);
-    if (both) {
-      const Rect lower{{frame.axis.bars.min.x, middle + 0.5f},
-                       {frame.axis.bars.max.x, y + pitch - margin}};
-      frame.context.named_rects.add(fmt::format("timeline.sm.{}.recorded", sm), lower);
-      draw_run(frame, pair.recorded, "recorded", sm, lower);
-    }
-    y += pitch;
+    y += plan.pitch;
+    if (!both) continue;
+    const Rect lower{{frame.axis.bars.min.x, middle + gap}, {frame.axis.bars.max.x, end}};
+    frame.context.named_rects.add(fmt::format("timeline.sm.{}.recorded", sm), lower);
+    draw_run(frame, pair.recorded, "recorded", sm, lower);
   }
+  draw_lane_labels(frame, plan, sms_of_current(frame, pair));
 }
 
 void draw_axis(const Frame& frame, float y) {
@@ -210,13 +253,6 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   // A line about both runs, the lanes, the axis, lines about the block and the row
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
-  const std::vector<std::string> titles = sm_headings(pair);
-  draw::fitted_text(context, font, rect.min, context.theme.text_dim,
-                    draw::label_that_fits(font, titles, rect.width()), rect.width());
-  const Rect heading{rect.min, {rect.max.x, rect.min.y + line}};
-  if (hovered(heading)) {
-    tooltip(context, fmt::format("{}\n{}", titles.front(), about_upper(pair.kind)), heading);
-  }
   const std::optional<BlockId> current = current_block(snapshot, pair, picked_);
   float bottom = rect.max.y - line;
   const auto add_line = [&](const std::string& words) {
@@ -234,7 +270,25 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   Frame frame{context,
               {bars, std::max<Index>({pair.upper.end_ps, pair.recorded.end_ps, 1}), time_},
               {current, snapshot.i, snapshot.j}};
-  draw_lanes(frame, pair);
+  const LanePlan plan = plan_lanes(frame, pair, shows_all_);
+  float heading_end = rect.max.x;
+  if (plan.can_show_all) {
+    const std::string label =
+        shows_all_ ? "taller lanes" : fmt::format("all {} SMs", pair.sm_count);
+    const TextButton button = draw_text_button(context, "timeline.all_sms", label,
+                                               {rect.max.x + context.px(6.0f), rect.min.y}, false);
+    if (button.pressed) shows_all_ = !shows_all_;
+    heading_end = button.left - context.px(8.0f);
+  }
+  const std::vector<std::string> titles = sm_headings(pair);
+  const float title_room = heading_end - rect.min.x;
+  draw::fitted_text(context, font, rect.min, context.theme.text_dim,
+                    draw::label_that_fits(font, titles, title_room), title_room);
+  const Rect heading{rect.min, {heading_end, rect.min.y + line}};
+  if (hovered(heading)) {
+    tooltip(context, fmt::format("{}\n{}", titles.front(), about_upper(pair.kind)), heading);
+  }
+  draw_lanes(frame, pair, plan);
   draw_axis(frame, bottom);
   if (!frame.clicked) return;
   const bool again = picked_ && pair.upper.find(*picked_) == pair.upper.find(*frame.clicked);

@@ -29,7 +29,10 @@ std::string_view upper_word(UpperRun kind) {
   return kind == UpperRun::lower_bound ? "lower bound" : "predicted";
 }
 
-std::vector<std::string> sm_headings(const SmRunPair& pair) {
+namespace {
+
+/// The headings without the number of busy SMs.
+std::vector<std::string> run_headings(const SmRunPair& pair) {
   const std::string_view launch = launch_words(pair.launch);
   const std::string upper =
       fmt::format("{} on {}, {}", words_of(pair.kind), pair.gpu, sm_time_text(pair.upper.end_ps));
@@ -50,6 +53,22 @@ std::vector<std::string> sm_headings(const SmRunPair& pair) {
           fmt::format("above: {} · {}", brief, recorded),
           fmt::format("above: {} · {}", brief, brief_recorded),
           fmt::format("above: {} · below: recorded on {}", upper_word(pair.kind), device)};
+}
+
+}  // namespace
+
+std::string busy_sms_text(const SmRunPair& pair) {
+  const Index upper = pair.upper.busy_sms();
+  const Index recorded = pair.trace ? pair.recorded.busy_sms() : upper;
+  if (upper == recorded) return fmt::format("{} of {} SMs busy", upper, pair.sm_count);
+  return fmt::format("SMs busy: {} {}, {} recorded, of {}", upper, upper_word(pair.kind), recorded,
+                     pair.sm_count);
+}
+
+std::vector<std::string> sm_headings(const SmRunPair& pair) {
+  std::vector<std::string> headings = run_headings(pair);
+  for (std::string& heading : headings) heading = busy_sms_text(pair) + " · " + heading;
+  return headings;
 }
 
 std::string_view about_upper(UpperRun kind) {

@@ -64,6 +64,8 @@ struct SmRun {
   /// Puts the blocks in order. Call it once they are there.
   void sort();
   std::span<const SmBlock> of_sm(Index sm) const;
+  /// SMs with a block at any time.
+  Index busy_sms() const;
   /// nullptr where there is no such block.
   const SmBlock* find(const BlockId& id) const;
 };
@@ -82,10 +84,10 @@ struct SmRunPair {
   std::string launch;
   UpperRun kind = UpperRun::lower_bound;
   SmRun upper;
-  SmRun recorded;          ///< empty without a trace
-  std::string gpu;         ///< the modelled GPU: the trace's own
-  std::vector<Index> sms;  ///< SMs with blocks in either, ascending
-  bool same_run = false;   ///< as the one on the screen, on the same GPU
+  SmRun recorded;         ///< empty without a trace
+  std::string gpu;        ///< the modelled GPU: the trace's own
+  Index sm_count = 0;     ///< of the GPU, idle ones as well
+  bool same_run = false;  ///< as the one on the screen, on the same GPU
 };
 
 /// The key of the search for a recorded run.
@@ -150,12 +152,16 @@ class SmTimeline {
   draw::ZoomedAxis time_;          ///< the visible part
   std::optional<BlockId> picked_;  ///< the block that was clicked
   RunOfWork asked_for_;            ///< the run for which another one's trace is shown
+  bool shows_all_ = true;          ///< a thin lane for each SM, where there is room for them
 };
 
 std::string sm_time_text(Index ps);
 /// "predicted" or "lower bound".
 std::string_view upper_word(UpperRun kind);
-/// The line above the lanes, the longest wording first; each names the recording's GPU.
+/// "32 of 132 SMs busy"; "SMs busy: 120 predicted, 132 recorded, of 132" where the runs differ.
+std::string busy_sms_text(const SmRunPair& pair);
+/// The line above the lanes, the longest wording first; each says how many SMs are busy and names
+/// the recording's GPU.
 std::vector<std::string> sm_headings(const SmRunPair& pair);
 /// What the upper run rests on.
 std::string_view about_upper(UpperRun kind);

@@ -186,6 +186,40 @@ TEST(LedgerPanel, DrawsNoBarForAGpuWithoutACalibration) {
                });
 }
 
+TEST(Timeline, HasALaneForEverySmAndAButtonForTallerOnes) {
+  const auto sample = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
+  HeadlessImGui imgui(1600, 900);
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Rect rect{{400, 60}, {1580, 860}};
+  Surroundings around;
+  around.view.timeline_tab = TimelineTab::sms;
+  const auto lanes = [&] {
+    int count = 0;
+    for (int sm = 0; sm < 132; ++sm) {
+      count += around.rects.find(fmt::format("timeline.sm.{}.predicted", sm)) ? 1 : 0;
+    }
+    return count;
+  };
+  for (const Panel& panel : make_panels()) {
+    if (panel.name != "timeline") continue;
+    const auto draw = [&] {
+      around.rects.clear();
+      draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+    };
+    draw();
+    EXPECT_EQ(lanes(), 132) << "idle SMs as well";
+    EXPECT_EQ(imgui.letters_outside(rect), 0);
+    EXPECT_EQ(imgui.letters_on_letters(), 0);
+    const auto button = around.rects.find("timeline.all_sms");
+    ASSERT_TRUE(button);
+    test::click(imgui, button->center(), draw);
+    draw();
+    EXPECT_GT(lanes(), 10);
+    EXPECT_LT(lanes(), 60);
+  }
+}
+
 TEST(HiddenPanels, KeepNoRunAlive) {
   HeadlessImGui imgui(1600, 900);
   const Scales scales = scales_for(1600, 900, 1.0f, false);

@@ -47,6 +47,18 @@ TEST(SmRun, OfTheSameProblemHasTheSameBlocksPredictedAndRecorded) {
     EXPECT_NE(words.find(part), std::string::npos) << words;
   }
   EXPECT_NE(sm_headings(pair).front().find("cold L2"), std::string::npos);
+  for (const std::string& heading : sm_headings(pair)) {
+    EXPECT_TRUE(heading.starts_with("4 of 132 SMs busy · ")) << heading;
+  }
+}
+
+TEST(SmRun, SaysHowManySmsAreBusyInEachRunIfTheyDiffer) {
+  SmRunPair pair{.sm_count = 8};
+  for (const Index sm : {1, 1, 5, 7}) pair.upper.blocks.push_back({.sm = sm});
+  EXPECT_EQ(busy_sms_text(pair), "3 of 8 SMs busy") << "two blocks share an SM";
+  pair.trace.emplace();
+  pair.recorded.blocks.push_back({.sm = 0});
+  EXPECT_EQ(busy_sms_text(pair), "SMs busy: 3 lower bound, 1 recorded, of 8");
 }
 
 TEST(SmRun, OfAnyProblemOfACalibratedGpuIsPredicted) {
@@ -65,7 +77,7 @@ TEST(SmRun, OfAnyProblemOfACalibratedGpuIsPredicted) {
   EXPECT_FALSE(pair.trace);
   EXPECT_EQ(pair.launch, "forward");
   EXPECT_EQ(pair.upper.blocks.size(), 8U * 80U);
-  EXPECT_EQ(pair.sms.size(), 132U);
+  EXPECT_EQ(pair.sm_count, 132);
   EXPECT_FALSE(found.value().offers.empty());
 
   // It is the schedule of the predicted time
