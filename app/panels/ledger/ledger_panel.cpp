@@ -8,6 +8,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/jobs/background_job.h"
+#include "app/panels/ledger/ledger_columns.h"
 #include "app/panels/ledger/ledger_layout.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
@@ -18,18 +19,6 @@ namespace attnscope::app {
 
 namespace {
 
-/// A number with as many digits as fit in `room`: a unit prefix replaces digits, none is cut off.
-std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
-  std::string exact = number_text(row, value, false);
-  if (row.unit == "s" || font.measure(exact).x <= room) return exact;
-  return draw::format_si(value, "B");
-}
-
-/// Right edges of the columns of numbers; the labels are at the left.
-struct Columns {
-  float label = 0.0f, modelled = 0.0f, formula = 0.0f, seen = 0.0f, gap = 0.0f;
-};
-
 /// What the parts of the table share in one frame.
 struct Table {
   const PanelContext& context;
@@ -38,153 +27,146 @@ struct Table {
   bool so_far = false;
   LedgerLayout layout = {};
 
-  Columns columns() const {
-    const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
-    return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
-  }
+  LedgerHeadings headings = {};
+  LedgerColumns columns = {};
+
   /// The columns of the k-th tensor. Two tensors side by side have no columns for a GPU, which does
   /// not count single tensors.
-  Columns columns_of(std::size_t k) const {
-    if (!layout.two_columns) return columns();
+  LedgerColumns columns_of(std::size_t k) const {
+    if (!layout.two_columns) return columns;
     const bool right = k >= layout.tensor_lines;
     const float gap = context.px(8.0f);
-    const float left = right ? rect.center().x + gap : rect.min.x;
-    const float end = right ? rect.max.x : rect.center().x - gap;
-    const float number = context.fonts.mono_small.measure("99.9 MB").x + context.px(6.0f);
-    return {left, end - std::max((end - left) * 0.3f, number), end, end, end};
+    LedgerColumns half{.exact = columns.exact,
+                       .left = right ? rect.center().x + gap : rect.min.x,
+                       .right = right ? rect.max.x : rect.center().x - gap};
+    const FontRef& mono = context.fonts.mono_small;
+    const float number = mono.measure(half.exact ? "999,999 B" : "99.9 MB").x + context.px(6.0f);
+    const float width = half.right - half.left;
+    half.ends[0] = half.right - std::max(width * 0.3f, number);
+    half.ends[1] = half.right;
+    return half;
   }
 };
 
+void draw_heading(const Table& table, const LedgerColumns& columns, LedgerColumn column, float y,
+                  std::string_view about = {}) {
+  const auto end = columns.end(column);
+  const auto& wordings = table.headings[static_cast<std::size_t>(column)];
+  if (!end || wordings.empty()) return;
+  const FontRef& font = table.context.fonts.small;
+  const float begin = columns.begin(column);
+  draw::text(table.context, font, {*end, y}, table.context.theme.text_faint,
+             draw::label_that_fits(font, wordings, *end - begin - table.context.px(6.0f)),
+             draw::Align::right);
+  const Rect area{{begin, y}, {*end, y + table.layout.pitch}};
+  if (!about.empty() && hovered(area)) tooltip(table.context, about, area);
+}
+
 /// Over the columns of what a GPU showed.
 void draw_seen_headings(const Table& table, float y) {
-  const Ledger& ledger = table.ledger;
-  const FontRef& font = table.context.fonts.small;
-  const Columns columns = table.columns();
-  std::vector<std::string> seen = {ledger.seen_heading};
-  if (!ledger.seen_gpu.empty()) {
-    if (table.so_far) {
-      seen = {fmt::format("{}, whole", ledger.seen_heading),
-              fmt::format("{}, whole", ledger.seen_gpu)};
-    }
-    seen.push_back(ledger.seen_gpu);
-  }
-  draw::text(table.context, font, {columns.seen, y}, table.context.theme.text_faint,
-             draw::label_that_fits(font, seen, columns.seen - columns.formula), draw::Align::right);
-  if (!ledger.stands_alone) {
-    draw::fitted_text(table.context, font, {columns.gap, y}, table.context.theme.text_faint, "gap",
-                      columns.gap - columns.seen, draw::Align::right);
-  }
-  const Rect heading{{columns.formula, y}, {columns.seen, y + table.layout.pitch}};
-  if (hovered(heading)) {
-    tooltip(table.context, ledger.seen_about, heading);
-  }
+  draw_heading(table, table.columns, LedgerColumn::seen, y, table.ledger.seen_about);
+  draw_heading(table, table.columns, LedgerColumn::gap, y);
 }
 
 void draw_headings(const Table& table, float y) {
-  const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
-    draw::fitted_text(table.context, table.context.fonts.small, {x, y},
-                      table.context.theme.text_faint, text, room, align);
+  const auto of_tensors = [&](const LedgerColumns& columns) {
+    const FontRef& font = table.context.fonts.small;
+    const std::string& modelled = table.headings[0].front();
+    draw::text_if_fits(
+        table.context, font, {columns.left, y}, table.context.theme.text_faint, "tensor",
+        *columns.ends[0] - columns.left - font.measure(modelled).x - table.context.px(12.0f));
+    draw_heading(table, columns, LedgerColumn::modelled, y);
+    draw_heading(table, columns, LedgerColumn::formula, y,
+                 "closed forms of the tensors' bytes; of DRAM, the least bytes that any kernel "
+                 "must move");
+    draw_heading(table, columns, LedgerColumn::size, y,
+                 "requested bytes of the whole pass, divided by the size of the tensor");
   };
-  const auto of_tensors = [&](const Columns& columns, std::string_view modelled,
-                              std::string_view formula) {
-    const float room = columns.formula - columns.modelled - table.context.px(6.0f);
-    heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
-    heading(columns.modelled, modelled, draw::Align::right, 2 * room);
-    heading(columns.formula, formula, draw::Align::right, room);
-  };
-  if (table.layout.two_columns) {
-    for (const std::size_t k : {std::size_t{0}, table.layout.tensor_lines}) {
-      of_tensors(table.columns_of(k), table.so_far ? "so far" : "modelled", "formula");
-    }
-    return;
-  }
-  of_tensors(table.columns(), table.so_far ? "modelled so far" : "modelled",
-             table.so_far ? "formula, whole" : "formula");
+  of_tensors(table.columns_of(0));
+  if (table.layout.two_columns) return of_tensors(table.columns_of(table.layout.tensor_lines));
   draw_seen_headings(table, y);
 }
 
-void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, float y) {
+/// The colour of a cell.
+ImU32 cell_color(const Table& table, const LedgerRow& row, LedgerColumn column, bool is_number) {
+  const Theme& theme = table.context.theme;
+  if (!is_number) return column == LedgerColumn::gap ? theme.text_dim : theme.text_faint;
+  switch (column) {
+    case LedgerColumn::modelled:
+      return theme.text;
+    case LedgerColumn::formula:
+      return row.is_compulsory || *row.formula == row.whole ? theme.text_faint : theme.error;
+    case LedgerColumn::size:
+      return theme.text_dim;
+    case LedgerColumn::seen:
+      return number_color(theme, table.ledger.seen_kind);
+    case LedgerColumn::gap:
+      break;
+  }
+  const bool agrees = std::abs(*row.gap_percent) <= kAgreementPercent;
+  return agrees ? theme.text_dim : theme.warning;
+}
+
+void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow& row, float y) {
   const PanelContext& context = table.context;
-  const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
   const float middle = y + table.layout.pitch * 0.5f;
-  float x = columns.label;
+  const float margin = context.px(4.0f);
+  float x = columns.left;
   if (row.tensor) {
     const float half = small.size * 0.36f;
     draw_swatch(context, {{x, middle - half}, {x + 2 * half, middle + half}}, *row.tensor);
     x += small.size * 1.2f;
   }
-
-  // The label and the modelled number share the first column
-  const float margin = context.px(4.0f);
-  const float label_room = columns.modelled - x - margin;
-  const std::string modelled =
-      row.modelled
-          ? number_that_fits(row, *row.modelled, mono, label_room - small.measure(row.label).x)
-          : row.in_place_of_modelled;
-  const FontRef& modelled_font = row.modelled ? mono : small;
-  draw::fitted_text(context, small, {x, middle - small.size * 0.5f},
-                    row.tensor ? theme.text_dim : theme.text, row.label,
-                    label_room - modelled_font.measure(modelled).x);
-  const auto put = [&](const FontRef& font, ImU32 color, std::string_view text, float left,
-                       float right) {
-    draw::fitted_text(context, font, {right, middle - font.size * 0.5f}, color, text, right - left,
+  const LedgerCells cells = cells_of(row, columns.exact);
+  float label_end = columns.right;
+  for (std::size_t k = 0; k < kLedgerColumns; ++k) {
+    const auto column = static_cast<LedgerColumn>(k);
+    const auto end = columns.end(column);
+    if (!end) continue;
+    const bool number = cells.has_number(column, row);
+    std::string text = cells.at(column);
+    const FontRef& font = number ? mono : small;
+    float begin = columns.begin(column) + margin;
+    if (column == LedgerColumn::modelled) {
+      // The label and the modelled number share the first column
+      begin = columns.left;
+      label_end = *end - font.measure(text).x - (text.empty() ? 0.0f : margin);
+    }
+    if (column == LedgerColumn::seen && !number && !text.empty()) {
+      text = in_place_of_seen(table.ledger, row);
+    }
+    if (column == LedgerColumn::gap && !number && !text.empty()) {
+      const std::vector<std::string> wordings = brief_wordings(row);
+      text = draw::widest_that_fits(small, wordings, *end - begin);
+    }
+    draw::fitted_text(context, font, {*end, middle - font.size * 0.5f},
+                      cell_color(table, row, column, number), text, *end - begin,
                       draw::Align::right);
-  };
-  put(modelled_font, row.modelled ? theme.text : theme.text_faint, modelled, columns.label,
-      columns.modelled);
-  const auto put_number = [&](double value, ImU32 color, float left, float right) {
-    put(mono, color, number_that_fits(row, value, mono, right - left), left, right);
-  };
-
-  const float formula_left = columns.modelled + margin;
-  if (row.formula) {
-    const bool agrees = row.is_compulsory || *row.formula == row.whole;
-    put_number(*row.formula, agrees ? theme.text_faint : theme.error, formula_left,
-               columns.formula);
-  } else if (row.tensor) {
-    put(small, theme.text_faint, "none", formula_left, columns.formula);
   }
-  const float seen_left = columns.formula + margin;
-  if (row.seen.value) {
-    put_number(*row.seen.value, number_color(theme, table.ledger.seen_kind), seen_left,
-               columns.seen);
-  } else if (!row.tensor && !row.seen.about.empty()) {
-    put(small, theme.text_faint, "unavailable", seen_left, columns.seen);
-  }
-  const float gap_left = columns.seen + margin;
-  if (row.gap_percent) {
-    const bool agrees = std::abs(*row.gap_percent) <= kAgreementPercent;
-    put(mono, agrees ? theme.text_dim : theme.warning, draw::format_percent(*row.gap_percent),
-        gap_left, columns.gap);
-  } else if (!row.in_place_of_gap.empty()) {
-    const std::vector<std::string> wordings = brief_wordings(row);
-    put(small, theme.text_dim, draw::widest_that_fits(small, wordings, columns.gap - gap_left),
-        gap_left, columns.gap);
-  }
-  const Rect line{{columns.label, y}, {columns.gap, y + table.layout.pitch}};
+  draw::fitted_text(context, small, {x, middle - small.size * 0.5f},
+                    row.tensor ? context.theme.text_dim : context.theme.text, row.label,
+                    label_end - x);
+  const Rect line{{columns.left, y}, {columns.right, y + table.layout.pitch}};
   if (row.tensor) context.named_rects.add("ledger.row." + row.label, line);
-  if (hovered(line)) {
-    tooltip(context, in_words(row, table.so_far), line);
-  }
+  if (hovered(line)) tooltip(context, in_words(row, table.so_far), line);
 }
 
 /// Draws a line in place of the tensors that do not fit.
-void draw_hidden(const Table& table, const Columns& columns, float y) {
-  const Ledger& ledger = table.ledger;
+void draw_hidden(const Table& table, const LedgerColumns& columns, float y) {
   const FontRef& font = table.context.fonts.small;
   const float top = y + (table.layout.pitch - font.size) * 0.5f;
-  draw::fitted_text(table.context, font, {columns.label, top}, table.context.theme.accent,
+  draw::fitted_text(table.context, font, {columns.left, top}, table.context.theme.accent,
                     fmt::format("and {} more: hover", table.layout.hidden),
-                    columns.gap - columns.label);
-  const Rect line{{columns.label, y}, {columns.gap, y + table.layout.pitch}};
+                    columns.right - columns.left);
+  const Rect line{{columns.left, y}, {columns.right, y + table.layout.pitch}};
   if (!hovered(line)) return;
   std::string lines;
-  for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
-    const LedgerRow& row = ledger.tensors[k];
+  for (std::size_t k = table.layout.shown; k < table.ledger.tensors.size(); ++k) {
+    const LedgerRow& row = table.ledger.tensors[k];
     lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
-                         number_text(row, *row.modelled, true));
+                         number_text(row, *row.modelled));
     if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
   }
   tooltip(table.context, lines, line);
@@ -192,7 +174,7 @@ void draw_hidden(const Table& table, const Columns& columns, float y) {
 
 void draw_rows(const Table& table, const std::vector<LedgerRow>& rows, float& y) {
   for (const LedgerRow& row : rows) {
-    draw_row(table, table.columns(), row, y);
+    draw_row(table, table.columns, row, y);
     y += table.layout.pitch;
   }
 }
@@ -214,7 +196,7 @@ void draw_tensors(const Table& table, float& y) {
 
 void draw_totals(const Table& table, float& y) {
   const Ledger& ledger = table.ledger;
-  const Columns columns = table.columns();
+  const LedgerColumns& columns = table.columns;
   const draw::Canvas& canvas = table.context;
   const FontRef& font = table.context.fonts.small;
   const auto rule = [&] {
@@ -224,7 +206,8 @@ void draw_totals(const Table& table, float& y) {
   };
   const auto title = [&](const std::vector<std::string>& wordings, std::string_view about) {
     const float top = y + (table.layout.pitch - font.size) * 0.5f;
-    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.layout.pitch}};
+    const Rect line{{table.rect.min.x, y},
+                    {columns.begin(LedgerColumn::seen), y + table.layout.pitch}};
     draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
                draw::label_that_fits(font, wordings, line.width()));
     draw_seen_headings(table, top);
@@ -376,7 +359,14 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float room = rest.height() - context.px(10.0f), size = context.fonts.small.size;
   const std::optional<Ledger> briefer = briefer_ledger(*ledger_, room, size);
   const Ledger& ledger = briefer ? *briefer : *ledger_;
-  Table table{context, ledger, rest, so_far_, lay_out_ledger(lines_of(ledger), room, size)};
+  Table table{context,
+              ledger,
+              rest,
+              so_far_,
+              lay_out_ledger(lines_of(ledger), room, size),
+              headings_of(ledger, so_far_)};
+  table.columns = lay_out_columns(ledger, table.headings, context.fonts, rest.min.x, rest.max.x,
+                                  1.2f * size, context.px(14.0f));
   float y = rest.min.y;
   draw_headings(table, y);
   y += table.layout.pitch;

@@ -7,6 +7,7 @@
 #include "app/draw/format.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "sim/accuracy.h"
+#include "sim/observers/hbm_footprint.h"
 
 namespace attnscope::app {
 
@@ -17,6 +18,15 @@ constexpr std::string_view kNotApart =
 
 double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
+}
+
+/// The bytes of the tensor, in one head or in all of them; of m, those of l.
+double size_of(Tensor tensor, const RunInfo& run, bool all_heads) {
+  const AttentionProblem& problem = run.problem();
+  const Index splits = run.options.splits;
+  if (all_heads) return static_cast<double>(whole_tensor_bytes(tensor, problem, splits));
+  const Index elements = tensor_shape(tensor, problem, splits).elems();
+  return static_cast<double>(elements * element_bytes(tensor, problem.dtype));
 }
 
 /// A tensor in one direction, without its closed form.
@@ -30,6 +40,7 @@ LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool a
   row.tensor = tensor;
   row.modelled = bytes_of(shown, write);
   row.whole = bytes_of(whole, write);
+  row.size_bytes = size_of(tensor, run, all_heads);
   row.seen.about = kNotApart;
   return row;
 }
@@ -48,6 +59,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
       joined->label = formula.write ? "l, m written" : "l, m read";
       *joined->modelled += *row.modelled;
       joined->whole += row.whole;
+      *joined->size_bytes += *row.size_bytes;
       *joined->formula += *row.formula;
       joined->formula_text = "2 · (" + row.formula_text + ")";
       continue;
@@ -198,20 +210,24 @@ std::string short_gpu_name(std::string_view name) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
-std::string number_text(const LedgerRow& row, double value, bool unit) {
-  return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
+std::string number_text(const LedgerRow& row, double value) {
+  return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value);
 }
 
 std::string in_words(const LedgerRow& row, bool so_far) {
   const bool partial = so_far && row.modelled && *row.modelled != row.whole;
   std::string lines = row.label + ":";
   if (row.modelled) {
-    lines += fmt::format(" {} modelled{}", number_text(row, *row.modelled, true),
-                         partial ? " so far" : "");
+    lines +=
+        fmt::format(" {} modelled{}", number_text(row, *row.modelled), partial ? " so far" : "");
   } else if (!row.in_place_of_modelled.empty()) {
     lines += " " + row.in_place_of_modelled;
   }
-  if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
+  if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole));
+  if (row.size_bytes) {
+    lines += fmt::format("\nin the whole pass {:.4g} times the tensor's size, {}",
+                         row.whole / *row.size_bytes, draw::format_bytes(*row.size_bytes));
+  }
   if (row.formula) {
     const char* kind = row.is_compulsory ? "compulsory" : "closed form";
     lines += fmt::format("\n{}: {} = {}", kind, row.formula_text, draw::format_bytes(*row.formula));
@@ -219,7 +235,7 @@ std::string in_words(const LedgerRow& row, bool so_far) {
     lines += fmt::format("\n{}", row.formula_text);
   }
   if (row.seen.value) {
-    lines += fmt::format("\n{} {}", number_text(row, *row.seen.value, true), row.seen.about);
+    lines += fmt::format("\n{} {}", number_text(row, *row.seen.value), row.seen.about);
   } else if (!row.seen.about.empty()) {
     lines += fmt::format("\n{}", row.seen.about);
   }

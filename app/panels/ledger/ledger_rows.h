@@ -30,6 +30,7 @@ struct LedgerRow {
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the same over the whole pass
+  std::optional<double> size_bytes = {};  ///< of the tensor, in the shown heads
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< the formula gives compulsory bytes
@@ -40,8 +41,8 @@ struct LedgerRow {
   bool gives_way = false;  ///< left out where the lines have no room
 };
 
-/// The row's value with its unit, which is optional for bytes.
-std::string number_text(const LedgerRow& row, double value, bool unit);
+/// The row's value with its unit.
+std::string number_text(const LedgerRow& row, double value);
 /// The full description of a row, for its tooltip.
 std::string in_words(const LedgerRow& row, bool so_far);
 

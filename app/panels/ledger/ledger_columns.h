@@ -1,0 +1,57 @@
+/// The texts of the ledger's cells, and which columns have room: those without content give way
+/// first, and no word is cut for a column that could give way.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/panels/ledger/ledger_rows.h"
+#include "app/ui/theme.h"
+
+namespace attnscope::app {
+
+/// The columns of numbers, from the left.
+enum class LedgerColumn : std::uint8_t { modelled, formula, size, seen, gap };
+inline constexpr std::size_t kLedgerColumns = 5;
+
+/// The text of each column; empty where there is none.
+struct LedgerCells {
+  std::array<std::string, kLedgerColumns> texts;
+  bool has_number(LedgerColumn column, const LedgerRow& row) const;
+  const std::string& at(LedgerColumn column) const {
+    return texts[static_cast<std::size_t>(column)];
+  }
+};
+
+/// Bytes are either exact in all cells, "2,097,152 B", or rounded in all of them, "2.10 MB".
+LedgerCells cells_of(const LedgerRow& row, bool exact);
+
+/// The headings of the columns, the longest wording first.
+using LedgerHeadings = std::array<std::vector<std::string>, kLedgerColumns>;
+LedgerHeadings headings_of(const Ledger& ledger, bool so_far);
+
+/// Right edges of the columns.
+struct LedgerColumns {
+  bool exact = false;  ///< cells_of()
+  float left = 0.0f, right = 0.0f;
+  std::array<std::optional<float>, kLedgerColumns> ends;
+
+  std::optional<float> end(LedgerColumn column) const {
+    return ends[static_cast<std::size_t>(column)];
+  }
+  /// Where the column begins: the end of the one before it.
+  float begin(LedgerColumn column) const;
+};
+
+/// Of a table from `left` to `right`; `swatch` is the width of a tensor's mark, `gap` is the least
+/// distance of two columns.
+LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headings,
+                              const Fonts& fonts, float left, float right, float swatch, float gap);
+
+/// What a row says in place of a GPU's number: "unavailable" in the first row of the totals that
+/// has none; in the others a dash, if the column has numbers.
+std::string in_place_of_seen(const Ledger& ledger, const LedgerRow& row);
+
+}  // namespace attnscope::app
