@@ -98,6 +98,9 @@ std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& 
     fonts.small = add_font(files.regular, files.fallback, 12.5f * scale);
     fonts.mono = add_font(files.mono, files.fallback, 13.5f * scale);
     fonts.mono_small = add_font(files.mono, files.fallback, 12.5f * scale);
+    fonts.large = add_font(files.regular, files.fallback, 18.0f * scale);
+    fonts.large_bold = add_font(files.semi_bold, files.fallback, 18.0f * scale);
+    fonts.large_mono = add_font(files.mono, files.fallback, 16.5f * scale);
   }
   return loaded;
 }

@@ -8,6 +8,7 @@
 #include "app/app.h"
 #include "app/draw/chart.h"
 #include "app/draw/format.h"
+#include "app/draw/prose.h"
 
 namespace attnscope::app {
 
@@ -94,15 +95,29 @@ std::vector<std::optional<double>> towards(const std::vector<double>& truth,
   return points;
 }
 
+/// How to draw, in the middle of the empty plot.
+void draw_hint(const Frame& frame, const draw::Canvas& canvas, const Rect& plot) {
+  const FontRef& font = frame.fonts.ui;
+  const std::string wordings[] = {"drag to draw your curve", "drag to draw"};
+  const std::string hint = draw::widest_that_fits(font, wordings, plot.width() - frame.px(12.0f));
+  const ImVec2 at = plot.center();
+  const ImVec2 half{font.measure(hint).x * 0.5f + frame.px(8.0f), font.size * 0.8f};
+  draw::fill(canvas, {{at.x - half.x, at.y - half.y}, {at.x + half.x, at.y + half.y}},
+             frame.theme.card);
+  draw::text(canvas, font, {at.x, at.y - font.size * 0.5f}, frame.theme.text_dim, hint,
+             draw::Align::center);
+  frame.rects.add("lesson.curve.hint", plot);
+}
+
 }  // namespace
 
 bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
                  std::optional<ImU32> mark, bool is_button) {
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.px(10.0f);
-  const std::vector<std::string> lines = draw::wrapped(font, text, width - 2.0f * padding);
-  const float pitch = draw::line_height(font);
-  const float height = pitch * static_cast<float>(lines.size()) + frame.px(10.0f);
+  const draw::ProseStyle style{font, frame.fonts.mono, frame.theme.text};
+  const float room = width - 2.0f * padding;
+  const float height = draw::prose_height(style, text, room) + frame.px(10.0f);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   bool pressed = ImGui::InvisibleButton(name.c_str(), {width, height});
   const bool hovered = is_button && ImGui::IsItemHovered();
@@ -115,11 +130,9 @@ bool draw_option(const Frame& frame, const std::string& name, const std::string&
                                     : frame.theme.inset;
   list->AddRectFilled(at, end, surface, frame.px(5.0f));
   if (mark) list->AddRect(at, end, *mark, frame.px(5.0f), 0, frame.px(2.0f));
-  float y = at.y + frame.px(5.0f) + (pitch - font.size) * 0.5f;
-  for (const std::string& line : lines) {
-    font.draw(list, {at.x + padding, y}, frame.theme.text, line);
-    y += pitch;
-  }
+  const float space = (draw::line_height(font) - font.size) * 0.5f;
+  const draw::Canvas canvas{list, frame.theme, frame.fonts, frame.scales.layout};
+  draw::draw_prose(canvas, style, {at.x + padding, at.y + frame.px(5.0f) + space}, text, room);
   return pressed && is_button;
 }
 
@@ -191,6 +204,10 @@ void draw_curve_field(const Frame& frame, float width, float share) {
   std::vector<std::optional<double>> own = drawn;
   if (given != nullptr) own.assign(given->begin(), given->end());
   draw_points(canvas, plot, own, frame.theme.accent);
+  const bool asks = player.phase() == LessonPlayer::Phase::asking && !frame.app.view.presenter;
+  const bool is_empty =
+      std::ranges::none_of(own, [](const auto& point) { return point.has_value(); });
+  if (asks && is_empty) draw_hint(frame, canvas, plot.plot);
   const Outcome* outcome = player.outcome();
   if (outcome == nullptr || !outcome->truth) return;
   const auto& truth = std::get<std::vector<double>>(*outcome->truth);

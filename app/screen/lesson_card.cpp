@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/draw/prose.h"
+#include "app/lessons/lesson_runs.h"
 #include "app/screen/lesson_answers.h"
 
 namespace attnscope::app {
@@ -62,28 +65,101 @@ void draw_steps(const Frame& frame, ImVec2 at) {
   }
 }
 
-/// Buttons for the values that the lesson lets a student set.
-void draw_changes(const Frame& frame) {
+/// The field's value in the lesson: that of the runs that a student's choice replaces, "64 and
+/// 2048" if they differ.
+std::string own_value(const lessons::Lesson& lesson, const RunField& field) {
+  const auto runs = lessons::LessonRuns::create(lesson);
+  if (!runs) return {};
+  std::vector<std::string> values;
+  for (const lessons::RunRecipe& recipe : lesson.runs) {
+    const RunSpec* spec = recipe.from.empty() ? runs.value().find(recipe.name) : nullptr;
+    if (spec == nullptr) continue;
+    const std::string value = field.print(*spec);
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  }
+  return fmt::format("{}", fmt::join(values, " and "));
+}
+
+/// Buttons for the values that the lesson lets a student set; first the lesson's own.
+void draw_changes(const Frame& frame, const std::vector<std::string>& own_values) {
   LessonPlayer& player = frame.app.lesson_player;
-  for (const lessons::Vary& vary : player.lesson().vary) {
+  const std::vector<lessons::Vary>& all = player.lesson().vary;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const lessons::Vary& vary = all[n];
+    const std::string& own = own_values[n];
     const auto is_this = [&](const auto& change) { return change.field == vary.field; };
     const auto set = std::ranges::find_if(player.changes(), is_this);
+    const bool is_set = set != player.changes().end();
     ImGui::AlignTextToFramePadding();
-    ImGui::TextDisabled("%s", std::string(vary.field->label).c_str());
-    const auto choose = [&](const std::string& label, bool lit,
-                            const std::optional<std::string>& value) {
+    ImGui::TextDisabled("%s =", std::string(vary.field->label).c_str());
+    const auto choose = [&](const std::string& label, const std::string& value, bool lit,
+                            const std::optional<std::string>& change) {
       ImGui::SameLine();
-      const std::string name = fmt::format("lesson.set.{}.{}", vary.field->option, label);
+      const float width = ImGui::CalcTextSize(label.c_str()).x + ImGui::GetStyle().FramePadding.x;
+      if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+      const std::string name = fmt::format("lesson.set.{}.{}", vary.field->option, value);
       if (lit) ImGui::PushStyleColor(ImGuiCol_Button, frame.theme.button_active);
       const bool clicked = ImGui::Button(fmt::format("{}##{}", label, name).c_str());
       if (lit) ImGui::PopStyleColor();
-      if (ui::visit_item(frame, name) || clicked) player.change(*vary.field, value);
+      if (ui::visit_item(frame, name) || clicked) player.change(*vary.field, change);
     };
-    choose("as written", set == player.changes().end(), std::nullopt);
+    choose(own + " (lesson)", "lesson", !is_set || set->text == own, std::nullopt);
     for (const std::string& value : vary.values) {
-      choose(value, set != player.changes().end() && set->text == value, value);
+      if (value != own) choose(value, value, is_set && set->text == value, value);
     }
   }
+}
+
+/// The card's fonts for larger text.
+Fonts larger(Fonts fonts) {
+  fonts.ui = fonts.large;
+  fonts.ui_bold = fonts.large_bold;
+  fonts.mono = fonts.large_mono;
+  return fonts;
+}
+
+draw::ProseStyle prose_style(const Frame& frame, const FontRef& font, ImU32 color) {
+  return {font, frame.fonts.mono, color};
+}
+
+/// About the text that follows the answer, whose values are not known yet.
+std::string text_without_values(const lessons::Text& text) {
+  std::string words;
+  for (const lessons::Text::Piece& piece : text.pieces) {
+    words += piece.text + (piece.value ? "000.0 GB" : "");
+  }
+  return words;
+}
+
+/// The height that the step needs in these fonts, with its answer: the text does not change its
+/// size when the answer appears.
+float height_of_step(const Frame& frame, float width) {
+  const LessonPlayer& player = frame.app.lesson_player;
+  if (player.prepared() == nullptr) return std::numeric_limits<float>::infinity();
+  const Fonts& fonts = frame.fonts;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float line = draw::line_height(fonts.ui);
+  const float field = fonts.ui.size + 2.0f * style.FramePadding.y + style.ItemSpacing.y;
+  const auto text_height = [&](std::string_view words, const FontRef& font, float room) {
+    if (words.empty()) return 0.0f;
+    return draw::prose_height(prose_style(frame, font, 0), words, room) + style.ItemSpacing.y;
+  };
+  float height = text_height(player.prepared()->say, fonts.ui, width) +
+                 text_height(text_without_values(player.current().then), fonts.ui, width) +
+                 static_cast<float>(player.lesson().vary.size()) * field + 4.0f * line;
+  if (!player.current().ask) return height;
+  const lessons::Question& question = *player.current().ask;
+  height += text_height(question.text, fonts.ui_bold, width) + 5.0f * line;  // with the answer
+  if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
+    for (const auto& option : choice->options) {
+      height += text_height(option.text, fonts.ui, width - 3.0f * line) + frame.px(10.0f);
+    }
+  } else if (std::holds_alternative<lessons::CurveQuestion>(question.kind)) {
+    height += std::min(width * 0.75f, frame.px(280.0f));
+  } else {
+    height += field;
+  }
+  return height;
 }
 
 }  // namespace
@@ -94,7 +170,10 @@ CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::str
   ImDrawList* list = ImGui::GetWindowDrawList();
   const FontRef& title = frame.fonts.title;
   const FontRef& small = frame.fonts.small;
-  title.draw(list, inner.min, frame.theme.text_dim, draw::fitted(title, heading, inner.width()));
+  const std::string wordings[] = {heading, heading.substr(heading.find("  ") + 2)};
+  title.draw(
+      list, inner.min, frame.theme.text_dim,
+      draw::fitted(title, draw::label_that_fits(title, wordings, inner.width()), inner.width()));
   const float y = inner.min.y + title.size + frame.px(9.0f);
   small.draw(list, {inner.max.x - small.measure(place).x, y}, frame.theme.text_faint, place);
   const float row = frame.text_px(15.0f) + frame.px(14.0f);
@@ -107,12 +186,11 @@ CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::str
 void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, float width,
                       std::string_view text, std::string_view name) {
   if (text.empty()) return;
-  const FontScope scope(font);
-  ImGui::PushStyleColor(ImGuiCol_Text, color);
-  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
+  const draw::Canvas canvas{ImGui::GetWindowDrawList(), frame.theme, frame.fonts,
+                            frame.scales.layout};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = draw::draw_prose(canvas, prose_style(frame, font, color), at, text, width);
+  ImGui::Dummy({width, height});
   if (!name.empty()) frame.rects.add_item(name);
 }
 
@@ -121,6 +199,13 @@ void LessonCard::begin_frame(const Frame& frame) {
   const bool reveals = player.outcome() != nullptr;
   const bool asks = player.phase() == Phase::asking;
   begins_ = lesson_ != &player.lesson() || step_ != player.step();
+  if (own_values_of_ != player.lesson().hash) {
+    own_values_of_ = player.lesson().hash;
+    own_values_.clear();
+    for (const lessons::Vary& vary : player.lesson().vary) {
+      own_values_.push_back(own_value(player.lesson(), *vary.field));
+    }
+  }
   takes_focus_ = asks && (begins_ || !asks_) && frame.time_s > 0.0;
   if (begins_ || reveals != revealed_) revealed_s_ = begins_ ? -kReveal_s : frame.time_s;
   lesson_ = &player.lesson();
@@ -252,7 +337,7 @@ void LessonCard::draw_body(const Frame& frame, float width) {
   draw_outcome(frame, width);
   if (frame.app.lesson_player.lesson().vary.empty() || frame.app.view.presenter) return;
   ImGui::Dummy({0.0f, frame.px(6.0f)});
-  draw_changes(frame);
+  draw_changes(frame, own_values_);
 }
 
 void LessonCard::draw(const Frame& frame, const Rect& rect) {
@@ -267,7 +352,13 @@ void LessonCard::draw(const Frame& frame, const Rect& rect) {
   ImGui::BeginChild("lesson", {card.body.width(), card.body.height()}, false,
                     ImGuiWindowFlags_NoNav);
   if (begins_) ImGui::SetScrollY(0.0f);
-  draw_body(frame, card.body.width() - ImGui::GetStyle().ScrollbarSize);
+  const float width = card.body.width() - ImGui::GetStyle().ScrollbarSize;
+  const Fonts large = larger(frame.fonts);
+  const Frame in_large{frame.app,   frame.theme, large,       frame.scales,
+                       frame.rects, frame.focus, frame.time_s};
+  const bool has_room =
+      !frame.app.view.presenter && height_of_step(in_large, width) <= card.body.height();
+  draw_body(has_room ? in_large : frame, width);
   ImGui::EndChild();
   frame.rects.add("lesson.card", rect);
   frame.rects.add("lesson.body", card.body);

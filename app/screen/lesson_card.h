@@ -2,8 +2,10 @@
 /// parts that the card of the quiz shares with it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/play/lesson_player.h"
 #include "app/screen/widgets.h"
@@ -32,9 +34,11 @@ class LessonCard {
   bool asks_ = false;
   double revealed_s_ = 0.0;
 
-  float share_ = 0.0f;        ///< progress of the reveal, 0 to 1
-  bool begins_ = false;       ///< the step is new in this frame
-  bool takes_focus_ = false;  ///< the question is new in this frame
+  float share_ = 0.0f;                   ///< progress of the reveal, 0 to 1
+  bool begins_ = false;                  ///< the step is new in this frame
+  bool takes_focus_ = false;             ///< the question is new in this frame
+  std::vector<std::string> own_values_;  ///< of the fields that a student may set
+  std::uint64_t own_values_of_ = 0;      ///< the lesson's hash
 };
 
 /// Text of at most this width, in the current window; named if `name` is not empty.
@@ -47,7 +51,8 @@ struct CardParts {
   Rect body;             ///< its text scrolls if it does not fit
   Rect buttons;
 };
-/// Draws the heading, and below it at the right the place: "step 2 of 6".
+/// Draws the heading, "LESSON  Swap the loops", or what follows the two blanks if that does not
+/// fit; below it at the right the place: "step 2 of 6".
 CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
                             const std::string& place);
 

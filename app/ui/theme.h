@@ -114,6 +114,8 @@ struct Fonts {
   FontRef small;    ///< Inter, smaller: units, notes, axis ticks
   FontRef mono;     ///< DejaVu Sans Mono: numbers, pseudo-code, source
   FontRef mono_small;
+  // Of a card with room for larger text: in place of ui, ui_bold and mono
+  FontRef large, large_bold, large_mono;
 };
 
 /// Uses a font for Dear ImGui's widgets until the end of the block.

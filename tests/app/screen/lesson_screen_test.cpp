@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "app/ui/drawn_texts.h"
 #include "app/ui/separate_frames.h"
 #include "tests/app/screen/screen_session.h"
 
@@ -67,6 +69,46 @@ TEST(LessonScreen, ANumberIsTypedAndEnterChecksIt) {
   session.key(Key::enter);
   EXPECT_EQ(session.app().lesson_player.phase(), Phase::revealed);
   EXPECT_TRUE(session.rects().find("lesson.verdict"));
+}
+
+TEST(LessonScreen, TheFirstValueToSetIsTheLessonsOwn) {
+  ScreenSession session;
+  open(session, 2);
+  EXPECT_TRUE(session.rects().find("lesson.set.seq-len.lesson"));
+  EXPECT_FALSE(session.rects().find("lesson.set.seq-len.64")) << "that is the lesson's";
+  session.click("lesson.set.seq-len.128");
+  EXPECT_EQ(session.app().view.choice.problem.N, 128);
+  session.click("lesson.set.seq-len.lesson");
+  EXPECT_EQ(session.app().view.choice.problem.N, 64);
+}
+
+TEST(LessonScreen, AnEmptyCurveSaysHowToDrawIt) {
+  ScreenSession session;
+  open(session, 5);
+  ASSERT_TRUE(session.rects().find("lesson.curve"));
+  EXPECT_TRUE(session.rects().find("lesson.curve.hint"));
+  session.click("lesson.curve");
+  EXPECT_FALSE(session.rects().find("lesson.curve.hint"));
+}
+
+TEST(LessonScreen, TextIsLargerWhereTheStepHasRoom) {
+  const auto size_of_text = [](float width, float height, bool presenter) {
+    ScreenSession session;
+    session.app().view.presenter = presenter;
+    session.resize(width, height);
+    open(session, 2);
+    const TextRecorder recorder;
+    session.frame();
+    const auto said = std::ranges::find_if(recorder.texts(), [](const DrawnText& text) {
+      return text.text.starts_with("Every pass over");
+    });
+    return said == recorder.texts().end() ? 0.0f : said->size.y;
+  };
+  const float scale = scales_for(1280, 720, 1.0f, false).font;
+  EXPECT_EQ(size_of_text(1280, 720, false), std::round(18.0f * scale));
+  EXPECT_EQ(size_of_text(1280, 330, false), std::round(15.0f * 0.88f)) << "no room";
+  EXPECT_EQ(size_of_text(1280, 720, true),
+            std::round(15.0f * scales_for(1280, 720, 1.0f, true).font));
 }
 
 TEST(LessonScreen, APictureLeavesTheAnswerThatIsTyped) {

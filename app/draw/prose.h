@@ -1,0 +1,35 @@
+/// Sentences with symbols in them, set as in the panels: names of tensors in their colour, sizes
+/// and indices in the font of numbers, true subscripts and superscripts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/draw/canvas.h"
+
+namespace attnscope::app::draw {
+
+/// A part of a sentence: plain words, or a symbol.
+struct ProsePiece {
+  std::string words;
+  std::optional<Symbol> symbol = {};
+};
+
+/// Finds the symbols of a text: names of tensors, sizes and indices as whole words, with what
+/// follows them ("K_j^T", "N^2", "m~", "N_kv"). O before a parenthesis is an order: O(N^2).
+std::vector<ProsePiece> prose_pieces(std::string_view text);
+
+struct ProseStyle {
+  FontRef words;
+  FontRef symbols;
+  ImU32 color = 0;  ///< of words, and of symbols that are not a tensor's
+};
+
+/// Draws lines of at most `width`, broken at spaces and at line breaks; returns the height used.
+float draw_prose(const Canvas& canvas, const ProseStyle& style, ImVec2 at, std::string_view text,
+                 float width);
+float prose_height(const ProseStyle& style, std::string_view text, float width);
+
+}  // namespace attnscope::app::draw
