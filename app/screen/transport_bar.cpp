@@ -135,10 +135,10 @@ std::pair<std::string, std::string> clock_words(const Frame& frame, const RaceCo
   if (frame.app.view.race->clock == RaceClock::requested_bytes) {
     return {"up to " + draw::format_bytes(reading), "requested by each"};
   }
-  return {fmt::format("up to {} tile visits", reading), "done by each"};
+  return {fmt::format("up to {} tile visit{}", reading, reading == 1 ? "" : "s"), "done by each"};
 }
 
-/// "step 103 (0-167)" and the tile under the playhead.
+/// "operation 103 (0-167)" and the tile under the playhead.
 class Position {
  public:
   /// The text about the head is at most `most_head_width` wide.
@@ -166,9 +166,9 @@ Position::Position(const Frame& frame, const Snapshot& snapshot, float most_head
   }
   const Index count = snapshot.run->step_count;
   const Index step = frame.app.view.step;
-  upper_ = step < 0 ? "before step 0" : among("step", step, count);
+  upper_ = step < 0 ? "before operation 0" : among("operation", step, count);
   lower_ = position_text(snapshot);
-  const std::string widest = among("step", count - 1, count);
+  const std::string widest = among("operation", count - 1, count);
   width_ = std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x);
 
   // Which head, if there are several

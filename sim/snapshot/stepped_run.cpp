@@ -62,7 +62,7 @@ struct SteppedRun::Impl {
   void fill_tile_values(Snapshot& snapshot, Index query, Index column);
   Index first_key(const BlockStart& block) const;
   SoftmaxRow softmax_row(const SoftmaxTracker& tracker, const NumericExecutor::OnChip& on_chip,
-                         const BlockStart& block) const;
+                         const RowMatrix* O_in_hbm, const BlockStart& block) const;
   const TileGrid& grid(int launch) const { return info().grids[static_cast<std::size_t>(launch)]; }
 };
 
@@ -261,7 +261,7 @@ Index SteppedRun::Impl::first_key(const BlockStart& block) const {
 /// The tracker's row, compared with attention over just the keys folded in so far.
 SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
                                          const NumericExecutor::OnChip& on_chip,
-                                         const BlockStart& block) const {
+                                         const RowMatrix* O_in_hbm, const BlockStart& block) const {
   SoftmaxRow row = tracker.row();
   if (row.j < 0 || !tracker.consistent()) return row;
   const KeyRange visible = recorded->shown_problem.keys_of(row.query);
@@ -271,15 +271,21 @@ SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
        ++key)
     row.keys_seen += recorded->shown_problem.attends(row.query, key) ? 1 : 0;
 
+  // O of the row: on chip, or in HBM once it has been stored
   const auto& O = on_chip[static_cast<std::size_t>(Tensor::O)][0];
-  if (!O.valid || O.tile.i != row.i) return row;
+  const bool is_on_chip = O.valid && O.tile.i == row.i;
+  if (!is_on_chip && (O_in_hbm == nullptr || O_in_hbm->rows() <= row.query)) return row;
+  const auto values = is_on_chip ? O.values.row(row.row_in_tile) : O_in_hbm->row(row.query);
   const PartialRow reference =
       partial_forward(recorded->shown_problem, recorded->inputs, 0, 0, row.query, seen);
-  const double divisor = tracker.normalized() || *row.l == 0.0 ? 1.0 : *row.l;
+  const bool is_divided = !is_on_chip || tracker.normalized() || *row.l == 0.0;
+  const double divisor = is_divided ? 1.0 : *row.l;
   double error = 0;
   for (Index c = 0; c < info().problem().d; ++c) {
-    error = std::max(error, std::abs(O.values(row.row_in_tile, c) / divisor -
-                                     reference.O[static_cast<std::size_t>(c)]));
+    const double of_column =
+        std::abs(values(c) / divisor - reference.O[static_cast<std::size_t>(c)]);
+    if (!is_on_chip && std::isnan(of_column)) return row;  // stored elsewhere, or not yet
+    error = std::max(error, of_column);
   }
   row.error = error;
   return row;
@@ -301,14 +307,16 @@ void SteppedRun::Impl::follow_row(Snapshot& snapshot, Index query, Index column)
       const bool shared = step == snapshot.step && rows == shown_rows(snapshot);
       std::optional<RowSlice>& slice = shared ? tile_slice : row_slice;
       slice->move_to(step, rows, query, column);
-      followed->softmax = softmax_row(slice->softmax(), slice->on_chip(), ops.block_of(step));
+      followed->softmax =
+          softmax_row(slice->softmax(), slice->on_chip(), nullptr, ops.block_of(step));
       followed->gradients = slice->gradients().row();
     } else if (step >= 0) {
       SoftmaxTracker softmax(query, column);
       GradientTracker gradients(query, column);
       HeadCounters unused;
       replay(step, unused, &softmax, &gradients);
-      followed->softmax = softmax_row(softmax, recorded->executor->on_chip(), ops.block_of(step));
+      followed->softmax = softmax_row(softmax, recorded->executor->on_chip(),
+                                      &recorded->executor->hbm(Tensor::O), ops.block_of(step));
       followed->gradients = gradients.row();
     }
   }

@@ -40,7 +40,9 @@ void add_capacity(draw::Chart& chart, const std::vector<double>& values, const G
   draw::Series capacity{.name = name, .color = theme.error, .dashed = true};
   for (const double value : values) {
     capacity.points.push_back(
-        {value, bytes, fmt::format("capacity of {} in its device file", gpu.display_name)});
+        {value, bytes,
+         fmt::format("capacity of {}, as the device reports it; its name may count GiB",
+                     gpu.display_name)});
   }
   add_series(chart, std::move(capacity), name);
 }

@@ -82,7 +82,10 @@ void HbmBox::draw_title() const {
   const bool gradients = std::ranges::any_of(placed_, [](const Placed& placed) {
     return is_gradient(placed.tensor->tensor) && !placed.tensor->never_stored;
   });
-  const std::string hatched = gradients ? " · hatched: gradients" : "";
+  const bool adds = std::ranges::any_of(
+      placed_, [](const Placed& placed) { return !placed.tensor->adds.empty(); });
+  const std::string hatched = std::string(gradients ? " · hatched: gradients" : "") +
+                              (adds ? " · n/m: n of m blocks have added" : "");
   const std::string notes[] = {full + " · " + tiles + " · " + scale_note_ + hatched,
                                full + " · " + scale_note_ + hatched,
                                head_words_.back() + " · " + scale_note_ + hatched,

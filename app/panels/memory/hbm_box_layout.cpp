@@ -115,7 +115,10 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   std::vector<RowItem> items;
   for (const HbmTensorState* tensor : row) {
     const bool all = sizes_ == Sizes::exact || sizes_ == Sizes::brief;
-    const float size = all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x : 0.0f;
+    // Sizes stand apart, and an arrow has room between them
+    const float apart = context_.px(6.0f);
+    const float size =
+        all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x + apart : 0.0f;
     items.push_back({tensor->shape,
                      std::max(name_font().measure(display_name(tensor->tensor)).x, size),
                      width_of_adds(*tensor)});

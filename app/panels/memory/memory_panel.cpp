@@ -133,11 +133,16 @@ std::vector<draw::Range> draw_labels(const ShownTransfers& shown, const PanelCon
       return draw::free_center(over.low, font.measure(label).x + context.px(14.0f), room, taken);
     };
     const std::vector<draw::Range> taken = both();
-    std::string label = when + each.label;
-    std::optional<float> center = center_of(label, taken);
-    if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
-    if (!center) center = center_of(label, labels);
-    if (!center && (center = center_of(when + each.bytes, labels))) label = when + each.bytes;
+    const std::string wordings[] = {
+        when + each.label, fmt::format("{}{} {}", when, display_name(each.tensor), each.bytes),
+        when + each.bytes};
+    std::string label = wordings[0];
+    std::optional<float> center;
+    for (const std::vector<draw::Range>& avoided : {taken, labels}) {
+      for (const std::string& words : wordings) {
+        if (!center && (center = center_of(words, avoided))) label = words;
+      }
+    }
     if (!center && !labels.empty()) return;
     const ImVec2 at{center.value_or(over.low), gap.center().y};
     const Rect box = draw::badge(context, font, at, gap, color_of_arrow(context, each), label);

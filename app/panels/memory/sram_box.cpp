@@ -130,7 +130,7 @@ void SramBox::draw() const {
                                             : "";
     const bool used_last = std::ranges::any_of(
         placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
-    const std::string dotted = "dotted: invalid" + hatched;
+    const std::string dotted = "dotted: not loaded yet" + hatched;
     const std::string marks = (used_last ? "dashed: used last here · " : "") + dotted;
     const std::string notes[] = {scale_note_ + " · " + marks, marks, dotted,
                                  gradients ? hatched.substr(4) : ""};
@@ -329,7 +329,7 @@ void SramBox::point_at(ViewState& view) const {
       lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
                            tile_name(*used));
     } else if (!slot.valid) {
-      lines += "\ninvalid: holds nothing that may be read until it is loaded or set";
+      lines += "\nnot loaded yet: holds nothing that may be read until it is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
       const ImVec2 mouse = ImGui::GetIO().MousePos;
       const auto row = static_cast<Index>((mouse.y - placed.box.min.y) / placed.box.height() *

@@ -306,12 +306,12 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
   }
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
   if (!row.error && folds_splits(snapshot)) return "each split was checked when it was computed";
-  if (!row.known && !whole_rows) return "no tile of keys has been folded in yet";
+  if (!row.known && !whole_rows) return "no tile of keys has been processed yet";
   const Index Tc = run.grids[static_cast<std::size_t>(snapshot.launch)].Tc();
   const bool complete = !whole_rows || row.j + 1 == Tc;
   if (!row.error && row.O && complete) return "O was checked before it left the chip";
   if (!row.error && whole_rows) return "checked against the reference when O is complete";
-  if (!row.error) return "checked against the reference when this tile is folded in";
+  if (!row.error) return "checked against the reference once this tile is processed";
   const bool normalized = whole_rows || row.undivided;
   std::string text =
       fmt::format("{} against the reference of the {} keys seen so far: error {}",

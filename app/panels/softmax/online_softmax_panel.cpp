@@ -18,11 +18,11 @@ namespace attnscope::app {
 
 namespace {
 
-/// If the playhead has left the row's tile: since which step the row has been as shown.
+/// If the playhead has left the row's tile: since which operation the row has been as shown.
 std::string since(const Snapshot& snapshot) {
   if (snapshot.row_step < 0) return ", not reached yet";
   if (snapshot.row_step == snapshot.step) return "";
-  return fmt::format(", after step {}", snapshot.row_step);
+  return fmt::format(", after operation {}", snapshot.row_step);
 }
 
 std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, bool combining) {
@@ -101,10 +101,15 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
     numbers = std::max(numbers, canvas.fonts.mono_small.measure(term.numbers).x);
     strips = strips || !term.strip.empty();
   }
+  // Numbers stay near their formula, in a place that is the same at every operation
   const float gap = canvas.px(10.0f);
   Columns columns;
   columns.formula = rect.min.x + symbol + gap;
-  columns.result = rect.max.x;
+  const FontRef& mono = canvas.fonts.mono_small;
+  const float numbers_room = std::max(numbers, mono.measure("-0.0000·-0.0000 + -0.0000").x);
+  columns.result = std::min(rect.max.x, columns.formula + formula + numbers_room +
+                                            canvas.fonts.mono.measure("-0.0000").x + 6.0f * gap +
+                                            (strips ? canvas.px(150.0f) : 0.0f));
   columns.numbers = columns.result - canvas.fonts.mono.measure("-0.0000").x - gap;
   columns.formulas = columns.formula + formula + gap + numbers <= columns.numbers;
   columns.strip = columns.formula + (columns.formulas ? formula + gap : 0.0f);

@@ -117,9 +117,9 @@ void point_at(const Snapshot& snapshot, ViewState& view, const PanelContext& con
   const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
   const auto& lines = launch_of(snapshot).pseudo_code;
   tooltip(context,
-          fmt::format("{}, operation {} (step {})\n{}{}\n{}\nclick: go there", lane.label, local,
-                      lane.begin + local, view.hides_break ? "" : dropped_prefix(op),
-                      describe_op(op, grid),
+          fmt::format("{}: operation {} of the run, {} of this lane\n{}{}\n{}\nclick: go there",
+                      lane.label, lane.begin + local, local,
+                      view.hides_break ? "" : dropped_prefix(op), describe_op(op, grid),
                       op.line < lines.size() ? lines[op.line].text : std::string_view{}),
           bar);
   point_at_thing(snapshot, view, context,

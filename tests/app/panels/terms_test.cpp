@@ -118,9 +118,17 @@ TEST(CheckLine, SaysThatARowSeesNoKey) {
   request.problem.mask = Mask::causal();
   const auto run = test::sample_run(request);
   EXPECT_EQ(check_line(run->at(5, 15), 15), "this row sees no key: O = 0, LSE = -inf");
-  EXPECT_EQ(check_line(run->at(5, 37), 37), "no tile of keys has been folded in yet");
-  EXPECT_EQ(check_line(run->at(run->info()->step_count - 1, 69), 69),
-            "O was checked before it left the chip");
+  EXPECT_EQ(check_line(run->at(5, 37), 37), "no tile of keys has been processed yet");
+}
+
+TEST(CheckLine, KeepsTheErrorWhenOHasLeftTheChip) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    const auto run = test::sample_run({algorithm});
+    const std::string line = check_line(run->at(run->info()->step_count - 1, 37), 37);
+    EXPECT_NE(line.find("against the reference of the 64 keys seen so far: error "),
+              std::string::npos)
+        << line;
+  }
 }
 
 TEST(SoftmaxTerms, SayWhatABrokenRunHasInPlaceOfAStatistic) {
