@@ -104,7 +104,9 @@ std::vector<std::vector<ProsePiece>> lines_of(const ProseStyle& style, std::stri
 }
 
 ImU32 color_of_symbol(const Canvas& canvas, const ProseStyle& style, const Symbol& symbol) {
-  const std::string_view name = std::string_view(symbol.base).substr(0, symbol.base.find('~'));
+  // As in the panels, beta looks like alpha, m~ like m
+  std::string_view name = std::string_view(symbol.base).substr(0, symbol.base.find('~'));
+  if (name == "beta") name = "alpha";
   const ImU32 color = tensor_text_color(canvas.theme, name);
   return color == canvas.theme.text ? style.color : color;
 }

@@ -148,35 +148,45 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedC
       std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch + 0.01f), 1);
   const ShownPart part = shown_part(screen, fitting, code.lit);
 
+  // Where lines are close, a letter may reach into the next one: all surfaces come before the text
+  const auto box_of = [&](std::size_t k) {
+    const float y = rect.min.y + pitch * static_cast<float>(k - part.first);
+    return Rect{{rect.min.x, std::round(y)}, {rect.max.x, std::round(y + pitch)}};
+  };
+  const auto hides_others = [&](std::size_t k) {
+    return (part.more_above && k == part.first) || (part.more_below && k + 1 == part.past);
+  };
+  for (std::size_t k = part.first; k < part.past; ++k) {
+    if (hides_others(k)) continue;
+    const Rect box = box_of(k);
+    if (code.pointed[screen[k].line]) draw_pointed(canvas, box);
+    if (static_cast<int>(screen[k].line) != code.lit) continue;
+    draw::fill(canvas, box, mix(canvas.theme.card, code.color, 0.22f), canvas.px(2.0f));
+    draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, code.color);
+  }
+
   const float step = font.measure("  ").x;
-  float y = rect.min.y;
   int under_mouse = -1;
-  for (std::size_t k = part.first; k < part.past; ++k, y += pitch) {
-    const Rect box{{rect.min.x, std::round(y)}, {rect.max.x, std::round(y + pitch)}};
-    const float text_y = std::floor(box.center().y - font.size * 0.5f);
-    const bool above = part.more_above && k == part.first;
-    if (above || (part.more_below && k + 1 == part.past)) {
-      const std::size_t hidden = above ? k + 1 : screen.size() - k;
-      draw::text(canvas, font, {rect.min.x + padding, text_y}, canvas.theme.text_dim,
-                 fmt::format("… {} more lines", hidden));
+  for (std::size_t k = part.first; k < part.past; ++k) {
+    const Rect box = box_of(k);
+    const float y = std::floor(box.center().y - font.size * 0.5f);
+    if (hides_others(k)) {
+      const bool above = k == part.first;
+      draw::text(canvas, font, {rect.min.x + padding, y}, canvas.theme.text_dim,
+                 fmt::format("… {} more lines", above ? k + 1 : screen.size() - k));
       canvas.named_rects.add(above ? "explain.more.above" : "explain.more.below", box);
       continue;
     }
     const ScreenLine& line = screen[k];
     const int number = static_cast<int>(line.line);
-    const bool is_lit = number == code.lit;
     canvas.named_rects.add(fmt::format("explain.line.{}", number), box);
     if (hovered(box)) under_mouse = number;
-    if (code.pointed[line.line]) draw_pointed(canvas, box);
-    if (is_lit) {
-      draw::fill(canvas, box, mix(canvas.theme.card, code.color, 0.22f), canvas.px(2.0f));
-      draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, code.color);
-    }
     const bool control = !has_operations(code.lines[line.line].step);
-    const ImU32 text_color =
-        is_lit ? canvas.theme.text : (control ? canvas.theme.text_faint : canvas.theme.text_dim);
+    const ImU32 color = number == code.lit ? canvas.theme.text
+                        : control          ? canvas.theme.text_faint
+                                           : canvas.theme.text_dim;
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
-    draw_code_text(canvas, code.shown[line.line], line, {x, text_y}, text_color);
+    draw_code_text(canvas, code.shown[line.line], line, {x, y}, color);
   }
   return under_mouse;
 }
