@@ -13,7 +13,7 @@ namespace attnscope {
 /// One execution of an operation.
 struct Occurrence {
   Index block = 0;  ///< the thread block, within the head
-  Index time = 0;   ///< 0: the first time that the block executes it
+  Index time = 0;   ///< 0: the first time that the block executes it; agent after agent
   bool operator==(const Occurrence&) const = default;
 };
 

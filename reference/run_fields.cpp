@@ -103,6 +103,9 @@ constexpr FieldScope kKeepers = {
 constexpr FieldScope kLoadingKvInside = {
     [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once; },
     "flash2, block_sparse2 and split_kv, whose inner loop loads K and V"};
+constexpr FieldScope kWithAgents = {
+    [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once && !a.splits_keys; },
+    "flash2 and block_sparse2, whose kernels have groups of warps that load or compute"};
 constexpr FieldScope kSkippingHidden = {[](const Algorithm& a) {
                                           return a.softmax == SoftmaxForm::divided_once &&
                                                  !a.takes_block_mask && !a.splits_keys;
@@ -268,6 +271,12 @@ const RunField kFields[] = {
      .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
      .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .scope = kLoadingKvInside},
+    {.key = "consumers", .json = "variant", .json_key = "consumers", .option = "consumers",
+     .value_name = "COUNT", .label = "consumers",
+     .help = "flash2, block_sparse2, forward: warp groups that compute, beside a producer that "
+         "loads, as in the Hopper kernel; 0: every warp does both; must divide Br",
+     .kind = FieldKind::whole, .target = FieldTarget::model, .min = 0, .max = kMaxConsumers,
+     .access = at<&RunSpec::variant, &ScheduleVariant::consumers>, .scope = kWithAgents},
     {.key = "visit_hidden", .json_key = "visit_hidden", .option = "visit-hidden",
      .label = "hidden tiles", .help = "flash2: visit the tiles that the mask hides, too",
      .kind = FieldKind::flag, .values = kHidden,

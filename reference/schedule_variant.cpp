@@ -15,6 +15,10 @@ std::string to_string(const ScheduleVariant& variant) {
   if (variant.skip_first_reads) add("first reads skipped");
   if (variant.d_once) add("D once");
   if (variant.stages > 1) add(fmt::format("{} stages of K and V", variant.stages));
+  if (variant.consumers > 0) {
+    add(fmt::format("a producer and {} consumer{}", variant.consumers,
+                    variant.consumers > 1 ? "s" : ""));
+  }
   if (variant.visit_hidden) add("hidden tiles visited");
   if (variant.broken.any()) add(fmt::format("break {}", to_string(variant.broken)));
   return text;

@@ -26,8 +26,10 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
   return {"separate", "figure2", "pairs", "rows"};
 }
 
-/// Largest number of buffers of K_j and V_j: a tensor has two slots on chip.
-inline constexpr Index kMaxStages = 2;
+/// Largest number of buffers of K_j and V_j: as many as a tensor has slots on chip.
+inline constexpr Index kMaxStages = 4;
+/// Largest number of groups of warps that compute.
+inline constexpr Index kMaxConsumers = 3;
 
 /// The tile of a matrix product's result, in elements; 0: what the tiling says, or all of d.
 struct ProductTile {
@@ -67,6 +69,10 @@ struct ScheduleVariant {
   /// flash2, block_sparse2, split_kv, forward: buffers of K_j and V_j in shared memory. With more
   /// than 1, tile j + stages - 1 is loaded while tile j is processed.
   Index stages = 1;
+  /// flash2, block_sparse2, forward: groups of warps that compute, each its share of the row tile's
+  /// rows, beside one that loads K_j and V_j for all of them. They meet at barriers. 0: every warp
+  /// loads and computes.
+  Index consumers = 0;
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;
   /// An operation that is dropped, or an operand that is replaced. Values are then wrong; every

@@ -65,6 +65,16 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
       M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 
+/// Checks that the consumers share the rows of a row tile.
+std::optional<Error> check_consumers(const ResolvedRun& run) {
+  const Index consumers = run.asked.variant.consumers;
+  if (consumers == 0 || run.tiling.Br % consumers == 0) return std::nullopt;
+  return invalid_field(ErrorCode::contradiction, "Br",
+                       "{} consumers cannot share the {} rows of a row tile equally; {} must be a "
+                       "multiple of {}",
+                       consumers, run.tiling.Br, field_name("Br"), consumers);
+}
+
 /// Checks that every split has a column tile.
 std::optional<Error> check_split_count(const ResolvedRun& run) {
   const Index Tc = ceil_div(run.problem.N_kv, run.tiling.Bc);
@@ -142,6 +152,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
   if (!tiling) return no_tiling_fits(spec, gpu);
   if (auto error = validate(*tiling)) return *error;
   run.tiling = *tiling;
+  if (auto error = check_consumers(run)) return *error;
   if (auto error = draw_block_mask(run, cancel)) return *error;
   if (auto error = check_block_mask(run)) return *error;
   if (algorithm.splits_keys) {

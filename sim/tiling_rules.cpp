@@ -1,7 +1,9 @@
 #include "sim/tiling_rules.h"
 
 #include <fmt/core.h>
+
 #include <algorithm>
+#include <numeric>
 
 #include "reference/message_text.h"
 #include "reference/tiling.h"
@@ -65,9 +67,11 @@ std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const Attention
   const ScheduleOptions options = schedule_options(problem, variant, gpu);
   const Pass launches = make_pass(algorithm, pass, options);
   std::optional<Tiling> best;
-  for (Tiling next{16, 16}; tiling_fits(next, launches, options, problem, gpu);) {
+  // Each consumer has as many rows
+  const Index step = std::lcm(Index{16}, std::max<Index>(variant.consumers, 1));
+  for (Tiling next{step, step}; tiling_fits(next, launches, options, problem, gpu);) {
     best = next;
-    next = {next.Br + 16, next.Bc + 16};
+    next = {next.Br + step, next.Bc + step};
   }
   return best;
 }
@@ -105,7 +109,9 @@ std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
 // A head of one tile uses every slot: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
-  one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
+  // Agents without rows use no slots
+  const bool by_agents = run.options.variant.consumers > 0;
+  one_tile.problem.N = by_agents ? run.tiling.Br : std::min(run.problem.N, run.tiling.Br);
   one_tile.problem.mask = Mask::none();
   one_tile.problem.block_mask = nullptr;
   one_tile.problem.key_lengths.clear();

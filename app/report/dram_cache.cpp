@@ -68,10 +68,10 @@ class Packer {
   void add(const ScheduleVariant& variant) {
     // A dropped operation is counted all the same, so `broken` changes no prediction
     const auto& [carry, fusion, checkpoint, product_tiles, skip_first_reads, d_once, skip_unused_kv,
-                 stages, visit_hidden, broken] = variant;
+                 stages, consumers, visit_hidden, broken] = variant;
     const auto& [S, O, dV, dP, dQ, dK] = product_tiles;
     add_all(carry, fusion, checkpoint, skip_first_reads, S, O, dV, dP, dQ, dK);
-    add_all(d_once, skip_unused_kv, stages, visit_hidden);
+    add_all(d_once, skip_unused_kv, stages, consumers, visit_hidden);
   }
   void add(const BlockPlacement& placement) {
     const auto& [residency, order, heads_at_once] = placement;

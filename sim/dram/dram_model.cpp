@@ -44,7 +44,7 @@ bool DramPrediction::in_transition() const {
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement, double most_transfers,
                                     const std::atomic<bool>* cancel) {
-  const ScheduleOptions options = schedule_options(run, gpu);
+  const ScheduleOptions options = without_break(schedule_options(run, gpu));
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   const PassRun pass_run{run.problem, run.tiling, options, placement.order};
   try {

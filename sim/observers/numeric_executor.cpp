@@ -69,8 +69,7 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
 /// The tile's values; if its slot does not contain it, NaN, or what is left of the tile before.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   Slot& from = slot(tile);
-  const bool holds = from.valid && from.tile.i == tile.i && from.tile.j == tile.j;
-  if (holds) return from.values;
+  if (from.holds(tile)) return from.values;
   const Shape shape = grid_->shape(tile);
   RowMatrix found = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
   if (rules_.stale_memory) {
@@ -161,7 +160,7 @@ void NumericExecutor::store(const TileOp& op) {
 
 void NumericExecutor::set_hidden(const Tile& tile, double value) {
   RowMatrix& S = update(tile);
-  const Index row_begin = grid_->row_begin(tile.i);
+  const Index row_begin = grid_->rows_of(tile).begin;
   const Index col_begin = grid_->col_begin(tile.j);
   for (Eigen::Index r = 0; r < S.rows(); ++r) {
     const KeyRange keys = problem_.keys_of(row_begin + r, batch_);
@@ -215,6 +214,9 @@ void NumericExecutor::execute(const TileOp& op) {
     case OpKind::store:
     case OpKind::atomic_add:
       store(op);
+      break;
+    case OpKind::wait:
+    case OpKind::arrive:
       break;
     case OpKind::fill_zero:
       write(dest).setZero();

@@ -40,10 +40,10 @@ class NumericExecutor : public Observer {
     bool valid = false;
     Tile tile;
     RowMatrix values;
+    bool holds(const Tile& other) const { return valid && tile.i == other.i && tile.j == other.j; }
   };
-  static constexpr std::size_t kSlotsPerTensor = 2;
   /// On-chip memory of one thread block, by tensor and slot.
-  using OnChip = std::array<std::array<Slot, kSlotsPerTensor>, kTensorCount>;
+  using OnChip = std::array<std::array<Slot, kMostSlots>, kTensorCount>;
 
   NumericExecutor(const AttentionProblem& problem, const AttentionInputs& inputs,
                   NumericRules rules)
@@ -68,6 +68,10 @@ class NumericExecutor : public Observer {
   const RowMatrix& hbm(Tensor tensor) const { return hbm_[static_cast<std::size_t>(tensor)]; }
   RowMatrix& hbm(Tensor tensor) { return hbm_[static_cast<std::size_t>(tensor)]; }
   const OnChip& on_chip() const { return on_chip_; }
+  /// The slot of a tile on chip, whatever it holds.
+  const Slot& slot(const Tile& tile) const {
+    return on_chip_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
+  }
   /// For keyframes: restores on-chip memory.
   void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
   void set_grid(const TileGrid& grid) { grid_ = &grid; }

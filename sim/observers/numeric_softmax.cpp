@@ -45,7 +45,7 @@ RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
 /// The values of a tile of the scores with f(value, query, key) in place of every element.
 template <typename F>
 RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const {
-  const Index row_begin = grid_->row_begin(tile.i);
+  const Index row_begin = grid_->rows_of(tile).begin;
   const Index col_begin = grid_->col_begin(tile.j);
   for (Eigen::Index r = 0; r < values.rows(); ++r) {
     for (Eigen::Index c = 0; c < values.cols(); ++c) {

@@ -7,16 +7,18 @@ namespace attnscope {
 
 namespace {
 
-constexpr std::size_t kExchange = 3;  // after the slots of a tensor
+constexpr std::size_t kExchange = kMostSlots + 1;  // after the slots of a tensor
 
 std::size_t place_of(const Tile& tile, std::size_t slot) {
   ATTNSCOPE_CHECK(slot, <=, kExchange);
-  return static_cast<std::size_t>(tile.tensor) * 4 + slot;
+  return static_cast<std::size_t>(tile.tensor) * (kExchange + 1) + slot;
 }
 
 }  // namespace
 
 void WarpTally::add(const TileOp& op, const TileGrid& grid) {
+  if (op.kind == OpKind::wait) ++traffic_.barriers;
+  if (op.is_of_barrier()) return;
   const Index computing = computing_warps(op, grid, layout_);
   for (const WarpUse& use : WarpUses(op, layout_.partition)) {
     if (use.access == WarpAccess::holds) continue;
@@ -32,23 +34,23 @@ void WarpTally::add(const TileOp& op, const TileGrid& grid) {
         add_to(traffic_.exchange_write_bytes, bytes);
         [[fallthrough]];
       case WarpAccess::loads:
-        write(slot);
+        write(slot, op.agent);
         add_to(traffic_.shared_write_bytes, bytes);
         break;
       case WarpAccess::takes:
         add_to(traffic_.exchange_read_bytes, bytes);
         [[fallthrough]];
       case WarpAccess::reads:
-        read(slot);
+        read(slot, op.agent);
         add_to(traffic_.shared_read_bytes, bytes);
         break;
       case WarpAccess::writes_part:
-        write(place_of(use.tile, kExchange));
+        write(place_of(use.tile, kExchange), op.agent);
         add_to(traffic_.shared_write_bytes, bytes);
         add_to(traffic_.exchange_write_bytes, bytes);
         break;
       case WarpAccess::reads_parts:
-        read(place_of(use.tile, kExchange));
+        read(place_of(use.tile, kExchange), op.agent);
         add_to(traffic_.shared_read_bytes, checked_product(bytes, computing));
         add_to(traffic_.exchange_read_bytes, checked_product(bytes, computing));
         break;
@@ -56,12 +58,14 @@ void WarpTally::add(const TileOp& op, const TileGrid& grid) {
   }
 }
 
-void WarpTally::write(std::size_t place) {
+void WarpTally::write(std::size_t place, Agent agent) {
+  if (agent != Agent::block) return;
   if (hazards_.read[place]) barrier();  // another warp may still read it
   hazards_.written[place] = true;
 }
 
-void WarpTally::read(std::size_t place) {
+void WarpTally::read(std::size_t place, Agent agent) {
+  if (agent != Agent::block) return;
   if (hazards_.written[place]) barrier();  // another warp may still write it
   hazards_.read[place] = true;
 }

@@ -2,7 +2,8 @@
 /// that this requires (warp_shares.h).
 ///
 /// A barrier is counted where one is needed: before shared memory is read that other warps wrote
-/// since the last barrier, and before it is overwritten after others read it.
+/// since the last barrier, and before it is overwritten after others read it. In a program of
+/// agents, which wait for each other at barriers of their own, each wait is counted.
 #pragma once
 
 #include <array>
@@ -48,14 +49,15 @@ class WarpTally {
 
  private:
   /// Places in shared memory that can have a hazard: a tile's slot, or its exchange buffer.
-  static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * 4;
+  static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * (kMostSlots + 2);
   struct Hazards {
     std::bitset<kPlaces> written;  ///< since the last barrier
     std::bitset<kPlaces> read;     ///< since the last barrier
     bool operator==(const Hazards&) const = default;
   };
-  void write(std::size_t place);
-  void read(std::size_t place);
+  // Agents have no hazards: they wait
+  void write(std::size_t place, Agent agent);
+  void read(std::size_t place, Agent agent);
   void barrier();
 
   WarpLayout layout_;

@@ -121,7 +121,7 @@ Index parts_of(Index count, Index warps) {
 Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
   const auto of_scores = [&](const Tile& S) {
     const bool by_keys = layout.partition == WarpPartition::sliced_k || op.sums_queries();
-    return parts_of(by_keys ? grid.cols_of(S.j) : grid.rows_of(S.i), layout.warps);
+    return parts_of(by_keys ? grid.cols_of(S.j) : grid.shape(S).rows, layout.warps);
   };
   for (const Tile& tile : op.dests()) {
     if (is_score(tile.tensor)) return of_scores(tile);

@@ -38,14 +38,17 @@ Index TileGrid::equal_columns(std::int32_t i, const TileRange& columns,
   const std::int32_t j = columns.at(position);
   std::int32_t end = end_of_equal_columns(j);
 
-  // Cut at the tiles that the mask leaves whole
-  const Index first_row = row_begin(i);
-  const Index begin_key = problem_.keys_of(first_row + rows_of(i) - 1, batch_).begin;
-  const Index end_key = problem_.keys_of(first_row, batch_).end;
-  const TileRange whole{
-      static_cast<std::int32_t>(ceil_div(begin_key, tiling_.Bc)),
-      end_key == problem_.N_kv ? Tc_ : static_cast<std::int32_t>(end_key / tiling_.Bc)};
-  end = cut_run(j, whole, end);
+  // Cut at the tiles that the mask leaves whole, for each share of the rows
+  for (Index share = 0; share < row_shares_; ++share) {
+    const KeyRange rows = share_of_rows(i, share);
+    if (rows.size() == 0) break;
+    const Index begin_key = problem_.keys_of(rows.end - 1, batch_).begin;
+    const Index end_key = problem_.keys_of(rows.begin, batch_).end;
+    const TileRange whole{
+        static_cast<std::int32_t>(ceil_div(begin_key, tiling_.Bc)),
+        end_key == problem_.N_kv ? Tc_ : static_cast<std::int32_t>(end_key / tiling_.Bc)};
+    end = cut_run(j, whole, end);
+  }
   if (problem_.is_packed()) end = std::min(end, next_gap_edge(i, j));
   return columns.position_of(end) - position;
 }
@@ -102,12 +105,20 @@ bool TileGrid::same_row(std::int32_t a, std::int32_t b) const {
   const auto valid_cols = [&](std::int32_t j) {
     return std::clamp<Index>(key_end_ - col_begin(j), 0, cols_of(j));
   };
+  const auto same_edges = [&](std::int32_t ja, std::int32_t jb) {
+    for (Index share = 0; share < row_shares_; ++share) {
+      if (is_edge(share_of_rows(a, share), ja) != is_edge(share_of_rows(b, share), jb)) {
+        return false;
+      }
+    }
+    return true;
+  };
   for (std::int32_t done = 0; done < in_a.size();) {
     const std::int32_t at_a = in_a.first + done, at_b = in_b.first + done;
     const std::int32_t ja = in_a.at(at_a), jb = in_b.at(at_b);
     const Index equal = equal_columns(a, in_a, at_a);
     const bool same = equal == equal_columns(b, in_b, at_b) && cols_of(ja) == cols_of(jb) &&
-                      valid_cols(ja) == valid_cols(jb) && edge(a, ja) == edge(b, jb) &&
+                      valid_cols(ja) == valid_cols(jb) && same_edges(ja, jb) &&
                       empty(a, ja) == empty(b, jb);
     if (!same) return false;
     done += static_cast<std::int32_t>(equal);

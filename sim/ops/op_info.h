@@ -17,7 +17,8 @@ struct OpInfo {
   /// suffice.
   std::string_view label;
   /// What it did: `to` is its destination, `result` the same by what it now holds; a, b and c are
-  /// its sources, P the first one as probabilities, `maxima` and `sums` those of its rows.
+  /// its sources, P the first one as probabilities, `maxima` and `sums` those of its rows. `event`
+  /// is what the phase of a barrier is about, for the `agent` that waits or arrives.
   std::string_view sentence;
 };
 
@@ -63,6 +64,8 @@ inline constexpr auto kOpInfo = std::to_array<OpInfo>({
     {OpKind::mask_gradient, 1, 1, "", "Hidden keys of {to} become 0."},
     {OpKind::dropout_factors, 1, 0, "",
      "{to} ({size}): 0 where dropout drops, 1 / (1 - p) elsewhere."},
+    {OpKind::wait, 0, 0, "wait", "{agent} waits until {event} (phase {phase})."},
+    {OpKind::arrive, 0, 0, "arrive", "{agent} arrives at the barrier: {event} (phase {phase})."},
 });
 
 constexpr const OpInfo& info_of(OpKind kind) {

@@ -1,5 +1,6 @@
 /// The vocabulary in which a schedule writes one thread block's program. Each call emits one TileOp
-/// to the observers; at(line) names the pseudo-code line of the calls that follow.
+/// to the observers; at(line) names the pseudo-code line of the calls that follow, agent() who
+/// executes them.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "reference/run_break.h"
+#include "sim/ops/agents.h"
 #include "sim/ops/observer.h"
 
 namespace attnscope {
@@ -17,7 +19,7 @@ namespace attnscope {
 struct DroppedOps {
   std::optional<std::uint8_t> line;  ///< index into the launch's pseudo-code; unset: any
   std::optional<OpKind> kind;        ///< unset: any
-  std::optional<Tensor> tensor;      ///< of the first destination; unset: any
+  std::optional<Tensor> tensor;      ///< of the first destination, or the barrier; unset: any
   std::optional<Occurrence> only;    ///< unset: all of them
 
   /// Whether this is such an operation, whichever time it runs.
@@ -47,6 +49,16 @@ class Program {
     dropped_ = dropped;
     times_matched_ = 0;
   }
+
+  /// The agent that executes what follows, until the next call. A block's agents are written one
+  /// after the other and run beside each other (agents.h); if only counts matter, they run in the
+  /// order in which they are written.
+  void agent(Agent agent) {
+    flush();
+    agent_ = agent;
+  }
+  void wait(const Barrier& barrier) { emit_barrier(OpKind::wait, barrier); }
+  void arrive(const Barrier& barrier) { emit_barrier(OpKind::arrive, barrier); }
 
   /// Names the pseudo-code line of the operations that follow: `program.at(update_l).rescale(...)`.
   Program& at(std::uint8_t line) {
@@ -130,10 +142,17 @@ class Program {
   /// Counts the operations since the last mark `times` more times, and closes the mark.
   void repeat(Index times);
 
-  /// Hands every buffered operation to the observers; the end of a block calls it.
-  void flush();
+  /// Hands every operation to the observers: the thread block ends.
+  void end_block();
 
  private:
+  /// Hands on the buffered operations: to the observers, or to their agent if it takes turns with
+  /// others.
+  void flush();
+  void send();
+  void run_agents();
+  void mark_dropped();
+
   /// One destination and its sources, each stored field by field, because a counted sweep spends
   /// most of its time here.
   template <std::same_as<Tile>... Sources>
@@ -150,6 +169,7 @@ class Program {
     TileOp& op = buffer_[size_];
     op.kind = kind;
     op.line = line_;
+    op.agent = agent_;
     op.dest_count = dest_count;
     op.source_count = source_count;
     return op;
@@ -157,7 +177,10 @@ class Program {
   void end_op() {
     if (++size_ == buffer_.size()) flush();
   }
-  void mark_dropped();
+  void emit_barrier(OpKind kind, const Barrier& barrier) {
+    begin_op<0, 0>(kind).set_barrier(barrier);
+    end_op();
+  }
   static void set(Tile& to, const Tile& tile) {
     to.tensor = tile.tensor;
     to.slot = tile.slot;
@@ -172,10 +195,12 @@ class Program {
   std::vector<CountingObserver*> counters_;
   std::span<const std::uint8_t> line_numbers_;
   std::optional<DroppedOps> dropped_;
-  Index times_matched_ = 0;        ///< in this thread block
+  Index times_matched_ = 0;  ///< in this thread block
+  Agents agents_;
   std::array<TileOp, 64> buffer_;  // one virtual call per observer for many operations
   std::size_t size_ = 0;
   std::uint8_t line_ = 0;
+  Agent agent_ = Agent::block;
 };
 
 }  // namespace attnscope

@@ -45,11 +45,12 @@ TileRange TileRange::within(const TileRange& bounds) const {
 }
 
 TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
-                   const ScheduleOptions& options, Index d_cols)
+                   const ScheduleOptions& options, Index d_cols, Index row_shares)
     : problem_(problem),
       tiling_(tiling),
       options_(options),
       d_cols_(d_cols > 0 ? std::min(d_cols, problem.d) : problem.d),
+      row_shares_(row_shares),
       Tr_(static_cast<std::int32_t>(ceil_div(problem.N, tiling.Br))),
       Tc_(static_cast<std::int32_t>(ceil_div(problem.N_kv, tiling.Bc))),
       last_rows_(problem.N - (Tr_ - 1) * tiling.Br),
@@ -57,6 +58,8 @@ TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
   ATTNSCOPE_CHECK(tiling.Br, >=, 1);
   ATTNSCOPE_CHECK(tiling.Bc, >=, 1);
   ATTNSCOPE_CHECK(d_parts(), <=, kMostParts);
+  ATTNSCOPE_CHECK(row_shares == 1 || d_parts() == 1, ==, true);
+  ATTNSCOPE_CHECK(tiling.Br % row_shares, ==, 0);
   if (problem_.block_mask != nullptr) {
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Br, ==, tiling.Br);
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Bc, ==, tiling.Bc);
@@ -124,25 +127,41 @@ TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
   return tiles_of(queries, tiling_.Br);
 }
 
-bool TileGrid::edge(std::int32_t i, std::int32_t j) const {
-  const Index first = row_begin(i);
-  const Index last = first + rows_of(i) - 1;
-  const bool all_visible = problem_.keys_of(last, batch_).begin <= col_begin(j) &&
-                           problem_.keys_of(first, batch_).end >= col_begin(j) + cols_of(j);
+bool TileGrid::is_edge(const KeyRange& rows, std::int32_t j) const {
+  if (rows.size() == 0) return false;
+  const bool all_visible = problem_.keys_of(rows.end - 1, batch_).begin <= col_begin(j) &&
+                           problem_.keys_of(rows.begin, batch_).end >= col_begin(j) + cols_of(j);
   return !all_visible;
 }
 
+KeyRange TileGrid::share_of_rows(std::int32_t i, Index share) const {
+  const Index rows = tiling_.Br / row_shares_, end = row_begin(i) + rows_of(i);
+  const Index begin = row_begin(i) + share * rows;
+  return {std::min(begin, end), std::min(begin + rows, end)};
+}
+
+KeyRange TileGrid::rows_of(const Tile& tile) const {
+  if (row_shares_ > 1) return share_of_rows(tile.i, tile.part);
+  return {row_begin(tile.i), row_begin(tile.i) + rows_of(tile.i)};
+}
+
 Shape TileGrid::shape(const Tile& tile) const {
+  if (row_shares_ > 1) {
+    return by_layout(tile.tensor, rows_of(tile).size(), cols_of(tile.j), problem_.d);
+  }
   const Index d_cols = std::min(d_cols_, problem_.d - tile.part * d_cols_);
   return by_layout(tile.tensor, rows_of(tile.i), cols_of(tile.j), d_cols);
 }
 
 Shape TileGrid::slot_shape(const Tile& tile) const {
   const Index cols = tile.j == kAllColumns ? problem_.N_kv : tiling_.Bc;
-  return by_layout(tile.tensor, tiling_.Br, cols, d_cols_);
+  return by_layout(tile.tensor, tiling_.Br / row_shares_, cols, d_cols_);
 }
 
 Shape TileGrid::origin(const Tile& tile) const {
+  if (row_shares_ > 1 && !is_by_keys(tile.tensor)) {
+    return {rows_of(tile).begin, is_score(tile.tensor) ? col_begin(tile.j) : 0};
+  }
   switch (layout_of(tile.tensor)) {
     case TensorLayout::key_by_d:
       return {col_begin(tile.j), tile.part * d_cols_};

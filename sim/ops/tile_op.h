@@ -47,6 +47,9 @@ inline constexpr auto kTensors = [] {
 /// Column index of a tile that spans all keys.
 inline constexpr std::int32_t kAllColumns = -1;
 
+/// Most slots on chip of a tensor.
+inline constexpr std::size_t kMostSlots = 4;
+
 /// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
 /// one if a schedule buffers tiles).
 struct Tile {
@@ -55,9 +58,11 @@ struct Tile {
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
   bool last_use = false;  ///< as a source: nothing reads it after this op; its slot becomes invalid
-  std::uint8_t part = 0;  ///< which of TileGrid::d_parts(), of a tensor with d columns
-  std::int32_t i = 0;     ///< row tile (queries); of dK_heads, dV_heads: query head of the group
-  std::int32_t j = 0;     ///< column tile (keys), or kAllColumns; unused for row-tile tensors
+  /// Which of TileGrid::d_parts(), of a tensor with d columns; in a grid whose row tiles are shared
+  /// (TileGrid::row_shares()), which share of the rows.
+  std::uint8_t part = 0;
+  std::int32_t i = 0;  ///< row tile (queries); of dK_heads, dV_heads: query head of the group
+  std::int32_t j = 0;  ///< column tile (keys), or kAllColumns; unused for row-tile tensors
 
   bool on_chip() const { return slot != kHbm; }
   Tile in_hbm() const { return {tensor, kHbm, false, part, i, j}; }
@@ -114,8 +119,10 @@ enum class OpKind : std::uint8_t {
   scale,             ///< dest = softmax_scale * dest, if no product folds it in
   mask_gradient,     ///< dS = 0 where the mask hides the key
   dropout_factors,   ///< dest = Z, for a launch that stores Z
+  wait,              ///< the agent goes on once a phase of a barrier is complete
+  arrive,            ///< one of the arrivals that complete a phase of a barrier
 };
-inline constexpr int kOpKindCount = 33;
+inline constexpr int kOpKindCount = 35;
 
 constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
   return split_names<kOpKindCount>(
@@ -123,21 +130,67 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
       "add_row_sum, rescale, accumulate, normalize, log_sum_exp, convert, product_transposed, "
       "accumulate_transposed, gradient_product, gradient_product_transposed, row_dot, add_row_dot, "
       "softmax_gradient, add, atomic_add, soft_cap, soft_cap_slope, alibi, dropout, multiply, "
-      "scale, mask_gradient, dropout_factors");
+      "scale, mask_gradient, dropout_factors, wait, arrive");
 }
 
-/// One operation of one thread block.
+/// Who executes an operation. A thread block's program is one sequence of operations, or several
+/// agents (warp groups) run it beside each other and meet at barriers.
+enum class Agent : std::uint8_t {
+  block,     ///< every warp: the program has no agents
+  producer,  ///< loads tiles for the others
+  consumer,  ///< the first of them; consumer n is Agent(consumer + n)
+};
+
+constexpr Agent consumer(Index n) {
+  return Agent(static_cast<int>(Agent::consumer) + static_cast<int>(n));
+}
+/// The number of a consumer, from 0 on.
+constexpr Index number_of(Agent agent) {
+  return static_cast<Index>(agent) - static_cast<Index>(Agent::consumer);
+}
+constexpr bool is_consumer(Agent agent) {
+  return agent >= Agent::consumer;
+}
+
+/// A barrier of a thread block, which guards one slot on chip, and one of its phases. Phase n is
+/// complete after `arrivals` (n + 1) arrivals: an mbarrier of the GPU.
+struct Barrier {
+  enum class Signals : std::uint8_t {
+    full,   ///< the tile is in the slot: those that read it wait
+    empty,  ///< everyone has read the tile: whoever loads the next one waits
+  };
+  Signals signals = Signals::full;
+  std::uint8_t arrivals = 1;  ///< that complete a phase
+  std::int32_t phase = 0;
+  Tile tile;  ///< what the phase is about, in the slot that the barrier guards
+};
+
+/// One operation of one thread block. A wait or arrive has no tiles, but a barrier, which it keeps
+/// in the place of its destinations: the first is the barrier's tile.
 struct TileOp {
   OpKind kind = OpKind::load;
   std::uint8_t line = 0;  ///< index into the launch's pseudo-code
-  std::uint8_t dest_count : 4 = 0;
+  Agent agent = Agent::block;
+  std::uint8_t dest_count : 3 = 0;
   std::uint8_t source_count : 3 = 0;
-  bool skipped : 1 = false;  ///< the run's break drops it: no value changes
+  bool skipped : 1 = false;    ///< the run's break drops it: no value changes
+  bool unreached : 1 = false;  ///< and so it is, because its agent waits forever
   std::array<Tile, 2> dest_tiles;
   std::array<Tile, 3> source_tiles;
 
   std::span<const Tile> dests() const { return {dest_tiles.data(), dest_count}; }
   std::span<const Tile> sources() const { return {source_tiles.data(), source_count}; }
+  bool is_of_barrier() const { return kind == OpKind::wait || kind == OpKind::arrive; }
+  Barrier barrier() const {
+    const Tile& kept = dest_tiles[1];
+    return {Barrier::Signals(kept.slot), kept.part, kept.i, dest_tiles[0]};
+  }
+  void set_barrier(const Barrier& barrier) {
+    dest_tiles[0] = barrier.tile;
+    dest_tiles[1] = {.slot = static_cast<std::uint8_t>(barrier.signals),
+                     .part = barrier.arrivals,
+                     .i = barrier.phase};
+  }
   bool moves_bytes() const {
     return kind == OpKind::load || kind == OpKind::store || kind == OpKind::atomic_add;
   }
@@ -157,5 +210,6 @@ struct TileOp {
            kind == OpKind::add_row_sum;
   }
 };
+static_assert(sizeof(TileOp) == 64, "a counted sweep spends most of its time writing them");
 
 }  // namespace attnscope

@@ -102,6 +102,8 @@ struct Launch {
   /// No thread block asks which tiles the mask hides: blocks are equal if their tiles have equal
   /// sizes.
   bool ignores_mask = false;
+  /// The program is several agents (Program::agent()).
+  bool by_agents = false;
   /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;
   /// Operations that the run's break drops, set by make_pass().
@@ -113,7 +115,7 @@ struct Launch {
                            : std::span<const std::uint8_t>());
     out.drop(dropped);
     program(tiles, block, out);
-    out.flush();
+    out.end_block();
   }
 };
 

@@ -1,6 +1,7 @@
 #include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
+#include "sim/ops/tile_ring.h"
 
 namespace attnscope {
 
@@ -97,12 +98,57 @@ class KvStages {
   Index loaded_ = 0, taken_ = 0;
 };
 
+/// What stays on chip while a row tile, or a consumer's share of its rows, meets its keys.
+struct RowsOnChip {
+  const TileGrid& g;
+  std::int32_t i;
+  Index share = 0;  ///< its number in a grid with row_shares(); else 0
+
+  Tile own(Tile tile) const { return TileGrid::in_share(tile, share); }
+  Tile Q() const { return own(g.Q(i)); }
+  Tile O() const { return own(g.O(i)); }
+  Tile m() const { return own(g.m(i)); }
+  Tile l() const { return own(g.l(i)); }
+  Tile alpha() const { return own(g.alpha(i)); }
+  Tile LSE() const { return own(g.LSE(i)); }
+  Tile S(std::int32_t j) const { return own(g.S(i, j)); }
+  Tile P(std::int32_t j) const { return own(g.P(i, j)); }
+  bool any() const { return g.rows_of(Q()).size() > 0; }
+
+  void begin(Program& program) const {
+    program.at(start).fill_zero({O(), l()});
+    program.fill_minus_inf(m());
+  }
+  void score(std::int32_t j, const Tile& K, Program& program) const {
+    program.at(compute_scores).scores(S(j), Q(), K);
+  }
+  /// Folds the new scores into the running softmax; leaves P.
+  void soften(std::int32_t j, Program& program) const {
+    shape_scores(g, S(j), g.edge(S(j)), {cap_s, bias_s, apply_mask}, program);
+    program.at(update_m).running_max(m(), alpha(), S(j));
+    program.at(compute_p).exp(P(j), last_use(S(j)), m());
+    program.at(update_l).rescale(l(), alpha());  // l was summed with the old m
+    program.add_row_sum(l(), P(j));
+    drop(g, P(j), drop_p, program);
+  }
+  void add_values(std::int32_t j, const Tile& V, Program& program) const {
+    program.at(update_o).rescale(O(), last_use(alpha()));
+    program.accumulate(O(), last_use(P(j)), V);
+  }
+  void finish(Program& program) const {
+    program.at(finish_o).normalize(O(), l());
+    program.at(finish_lse).log_sum_exp(LSE(), last_use(m()), last_use(l()));
+    program.at(write_back);
+  }
+  void store(Program& program) const { program.store({last_use(O()), last_use(LSE())}); }
+};
+
 }  // namespace
 
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program) {
-  program.at(load_q).load(g.Q(i));
-  program.at(start).fill_zero({g.O(i), g.l(i)});
-  program.fill_minus_inf(g.m(i));
+  const RowsOnChip rows{g, i};
+  program.at(load_q).load(rows.Q());
+  rows.begin(program);
 
   const TileRange visited = g.column_tiles_for(i).within(columns);
   KvStages stages(g, i, visited);
@@ -111,22 +157,11 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
     if (g.empty(i, j)) continue;
     stages.load_ahead(j, program);
     const auto [K, V] = stages.take(j);
-    program.at(compute_scores).scores(g.S(i, j), g.Q(i), K);
-    shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
-
-    // Fold the new scores into the running softmax
-    program.at(update_m).running_max(g.m(i), g.alpha(i), g.S(i, j));
-    program.at(compute_p).exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
-    program.at(update_l).rescale(g.l(i), g.alpha(i));  // l was summed with the old m
-    program.add_row_sum(g.l(i), g.P(i, j));
-    drop(g, g.P(i, j), drop_p, program);
-    program.at(update_o).rescale(g.O(i), last_use(g.alpha(i)));
-    program.accumulate(g.O(i), last_use(g.P(i, j)), V);
+    rows.score(j, K, program);
+    rows.soften(j, program);
+    rows.add_values(j, V, program);
   }
-
-  program.at(finish_o).normalize(g.O(i), g.l(i));
-  program.at(finish_lse).log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
-  program.at(write_back);
+  rows.finish(program);
 }
 
 namespace {
@@ -137,13 +172,93 @@ namespace {
 void flash2_forward(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   flash2_sweep(g, i, g.column_tiles(), program);
-  program.store({last_use(g.O(i)), last_use(g.LSE(i))});
+  RowsOnChip{g, i}.store(program);
+}
+
+// The same as agents: kernels/flash2/flash2_forward_hopper.cuh. Each consumer has its share of the
+// row tile's rows and all keys that the row tile sees; the producer loads K_j and V_j once for all.
+// A row tile is one thread block here, so that nobody waits for Q_i's place to be free again.
+
+struct KvRings {
+  explicit KvRings(const TileGrid& g) : K(g.options().variant.stages, g.row_shares()), V(K) {}
+  TileRing K, V;
+};
+
+Barrier rows_arrived(const RowsOnChip& rows) {
+  return {Barrier::Signals::full, 1, 0, rows.Q()};
+}
+
+void produce(const TileGrid& g, std::int32_t i, Program& program) {
+  for (Index share = 0; share < g.row_shares(); ++share) {
+    const RowsOnChip rows{g, i, share};
+    if (!rows.any()) continue;
+    program.at(load_q).load(rows.Q());
+    program.arrive(rows_arrived(rows));
+  }
+  KvRings rings(g);
+  const auto load = [&](std::int32_t j) {
+    if (g.empty(i, j)) return;
+    program.at(load_kv);
+    rings.K.load(g.K(j), program);
+    rings.V.load(g.V(j), program);
+  };
+  TileRange visited = g.column_tiles_for(i);
+  for (; !rings.V.is_full() && !visited.empty(); ++visited.first) load(visited.at(visited.first));
+  for (const std::int32_t j : columns_of_row(g, i, visited, program, g.options().variant.stages)) {
+    load(j);
+  }
+}
+
+/// A consumer without rows takes no part but for its arrivals, which the barriers count.
+void consume(const RowsOnChip& rows, Program& program) {
+  const TileGrid& g = rows.g;
+  if (rows.any()) {
+    rows.begin(program);
+    program.at(compute_scores).wait(rows_arrived(rows));
+  }
+  KvRings rings(g);
+  const TileRange visited = g.column_tiles_for(rows.i);
+  for (const std::int32_t j :
+       columns_of_row(g, rows.i, visited, program, g.options().variant.stages)) {
+    if (g.empty(rows.i, j)) continue;
+    const Tile K = rings.K.await(g.K(j), program.at(compute_scores));
+    if (rows.any()) rows.score(j, K, program);
+    rings.K.release(K, program);
+    if (rows.any()) rows.soften(j, program);
+    const Tile V = rings.V.await(g.V(j), program.at(update_o));
+    if (rows.any()) rows.add_values(j, V, program);
+    rings.V.release(V, program);
+  }
+  if (!rows.any()) return;
+  rows.finish(program);
+  rows.store(program);
+}
+
+void flash2_forward_by_agents(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  program.agent(Agent::producer);
+  produce(g, i, program);
+  for (Index n = 0; n < g.row_shares(); ++n) {
+    program.agent(consumer(n));
+    consume({g, i, n}, program);
+  }
+}
+
+TileGrid consumers_grid(const AttentionProblem& problem, const Tiling& tiling,
+                        const ScheduleOptions& options) {
+  return {problem, tiling, options, 0, options.variant.consumers};
 }
 
 }  // namespace
 
-Pass flash2_forward_pass(const ScheduleOptions& /*options*/) {
-  return {{{"forward", block_per_row_tile, flash2_forward, kPseudoCode}}};
+Pass flash2_forward_pass(const ScheduleOptions& options) {
+  if (options.variant.consumers == 0) {
+    return {{{"forward", block_per_row_tile, flash2_forward, kPseudoCode}}};
+  }
+  Launch forward{"forward", block_per_row_tile, flash2_forward_by_agents, kPseudoCode,
+                 consumers_grid};
+  forward.by_agents = true;
+  return {{forward}};
 }
 
 }  // namespace attnscope

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "sim/observers/flop_counter.h"
@@ -98,11 +99,71 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i) {
   return fmt::format("rows {}-{}", i * rows, std::min((i + 1) * rows, grid.problem().N) - 1);
 }
 
+namespace {
+
+std::string capitalized(std::string name) {
+  name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
+  return name;
+}
+
+/// "K₃ is in buffer 2", "both consumers have read K₁ in buffer 2", "it has read K₁ in buffer 2".
+std::string event_of(const TileOp& op) {
+  const Barrier barrier = op.barrier();
+  const bool of_keys = is_by_keys(barrier.tile.tensor);
+  const std::string tile = tile_name(barrier.tile);
+  const std::string place = of_keys ? fmt::format("in buffer {}", barrier.tile.slot) : "on chip";
+  if (barrier.signals == Barrier::Signals::full) {
+    const std::string whose =
+        of_keys ? "" : fmt::format(" of {}", agent_name(consumer(barrier.tile.part)));
+    return fmt::format("{}{} is {}", tile, whose, place);
+  }
+  const std::string readers = op.kind == OpKind::arrive ? "it has"
+                              : barrier.arrivals == 1   ? "the consumer has"
+                              : barrier.arrivals == 2
+                                  ? "both consumers have"
+                                  : fmt::format("all {} consumers have", barrier.arrivals);
+  return fmt::format("{} read {} {}", readers, tile, place);
+}
+
+/// The sentence of a wait or arrive; `agent` at its beginning.
+std::string barrier_sentence(const TileOp& op, const std::string& agent) {
+  return fmt::format(fmt::runtime(info_of(op.kind).sentence), fmt::arg("agent", agent),
+                     fmt::arg("event", event_of(op)), fmt::arg("phase", op.barrier().phase));
+}
+
+}  // namespace
+
+std::string stuck_words(const StuckAgent& stuck) {
+  TileOp op;
+  op.kind = OpKind::wait;
+  op.set_barrier(stuck.barrier);
+  return barrier_sentence(op, agent_name(stuck.agent));
+}
+
+std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
+  if (!op.is_of_barrier()) return reason_of_line;
+  const bool full = op.barrier().signals == Barrier::Signals::full;
+  if (op.kind == OpKind::wait) {
+    return full ? "Another agent loads it meanwhile: read earlier, the buffer would hold what was "
+                  "there before."
+                : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";
+  }
+  return full ? "Whoever waits for the tile may read it now."
+              : "When every consumer has arrived, the producer may load the next tile there.";
+}
+
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
   if (op.skipped) {
     TileOp whole = op;  // a skipped one moves nothing
-    whole.skipped = false;
+    whole.skipped = whole.unreached = false;
     return describe_op(whole, grid);
+  }
+  const std::string agent = agent_name(op.agent);
+  if (op.is_of_barrier()) return barrier_sentence(op, capitalized(agent));
+  if (op.agent != Agent::block) {
+    TileOp plain = op;
+    plain.agent = Agent::block;
+    return fmt::format("{}: {}", capitalized(agent), describe_op(plain, grid));
   }
   const auto& [a, b, c] = op.source_tiles;
   const Shape size = grid.shape(op.dest_tiles[0]);
@@ -133,18 +194,28 @@ std::string op_label(const TileOp& op) {
 }
 
 std::string_view dropped_prefix(const TileOp& op) {
-  return op.skipped ? "Dropped: " : "";
+  return op.unreached ? "Never reached: " : op.skipped ? "Dropped: " : "";
 }
 
 std::string op_listing(const TileOp& op) {
   const auto print = [](const Tile& tile) {
     const auto plain = [](std::int32_t number) { return std::to_string(number); };
-    return fmt::format("{}{}{}{}", to_string(tile.tensor), indices(tile, plain),
-                       tile.j == kAllColumns ? "*" : "", tile.last_use ? "!" : "");
+    return fmt::format("{}{}{}{}{}", to_string(tile.tensor), indices(tile, plain),
+                       tile.j == kAllColumns ? "*" : "",
+                       tile.part > 0 ? fmt::format("/{}", tile.part) : "",
+                       tile.last_use ? "!" : "");
   };
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:2} {:<14}", op.line, to_string(op.kind));
+  fmt::format_to(out, "{:2} ", op.line);
+  if (op.agent != Agent::block) fmt::format_to(out, "{:<11}", agent_name(op.agent));
+  fmt::format_to(out, "{:<14}", to_string(op.kind));
+  if (op.is_of_barrier()) {
+    const Barrier barrier = op.barrier();
+    const bool full = barrier.signals == Barrier::Signals::full;
+    fmt::format_to(out, " {} {} in slot {}, phase {}", print(barrier.tile), full ? "full" : "empty",
+                   barrier.tile.slot, barrier.phase);
+  }
   for (const Tile& tile : op.dests()) fmt::format_to(out, " {}", print(tile));
   if (op.source_count > 0) fmt::format_to(out, " <-");
   for (const Tile& tile : op.sources()) fmt::format_to(out, " {}", print(tile));

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/ops/agents.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {
@@ -24,11 +25,18 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 /// a break drops.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 
+/// Why the algorithm does it: of a wait or arrive its own reason, of others that of their line.
+std::string_view reason_of(const TileOp& op, std::string_view reason_of_line);
+
+/// "producer waits until both consumers have read K₀ in buffer 1 (phase 0)."
+std::string stuck_words(const StuckAgent& stuck);
+
 /// A short name of the operation: "Q Kᵀ", "rowmax", "rescale", "load"; empty where its tiles
 /// suffice.
 std::string op_label(const TileOp& op);
 
-/// What stands before this sentence where it may say that a break drops the operation; else empty.
+/// What stands before this sentence where it may say that a break drops the operation, or that its
+/// agent never reaches it; else empty.
 std::string_view dropped_prefix(const TileOp& op);
 
 /// One line of a listing, without sizes: "rescale O2 <- alpha2 (last use)".

@@ -74,9 +74,10 @@ void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
 
 /// Rows that every launch processes together.
 Index group_rows_of(const RunInfo& info) {
+  const auto rows_of = [](const TileGrid& grid) { return grid.tiling().Br / grid.row_shares(); };
   Index rows = info.tiling().Br;
-  for (const TileGrid& grid : info.grids) rows = std::min(rows, grid.tiling().Br);
-  const auto divides = [rows](const TileGrid& grid) { return grid.tiling().Br % rows == 0; };
+  for (const TileGrid& grid : info.grids) rows = std::min(rows, rows_of(grid));
+  const auto divides = [&](const TileGrid& grid) { return rows_of(grid) % rows == 0; };
   const bool all = info.tiling().Br % rows == 0 && std::ranges::all_of(info.grids, divides);
   return all ? rows : 1;
 }

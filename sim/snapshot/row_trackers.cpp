@@ -6,29 +6,34 @@ namespace attnscope {
 
 namespace {
 
-const NumericExecutor::Slot& slot_of(Tensor tensor, const NumericExecutor& executor) {
-  return executor.on_chip()[static_cast<std::size_t>(tensor)][0];
-}
-
-/// One row of the tiles that are on chip now.
+/// One row of the tiles that are on chip now, those of a share of the rows.
 struct RowOnChip {
   const NumericExecutor& executor;
   Index row_in_tile;
+  std::size_t share;
 
+  const NumericExecutor::Slot& slot_of(Tensor tensor) const {
+    return executor.on_chip()[static_cast<std::size_t>(tensor)][share];
+  }
   /// Empty if the tensor is not there.
   std::vector<double> values(Tensor tensor) const {
-    const NumericExecutor::Slot& slot = slot_of(tensor, executor);
+    const NumericExecutor::Slot& slot = slot_of(tensor);
     if (!slot.valid || row_in_tile >= slot.values.rows()) return {};
     const auto row = slot.values.row(row_in_tile);
     return {row.begin(), row.end()};
   }
   std::optional<double> value(Tensor tensor, Index column = 0) const {
-    const NumericExecutor::Slot& slot = slot_of(tensor, executor);
+    const NumericExecutor::Slot& slot = slot_of(tensor);
     const bool is_there = slot.valid && row_in_tile < slot.values.rows();
     if (!is_there || column >= slot.values.cols()) return std::nullopt;
     return slot.values(row_in_tile, column);
   }
 };
+
+/// The share of the row tile that the operation works on, of a grid that has shares.
+std::size_t share_of(const TileOp& op, const TileGrid& grid) {
+  return grid.row_shares() > 1 ? op.dest_tiles[0].part : 0U;
+}
 
 /// Probabilities, before or after dropout.
 bool is_probability(Tensor tensor) {
@@ -43,8 +48,8 @@ bool is_query_gradient(Tensor tensor) {
 RowRange rows_of(const Tile& tile, const TileGrid& grid) {
   const TensorLayout layout = layout_of(tile.tensor);
   if (layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d) return {};
-  const Index begin = grid.row_begin(tile.i);
-  return {begin, begin + grid.rows_of(tile.i)};
+  const KeyRange rows = grid.rows_of(tile);
+  return {rows.begin, rows.end};
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
   next.known = true;
   next.i = S.i;
   next.j = S.j;
-  next.row_in_tile = query_ - grid.row_begin(S.i);
+  next.row_in_tile = query_ - grid.rows_of(S).begin;
   next.query = query_;
   row_ = next;
   consistent_ = false;
@@ -80,7 +85,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
       (dest.tensor == Tensor::S || is_probability(dest.tensor) || dest.tensor == Tensor::LSE_split);
   if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
   if (op.skipped) return;
-  const RowOnChip on_chip{executor, row_.row_in_tile};
+  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
   switch (op.kind) {
     case OpKind::running_max:
       row_.m_prev = on_chip.value(Tensor::m);
@@ -109,7 +114,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
                            const NumericExecutor& executor) {
   if (op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
-  const RowOnChip on_chip{executor, row_.row_in_tile};
+  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
   switch (op.kind) {
     case OpKind::row_max:
       row_.row_max = on_chip.value(dest.tensor);
@@ -119,7 +124,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       row_.m = on_chip.value(Tensor::m);
       row_.alpha = on_chip.value(Tensor::alpha);
       if (row_.row_max) break;  // flash1 computes it in a separate operation
-      const auto& S = slot_of(Tensor::S, executor);
+      const auto& S = on_chip.slot_of(Tensor::S);
       if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
       if (op.source_tiles[0].tensor == Tensor::LSE_split) {
         row_.row_max = on_chip.value(Tensor::LSE_split);
@@ -135,7 +140,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       break;
     case OpKind::add_row_sum: {
       row_.l = on_chip.value(Tensor::l);
-      const auto& P = slot_of(Tensor::P, executor);
+      const auto& P = on_chip.slot_of(Tensor::P);
       if (!row_.row_sum && P.valid) row_.row_sum = P.values.row(row_.row_in_tile).sum();
       break;
     }
@@ -177,7 +182,7 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   next.known = true;
   next.i = tile.i;
   next.j = is_score(tile.tensor) ? tile.j : kAllColumns;
-  next.row_in_tile = query_ - grid.row_begin(tile.i);
+  next.row_in_tile = query_ - grid.rows_of(tile).begin;
   next.query = query_;
   next.key_begin = grid.col_begin(next.j);
   row_ = next;
@@ -202,8 +207,8 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
   }
 }
 
-void GradientTracker::note_statistics(const NumericExecutor& executor) {
-  const RowOnChip on_chip{executor, row_.row_in_tile};
+void GradientTracker::note_statistics(const NumericExecutor& executor, std::size_t share) {
+  const RowOnChip on_chip{executor, row_.row_in_tile, share};
   const auto note = [&](std::optional<double>& known, Tensor tensor) {
     if (const auto now = on_chip.value(tensor)) known = now;
   };
@@ -228,8 +233,8 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
   const bool next_row = op.kind == OpKind::load && dest.tensor == Tensor::Q && row_.i != dest.i;
   if (row_alone || next_row) begin_tile(dest, grid);
   if (!row_.known || op.skipped) return;
-  const RowOnChip on_chip{executor, row_.row_in_tile};
-  note_statistics(executor);
+  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
+  note_statistics(executor, on_chip.share);
 
   // Keep the previous gradient of the query
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
@@ -243,7 +248,7 @@ void GradientTracker::after(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
   if (!row_.known || op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
-  const RowOnChip on_chip{executor, row_.row_in_tile};
+  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
   if (dest.on_chip()) {
     std::vector<double>* part = row_of(op);
     if (part != nullptr) *part = on_chip.values(dest.tensor);
@@ -252,7 +257,9 @@ void GradientTracker::after(const TileOp& op, const TileGrid& grid,
     if (part == &row_.dP) row_.dP_by = op.kind;
     if (part == &row_.dS) row_.dS_by = op.kind;
   }
-  if (op.kind == OpKind::row_dot || op.kind == OpKind::add_row_dot) note_statistics(executor);
+  if (op.kind == OpKind::row_dot || op.kind == OpKind::add_row_dot) {
+    note_statistics(executor, on_chip.share);
+  }
 
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
     const std::optional<double> now = on_chip.value(dest.tensor, row_.column);

@@ -60,7 +60,7 @@ class GradientTracker {
 
  private:
   void begin_tile(const Tile& tile, const TileGrid& grid);
-  void note_statistics(const NumericExecutor& executor);
+  void note_statistics(const NumericExecutor& executor, std::size_t share);
   std::vector<double>* row_of(const TileOp& op);
 
   Index query_;

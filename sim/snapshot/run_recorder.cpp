@@ -88,6 +88,16 @@ void RunRecorder::note_line(const TileOp& op) {
   };
   std::ranges::for_each(op.dests(), note);
   std::ranges::for_each(op.sources(), note);
+  line.by_producer |= op.agent == Agent::producer;
+  line.by_consumers |= is_consumer(op.agent);
+}
+
+void RunRecorder::deadlock(std::span<const StuckAgent> stuck) {
+  if (info_.deadlock) return;
+  info_.deadlock = {step_,
+                    static_cast<std::size_t>(launch_),
+                    history_.blocks.back().block,
+                    {stuck.begin(), stuck.end()}};
 }
 
 void RunRecorder::note_score_tile(const Tile& tile) {

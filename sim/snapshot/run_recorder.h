@@ -120,6 +120,7 @@ class RunRecorder : public Observer {
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
+  void deadlock(std::span<const StuckAgent> stuck) override;
   void observe(std::span<const TileOp> ops) override;
   void end_launch() override { info_.launches.back().end = step_; }
 

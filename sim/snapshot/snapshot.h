@@ -153,10 +153,19 @@ struct GradientRow {
   std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, the addend of this tile, after
 };
 
-/// The tensors of the operations of a line of pseudo-code.
+/// The tensors of the operations of a line of pseudo-code, and who executes them.
 struct LineOperands {
   TensorSet all;
-  TensorSet in_memory;  ///< loaded, stored or added to
+  TensorSet in_memory;                             ///< loaded, stored or added to
+  bool by_producer = false, by_consumers = false;  ///< in a program of agents
+};
+
+/// Agents of a thread block that wait for each other forever, in a run that is broken on purpose.
+struct Deadlock {
+  Index step = 0;          ///< the first operation that is not reached
+  std::size_t launch = 0;  ///< index into RunInfo::launches
+  Index block = 0;         ///< within the head
+  std::vector<StuckAgent> stuck;
 };
 
 /// The data that does not change from step to step: shared by all snapshots of one run.
@@ -176,6 +185,7 @@ struct RunInfo {
   std::vector<StepSpan> launches;  ///< one a launch
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
   std::vector<std::vector<LineOperands>> line_operands;  ///< of each launch, by line
+  std::optional<Deadlock> deadlock;                      ///< the first one
   /// Steps at which a new tile step begins (the granularity "tile"), ascending; 0 among them.
   std::vector<std::int32_t> tile_steps;
   /// Bytes requested by all operations before each of tile_steps.

@@ -379,7 +379,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
     snapshot.op_bytes = moved_bytes(snapshot.op, grid);
     snapshot.what = describe_op(snapshot.op, grid);
     const Launch& launch = run.info().pass.launches[static_cast<std::size_t>(block.launch)];
-    snapshot.why = launch.pseudo_code[snapshot.op.line].why;
+    snapshot.why = reason_of(snapshot.op, launch.pseudo_code[snapshot.op.line].why);
   }
   if (step < last) {
     const BlockStart& next_block = run.ops.block_of(step + 1);

@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "reference/check.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/snapshot/head_values.h"
+#include "sim/studies/right_run.h"
 
 namespace attnscope {
 
@@ -69,20 +71,12 @@ Deviation deviation_of_tile(Tensor tensor, const RowMatrix& wrong, const RowMatr
   return deviation;
 }
 
-const NumericExecutor::Slot& slot_of(const NumericExecutor& executor, const Tile& tile) {
-  return executor.on_chip()[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
-}
-
-bool holds(const NumericExecutor::Slot& slot, const Tile& tile) {
-  return slot.valid && slot.tile.i == tile.i && slot.tile.j == tile.j;
-}
-
 const Deviation kInvalid{.has_nan = true};
 
 /// The correct run and the broken one, operation by operation.
 class Comparer : public Observer {
  public:
-  Comparer(NumericExecutor& right, NumericExecutor& wrong, double rounding, BreakEffect& effect)
+  Comparer(RightRun& right, NumericExecutor& wrong, double rounding, BreakEffect& effect)
       : right_(right), wrong_(wrong), rounding_(rounding), effect_(effect) {}
 
   void begin_launch(std::string_view name, const TileGrid& grid) override {
@@ -96,6 +90,10 @@ class Comparer : public Observer {
     right_.begin_block(block);
     wrong_.begin_block(block);
     for (auto& slots : wrong_slots_) slots.fill(false);
+  }
+  void deadlock(std::span<const StuckAgent> stuck) override {
+    if (effect_.deadlock) return;
+    effect_.deadlock = {effect_.step_count, launch_ - 1, block_, {stuck.begin(), stuck.end()}};
   }
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
@@ -115,9 +113,9 @@ class Comparer : public Observer {
  private:
   void execute(const TileOp& op);
   void skip(const TileOp& op);
-  Deviation deviation(const Tile& tile) const;
-  std::optional<NoChange> leaves(const TileOp& op, const RowMatrix& before) const;
-  RowMatrix right_values(const Tile& tile) const;
+  Deviation deviation(const Tile& tile, const HeldTile& right) const;
+  std::optional<NoChange> leaves(const TileOp& op, const RightResult& right) const;
+  void count_without_effect(NoChange reason);
   void note(const TileOp& op, const Tile& tile, const Deviation& deviation);
   void note_loss(const TileOp& op);
   OpPlace here(const TileOp& op) const { return {effect_.step_count, launch_ - 1, block_, op}; }
@@ -125,45 +123,32 @@ class Comparer : public Observer {
     return wrong_slots_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
   }
 
-  NumericExecutor& right_;
+  RightRun& right_;
   NumericExecutor& wrong_;
   double rounding_;
   BreakEffect& effect_;
   const TileGrid* grid_ = nullptr;
   std::size_t launch_ = 0;
   Index block_ = 0;
-  std::array<std::array<bool, NumericExecutor::kSlotsPerTensor>, kTensorCount> wrong_slots_{};
+  std::array<std::array<bool, kMostSlots>, kTensorCount> wrong_slots_{};
   using Place = std::tuple<Tensor, bool, std::uint8_t, std::int32_t, std::int32_t>;
   std::map<Place, Deviation> latest_;  ///< of each tile: on chip or in HBM, part, i, j
   std::vector<NoChange> losses_;
   std::vector<std::pair<NoChange, Index>> without_effect_;
 };
 
-/// The correct run's values of a tile; empty where it does not have them.
-RowMatrix Comparer::right_values(const Tile& tile) const {
-  if (tile.on_chip()) {
-    const NumericExecutor::Slot& slot = slot_of(right_, tile);
-    return holds(slot, tile) ? slot.values : RowMatrix();
-  }
-  const RowMatrix& tensor = right_.hbm(tile.tensor);
-  if (tensor.size() == 0) return {};
-  const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
-  return tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
-}
-
-Deviation Comparer::deviation(const Tile& tile) const {
+/// Of the broken run's values of a tile from those of the correct run.
+Deviation Comparer::deviation(const Tile& tile, const HeldTile& right) const {
   if (!tile.on_chip()) {
-    const RowMatrix& right = right_.hbm(tile.tensor);
-    const RowMatrix& wrong = wrong_.hbm(tile.tensor);
     const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
     return deviation_of_tile(
-        tile.tensor, wrong.block(origin.rows, origin.cols, shape.rows, shape.cols),
-        right.block(origin.rows, origin.cols, shape.rows, shape.cols), rounding_);
+        tile.tensor,
+        wrong_.hbm(tile.tensor).block(origin.rows, origin.cols, shape.rows, shape.cols),
+        right.values, rounding_);
   }
-  const NumericExecutor::Slot& right = slot_of(right_, tile);
-  const NumericExecutor::Slot& wrong = slot_of(wrong_, tile);
+  const NumericExecutor::Slot& wrong = std::as_const(wrong_).slot(tile);
   const bool same_size = right.values.size() == wrong.values.size();
-  if (holds(right, tile) != holds(wrong, tile) || !same_size) return kInvalid;
+  if (right.is_there != wrong.holds(tile) || !same_size) return kInvalid;
   return deviation_of_tile(tile.tensor, wrong.values, right.values, rounding_);
 }
 
@@ -199,11 +184,12 @@ void Comparer::note_loss(const TileOp& op) {
 void Comparer::execute(const TileOp& op) {
   const auto is_wrong = [this](const Tile& tile) { return tile.on_chip() && wrong_slot(tile); };
   const bool wrong_operand = std::ranges::any_of(op.sources(), is_wrong);
-  right_.execute(op);
+  const RightResult right = right_.result_of(op);
   wrong_.execute(op);
   bool any = false;
-  for (const Tile& tile : op.dests()) {
-    const Deviation found = deviation(tile);
+  for (std::size_t k = 0; k < op.dest_count; ++k) {
+    const Tile& tile = op.dest_tiles[k];
+    const Deviation found = deviation(tile, right.after[k]);
     note(op, tile, found);
     if (tile.on_chip()) wrong_slot(tile) = found.is_wrong();
     any = any || found.is_wrong();
@@ -213,9 +199,11 @@ void Comparer::execute(const TileOp& op) {
 
 /// Why the correct run's result of this operation is what was there before; nothing where it is
 /// not.
-std::optional<NoChange> Comparer::leaves(const TileOp& op, const RowMatrix& before) const {
-  const Tile& dest = op.dest_tiles[0];
-  const RowMatrix after = right_values(dest);
+std::optional<NoChange> Comparer::leaves(const TileOp& op, const RightResult& right) const {
+  if (op.kind == OpKind::wait) return NoChange::was_complete;
+  if (op.kind == OpKind::arrive) return NoChange::never_awaited;
+  const RowMatrix& before = right.before.values;
+  const RowMatrix& after = right.after[0].values;
   const bool changes = before.size() != after.size() || op.dest_count > 1 ||
                        deviation_of(after, before, rounding_).is_wrong();
   if (changes) return std::nullopt;
@@ -239,25 +227,27 @@ std::optional<NoChange> Comparer::leaves(const TileOp& op, const RowMatrix& befo
 }
 
 void Comparer::skip(const TileOp& op) {
-  const Tile& dest = op.dest_tiles[0];
-  ++effect_.skipped_count;
-  if (!effect_.first_skipped) effect_.first_skipped = here(op);
-  const RowMatrix before = right_values(dest);
-  TileOp whole = op;
-  whole.skipped = false;
-  right_.execute(whole);
+  if (!op.unreached) {
+    ++effect_.skipped_count;
+    if (!effect_.first_skipped) effect_.first_skipped = here(op);
+  }
+  const RightResult right = right_.result_of(op);
   wrong_.execute(op);
-  for (const Tile& tile : op.dests()) {
-    const Deviation found = deviation(tile);
+  for (std::size_t k = 0; k < op.dest_count; ++k) {
+    const Tile& tile = op.dest_tiles[k];
+    const Deviation found = deviation(tile, right.after[k]);
     note(op, tile, found);
     if (tile.on_chip()) wrong_slot(tile) = found.is_wrong();
   }
-  const auto reason = leaves(op, before);
-  if (!reason) return;
+  const auto reason = leaves(op, right);
+  if (reason && !op.unreached) count_without_effect(*reason);
+}
+
+void Comparer::count_without_effect(NoChange reason) {
   const auto known =
-      std::ranges::find(without_effect_, *reason, [](const auto& entry) { return entry.first; });
+      std::ranges::find(without_effect_, reason, [](const auto& entry) { return entry.first; });
   if (known == without_effect_.end()) {
-    without_effect_.emplace_back(*reason, 1);
+    without_effect_.emplace_back(reason, 1);
   } else {
     ++known->second;
   }
@@ -333,6 +323,10 @@ std::string_view sentence_of(NoChange reason) {
       return "the division by l cancels it: the softmax does not depend on it";
     case NoChange::never_read:
       return "nothing reads its result";
+    case NoChange::was_complete:
+      return "what it waits for has happened already, in the model's order of the agents";
+    case NoChange::never_awaited:
+      return "nobody waits for this arrival";
   }
   return "";
 }
@@ -366,10 +360,11 @@ Result<BreakEffect> break_effect(const SteppedRequest& request, const std::atomi
   NumericExecutor wrong(one_head, inputs, numeric_rules(run.asked));
   NumericExecutor right(one_head, inputs, without_break(numeric_rules(run.asked)));
   const double rounding = rounding_of(run);
-  Comparer comparer(right, wrong, rounding, effect);
+  const ScheduleOptions whole = without_break(options);
+  const Pass whole_pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), whole);
+  RightRun right_run(right, whole_pass);
+  Comparer comparer(right_run, wrong, rounding, effect);
   try {
-    const ScheduleOptions whole = without_break(options);
-    const Pass whole_pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), whole);
     begin_values(request, effect.pass, options, one_head, wrong);
     begin_values(request, whole_pass, whole, one_head, right);
     run_rest_of_group(request, effect.pass, options, cancel, wrong);

@@ -2,7 +2,9 @@
 /// tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
 ///
 /// Errors are differences from the correct run: the same run without its break, whose operations
-/// are executed beside those of the broken one. A difference counts where it exceeds rounding.
+/// are executed beside those of the broken one. A difference counts where it exceeds rounding. In a
+/// program of agents a lost wait or arrive changes the order of operations as well: each agent's
+/// operations are compared with its own in the correct run.
 #pragma once
 
 #include <atomic>
@@ -61,10 +63,13 @@ enum class NoChange : std::uint8_t {
   times_zero,       ///< what depends on it is multiplied by 0
   cancelled,        ///< what depends on it is divided out again
   never_read,       ///< nothing reads its result
+  was_complete,     ///< it would not have had to wait
+  never_awaited,    ///< nobody waits for the arrival
 };
-constexpr std::array<std::string_view, 10> enum_names(NoChange) {
-  return {"never_runs", "first_iteration", "times_one",  "adds_zero", "hides_nothing",
-          "same_value", "masked",          "times_zero", "cancelled", "never_read"};
+constexpr std::array<std::string_view, 12> enum_names(NoChange) {
+  return {"never_runs",    "first_iteration", "times_one",    "adds_zero",
+          "hides_nothing", "same_value",      "masked",       "times_zero",
+          "cancelled",     "never_read",      "was_complete", "never_awaited"};
 }
 /// The reason as a sentence.
 std::string_view sentence_of(NoChange reason);
@@ -81,6 +86,7 @@ struct BreakEffect {
   std::optional<OpPlace> first_difference;
   /// The first store, atomic add or dropped one of them that leaves a wrong tile in HBM.
   std::optional<OpPlace> first_wrong_store;
+  std::optional<Deadlock> deadlock;  ///< the first; operations that it stops are not reached
   /// Every change of a tile's deviation, by step.
   std::vector<TileDeviation> spread;
   std::vector<ResultDeviation> results;  ///< O, LSE and the gradients that the pass stores

@@ -76,7 +76,8 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
                                                  const GpuDescription& gpu, Index batch,
                                                  const std::atomic<bool>* cancel) {
   const ResolvedRun& run = report.run;
-  const PassRun pass_run{run.problem, run.tiling, schedule_options(run, gpu), {}};
+  const ScheduleOptions options = without_break(schedule_options(run, gpu));
+  const PassRun pass_run{run.problem, run.tiling, options, {}};
   const Pass pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), pass_run.options);
   BlockWorkRecorder recorder;
   CancelObserver canceller(cancel);

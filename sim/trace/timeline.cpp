@@ -58,6 +58,7 @@ UnitSeconds Timeline::seconds(const TileOp& op) const {
 void Timeline::observe(std::span<const TileOp> ops) {
   const double block_share = static_cast<double>(gpu_.sm_count * share_.blocks_per_sm) * 1e12;
   for (const TileOp& op : ops) {
+    if (op.is_of_barrier()) continue;
     // Wait for the units, for the operands, and for pending readers of what is overwritten
     std::array<Picoseconds, kGpuUnits> busy;
     Picoseconds begin = running_.at, longest = 0;

@@ -107,7 +107,7 @@ class Timeline : public Observer {
   Free running_;
   Picoseconds block_end_ = 0;
   std::array<Picoseconds, kGpuUnits> unit_free_{};
-  std::array<std::array<SlotTimes, 4>, kTensorCount> slots_{};
+  std::array<std::array<SlotTimes, kMostSlots + 1>, kTensorCount> slots_{};
 };
 
 }  // namespace attnscope

@@ -192,6 +192,8 @@ class RandomRuns {
     if (first) variant.d_once = chance(2);
     if (algorithm.takes_block_mask) variant.skip_unused_kv = chance(2);
     if (!first && algorithm.name != "standard") variant.stages = between(1, kMaxStages);
+    const bool by_agents = algorithm.name == "flash2" || algorithm.name == "block_sparse2";
+    if (by_agents) variant.consumers = between(0, kMaxConsumers);
     if (algorithm.name == "flash2") variant.visit_hidden = chance(4);
     if (algorithm.name != "standard") return;
     variant.fusion = static_cast<Fusion>(below(4));

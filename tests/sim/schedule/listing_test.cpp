@@ -81,6 +81,7 @@ struct Listing {
   PassKind pass;
   std::string_view file;
   Kind kind;
+  ScheduleVariant variant = {};
 };
 
 class GoldenListing : public testing::TestWithParam<Listing> {};
@@ -89,7 +90,8 @@ TEST_P(GoldenListing, IsTheApprovedOne) {
   Lister lister;
   const AttentionProblem problem = problem_of(GetParam().kind);
   run(*find_algorithm(GetParam().algorithm), GetParam().pass,
-      {.score_steps = score_steps_of(problem), .splits = 2}, problem, lister);
+      {.variant = GetParam().variant, .score_steps = score_steps_of(problem), .splits = 2}, problem,
+      lister);
   const std::string path = fmt::format("{}/{}", ATTNSCOPE_GOLDEN_DIR, GetParam().file);
   if (std::getenv("ATTNSCOPE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << lister.text();
   std::ifstream file(path);
@@ -114,6 +116,11 @@ INSTANTIATE_TEST_SUITE_P(
         Listing{"standard", PassKind::both, "standard_both_steps.txt", Kind::steps},
         Listing{"flash1", PassKind::both, "flash1_both_steps.txt", Kind::steps},
         Listing{"flash2", PassKind::both, "flash2_both_steps.txt", Kind::steps},
+        Listing{"flash2",
+                PassKind::forward,
+                "flash2_forward_agents.txt",
+                Kind::causal,
+                {.stages = 2, .consumers = 2}},
         Listing{"flash2", PassKind::both, "flash2_both_padded.txt", Kind::padded},
         Listing{"flash1", PassKind::forward, "flash1_forward_packed.txt", Kind::packed},
         Listing{"flash2", PassKind::both, "flash2_both_packed.txt", Kind::packed},
@@ -123,8 +130,9 @@ INSTANTIATE_TEST_SUITE_P(
         Listing{"block_sparse2", PassKind::backward, "block_sparse2_backward.txt", Kind::sparse},
         Listing{"split_kv", PassKind::forward, "split_kv_forward.txt", Kind::full}),
     [](const auto& test) {
-      return fmt::format("{}_{}_{}", test.param.algorithm, to_string(test.param.pass),
-                         kKindNames[static_cast<std::size_t>(test.param.kind)]);
+      return fmt::format("{}_{}_{}{}", test.param.algorithm, to_string(test.param.pass),
+                         kKindNames[static_cast<std::size_t>(test.param.kind)],
+                         test.param.variant.consumers > 0 ? "_agents" : "");
     });
 
 std::vector<std::pair<Algorithm, ScheduleVariant>> algorithms_in_their_variants() {
@@ -138,6 +146,9 @@ std::vector<std::pair<Algorithm, ScheduleVariant>> algorithms_in_their_variants(
   all.push_back({flash1, {.skip_first_reads = true}});
   all.push_back({flash1, {.d_once = true}});
   all.push_back({flash1, {.skip_first_reads = true, .d_once = true}});
+  for (const char* name : {"flash2", "block_sparse2"}) {
+    all.push_back({*find_algorithm(name), {.stages = 2, .consumers = 2}});
+  }
   for (const char* name : {"flash2", "block_sparse2", "split_kv"}) {
     all.push_back({*find_algorithm(name), {.stages = 2}});
   }

@@ -1,7 +1,9 @@
 /// Every operation matters, forward and backward: with one of them deleted the numbers are wrong,
 /// but for an explicit list of true no-ops; the analysis of a break that drops the same operation
 /// (sim/studies/break_effect.h) agrees, and says why. In every tile the row maxima of some rows
-/// rise, so that alpha differs from 1, and those of others fall, so that beta does.
+/// rise, so that alpha differs from 1, and those of others fall, so that beta does. A wait or
+/// arrive of an agent is dropped before the agents take turns: without it they run in another
+/// order.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -37,6 +39,16 @@ class Deleter : public Observer {
     in_first_column_ = false;
     seen_scores_ = false;
     times_.clear();
+    if (step_ <= deleted_) awaited_.clear();  // else the deleted one's block is over
+    in_deleted_block_ = step_ <= deleted_;
+  }
+  void end_block() override {
+    if (!in_deleted_block_ || step_ <= deleted_) return;
+    // Agents count as often as those before them have run it, too
+    const auto& times = times_[{deleted_op_.kind, deleted_op_.dest_tiles[0].tensor}];
+    for (const auto& [agent, count] : times) {
+      if (agent < deleted_op_.agent) deleted_time_ += count;
+    }
   }
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
@@ -48,9 +60,11 @@ class Deleter : public Observer {
         seen_scores_ = true;
       }
       if (op.dest_tiles[0].tensor == Tensor::LSE_split) in_first_column_ = op.dest_tiles[0].j == 0;
-      const Index time = times_[{op.kind, op.dest_tiles[0].tensor}]++;
+      const Index time = times_[{op.kind, op.dest_tiles[0].tensor}][op.agent]++;
+      if (op.kind == OpKind::wait && in_deleted_block_) awaited_.push_back(op.barrier());
       if (step_ == deleted_) {
         deleted_op_ = op;
+        deleted_follows_own_ = op.agent == last_agent_;
         deleted_time_ = time;
         deleted_launch_ = launch_;
         deleted_block_ = block_;
@@ -58,17 +72,26 @@ class Deleter : public Observer {
       } else {
         executor_.execute(op);
       }
+      last_agent_ = op.agent;
       ++step_;
     }
   }
 
   Index step_count() const { return step_; }
   const TileOp& deleted_op() const { return deleted_op_; }
-  // Where the deleted operation stood
-  std::string_view launch() const { return deleted_launch_; }
+  std::string_view launch() const { return deleted_launch_; }  ///< of the deleted operation
   Index block() const { return deleted_block_; }
   Index time() const { return deleted_time_; }  ///< how often its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
+  /// Whether its agent ran the operation before it, too.
+  bool follows_own() const { return deleted_follows_own_; }
+  /// Whether some agent waits for this phase.
+  bool is_awaited(const Barrier& barrier) const {
+    return std::ranges::any_of(awaited_, [&](const Barrier& other) {
+      return other.tile.tensor == barrier.tile.tensor && other.tile.slot == barrier.tile.slot &&
+             other.signals == barrier.signals && other.phase == barrier.phase;
+    });
+  }
 
  private:
   NumericExecutor& executor_;
@@ -78,10 +101,14 @@ class Deleter : public Observer {
   TileOp deleted_op_;
   std::string_view launch_, deleted_launch_;
   Index block_ = 0, deleted_block_ = 0;
-  std::map<std::pair<OpKind, Tensor>, Index> times_;
+  std::map<std::pair<OpKind, Tensor>, std::map<Agent, Index>> times_;
   Index deleted_time_ = 0;
   bool seen_scores_ = false;  ///< in this thread block
   bool in_first_column_ = false, deleted_in_first_column_ = false;
+  Agent last_agent_ = Agent::block;
+  bool deleted_follows_own_ = false;
+  bool in_deleted_block_ = true;  ///< or in one before it
+  std::vector<Barrier> awaited_;  ///< in this thread block
 };
 
 /// Scores that rise by about 1 a key in even query rows and fall by as much in odd ones.
@@ -102,9 +129,12 @@ AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
 /// column tile of a split, and for the first split. Block-sparse: keys and values of
 /// a column tile that no row tile computes are loaded all the same. standard: scores that the mask
 /// hides are computed, stored and multiplied all the same; P and dS are 0 there. (With a soft cap
-/// the launch of dS reads such scores again: NaN would show.)
+/// the launch of dS reads such scores again: NaN would show.) Agents: a wait for what has happened
+/// already, so that its agent goes on at once; an arrival that nobody waits for.
 bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const TileGrid& plain) {
   const TileOp& op = deleter.deleted_op();
+  if (op.kind == OpKind::wait) return deleter.follows_own();
+  if (op.kind == OpKind::arrive) return !deleter.is_awaited(op.barrier());
   if (algorithm != "standard") {
     const Tile& dest = op.dest_tiles[0];
     const bool keys = dest.tensor == Tensor::K || dest.tensor == Tensor::V;
@@ -221,6 +251,27 @@ std::optional<BreakEffect> effect_of_break(const Deletion& c, const Deleter& del
   return std::move(effect).value();
 }
 
+/// Whether the pass leaves the reference's results without the wait or arrive that the deleter
+/// dropped.
+bool is_right_without(const Deletion& c, const Deleter& deleter, const PassRun& run,
+                      const AttentionInputs& inputs, const ForwardResult& forward,
+                      const Gradients* gradients) {
+  const TileOp& op = deleter.deleted_op();
+  PassRun broken = run;
+  broken.options.variant.broken.dropped = {
+      .launch = std::string(deleter.launch()),
+      .kind = std::string(to_string(op.kind)),
+      .tensor = std::string(to_string(op.dest_tiles[0].tensor)),
+      .only = Occurrence{deleter.block(), deleter.time()}};
+  const PassKind kind = gradients == nullptr ? PassKind::forward : PassKind::both;
+  const Pass pass = make_pass(*find_algorithm(c.algorithm), kind, broken.options);
+  NumericExecutor executor(run.problem, inputs, {});
+  executor.begin_head(0, 0, pass.initial_values);
+  Observer* const observers[] = {&executor};
+  run_head(pass, broken, 0, 0, observers);
+  return equals_reference(executor, forward, gradients);
+}
+
 /// The analysis of a break names what is wrong first, or the reason why nothing is.
 void expect_explained(const BreakEffect& effect, bool is_right) {
   EXPECT_EQ(effect.skipped_count, 1);
@@ -263,10 +314,14 @@ TEST_P(OpDeletion, EveryOperationMattersExceptTheListedNoOps) {
     Observer* const observers[] = {&deleter};
     run_head(pass, run, 0, 0, observers);
     step_count = deleter.step_count();
-    const bool right = equals_reference(executor, reference, both ? &gradients : nullptr);
+    bool right = equals_reference(executor, reference, both ? &gradients : nullptr);
     if (deleted < 0) {
       ASSERT_TRUE(right) << "the whole schedule is wrong";
       continue;
+    }
+    const Gradients* const wanted = both ? &gradients : nullptr;
+    if (deleter.deleted_op().is_of_barrier()) {
+      right = is_right_without(GetParam(), deleter, run, inputs, reference, wanted);
     }
     const bool no_op = is_true_no_op(name, deleter, plain);
     no_ops += no_op ? 1 : 0;
@@ -284,8 +339,7 @@ std::vector<Deletion> deletions() {
   std::vector<Deletion> all;
   for (const Algorithm& algorithm : algorithms()) {
     all.push_back({algorithm.name, 11, 15, {4, 5}, Mask::none()});
-    // Of a split that sees nothing every operation is a no-op: each split sees something here
-    if (algorithm.splits_keys) {
+    if (algorithm.splits_keys) {  // each split sees something: else all of it is a no-op
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::causal()});
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::causal(), "steps"});
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::window(8, 0)});
@@ -313,6 +367,14 @@ std::vector<Deletion> deletions() {
   }
   all.push_back({"flash2", 11, 15, {4, 5}, Mask::none(), "", {.stages = 2}});
   all.push_back({"flash2", 12, 14, {4, 4}, Mask::causal(), "", {.stages = 2}});
+  for (const Index consumers : {1, 2, 3}) {
+    const ScheduleVariant by_agents{.stages = 1 + consumers % 3, .consumers = consumers};
+    all.push_back({"flash2", 11, 15, {6, 5}, Mask::none(), "", by_agents});
+    // Every consumer sees a part of every tile: of one that it does not see most is a no-op
+    all.push_back({"flash2", 12, 13, {6, 7}, Mask::causal(), "steps", by_agents});
+    all.push_back({"flash2", 12, 20, {6, 7}, Mask::window(13, -1), "", by_agents});
+  }
+  all.push_back({"block_sparse2", 11, 15, {4, 5}, Mask::none(), "sparse", {.consumers = 2}});
   const ScheduleVariant refined{.skip_first_reads = true, .d_once = true};
   all.push_back({"flash1", 11, 15, {4, 5}, Mask::none(), "", refined});
   all.push_back({"flash1", 12, 14, {4, 4}, Mask::causal(), "dropout", refined});
@@ -324,12 +386,13 @@ INSTANTIATE_TEST_SUITE_P(BothPasses, OpDeletion, testing::ValuesIn(deletions()),
                          [](const auto& test) {
                            const auto& variant = test.param.variant;
                            std::string name =
-                               fmt::format("{}_{}_{}_{}{}{}{}", test.param.algorithm,
+                               fmt::format("{}_{}_{}_{}{}{}{}{}", test.param.algorithm,
                                            to_string(test.param.mask), to_string(variant.fusion),
                                            variant.stages, variant.d_once ? "_refined" : "",
-                                           test.param.extra.empty() ? "" : "_", test.param.extra);
+                                           test.param.extra.empty() ? "" : "_", test.param.extra,
+                                           variant.consumers > 0 ? "_by_agents" : "");
                            std::ranges::replace_if(
-                               name, [](char c) { return c == ':' || c == ','; }, '_');
+                               name, [](char c) { return c == ':' || c == ',' || c == '-'; }, '_');
                            return name;
                          });
 

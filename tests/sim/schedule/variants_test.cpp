@@ -34,6 +34,9 @@ std::vector<Variant> variants() {
   all.push_back(
       {"standard", {.product_tiles = {{20, 7}, {30, 3}, {11, 3}, {9, 50}, {16, 5}, {0, 3}}}});
   all.push_back({"flash2", {.stages = 2}});
+  for (const Index consumers : {1, 2, 3}) {
+    all.push_back({"flash2", {.stages = 1 + consumers, .consumers = consumers}});
+  }
   all.push_back({"flash2", {.visit_hidden = true}});
   return all;
 }
@@ -43,7 +46,7 @@ test::ModelRequest request_for(const Variant& variant, const AttentionProblem& p
   return {{.problem = problem,
            .algorithm = std::string(variant.algorithm),
            .pass = pass,
-           .Br = 16,
+           .Br = variant.variant.consumers == 3 ? 18 : 16,  // a consumer has the same rows
            .Bc = 24,
            .variant = variant.variant,
            .allow_overflow = true},
@@ -91,11 +94,12 @@ TEST_P(EveryVariant, KeepsTheMatrixProductsButWhatCheckpointingRunsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](const auto& test) {
   const ScheduleVariant& variant = test.param.variant;
-  return fmt::format("{}_{}_{}{}{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
+  return fmt::format("{}_{}_{}{}{}{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
                      variant.stages, variant.checkpoint ? "_checkpoint" : "",
                      variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "",
                      variant.product_tiles == ProductTiles{} ? "" : "_product_tiles",
-                     variant.visit_hidden ? "_hidden" : "");
+                     variant.visit_hidden ? "_hidden" : "",
+                     variant.consumers > 0 ? "_by_agents" : "");
 });
 
 /// B H N N_kv d e (1 / rows + 1 / cols) bytes: each tile of a result reads a row panel of one

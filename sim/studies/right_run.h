@@ -1,0 +1,50 @@
+/// The correct run beside a broken one, operation by operation (break_effect.h).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+
+#include "sim/observers/numeric_executor.h"
+
+namespace attnscope {
+
+/// A tile's values, on chip or in HBM; no values where the place does not have the tile.
+struct HeldTile {
+  bool is_there = false;
+  RowMatrix values;
+};
+
+/// The first destination of an operation before it, and each one after it.
+struct RightResult {
+  HeldTile before;
+  std::array<HeldTile, 2> after;
+};
+
+/// Executes what the correct run does where the broken one has an operation. Agents, which may take
+/// turns in another order than in the broken run, run a whole thread block in advance.
+class RightRun : public Observer {
+ public:
+  /// Both must outlive it; the pass is that of the correct run.
+  RightRun(NumericExecutor& executor, const Pass& pass) : executor_(executor), pass_(pass) {}
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+
+  /// What comes of an operation of the broken run, which its agent runs next.
+  RightResult result_of(const TileOp& op);
+
+ private:
+  HeldTile held(const Tile& tile) const;
+  RightResult executed(const TileOp& op);
+
+  NumericExecutor& executor_;
+  const Pass& pass_;
+  std::size_t launch_count_ = 0;
+  const Launch* launch_ = nullptr;
+  const TileGrid* grid_ = nullptr;
+  std::map<Agent, std::deque<RightResult>> in_advance_;
+};
+
+}  // namespace attnscope

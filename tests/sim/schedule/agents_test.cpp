@@ -1,0 +1,185 @@
+/// The forward pass as a producer and consumers: numbers of the reference, the traffic of the same
+/// run as one sequence of operations, the same order on every run, and deadlocks by name.
+
+#include <gtest/gtest.h>
+
+#include "sim/resolve.h"
+#include "sim/snapshot/describe_op.h"
+#include "sim/studies/break_effect.h"
+#include "tests/sim/schedule/schedule_cases.h"
+#include "tests/support/listed_block_mask.h"
+#include "tests/support/tensor_assertions.h"
+
+namespace attnscope {
+namespace {
+
+/// Row tiles of 24 rows, which 1, 2 and 3 consumers share.
+test::ModelRequest request_for(const AttentionProblem& problem, Index consumers, Index stages) {
+  test::ModelRequest request;
+  request.problem = problem;
+  request.algorithm = "flash2";
+  request.set_tiling({24, 16});
+  request.variant = {.stages = stages, .consumers = consumers};
+  request.gpu_description = load_gpu("h200").value();
+  return request;
+}
+
+AttentionProblem packed(AttentionProblem problem) {
+  problem.cu_seqlens_q = {0, 30, 30, 80};
+  problem.cu_seqlens_k = {0, 60, 70, 110};
+  return problem;
+}
+
+std::vector<AttentionProblem> problems() {
+  const AttentionProblem plain{.heads = 2, .kv_heads = 1, .N = 80, .N_kv = 110, .d = 8};
+  std::vector<AttentionProblem> all;
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                           Mask::window(20, 3), Mask::window(0, 0)}) {
+    AttentionProblem problem = plain;
+    problem.mask = mask;
+    all.push_back(problem);
+    all.push_back(packed(problem));
+  }
+  AttentionProblem odd{.N = 61, .N_kv = 47, .d = 5, .mask = Mask::causal()};
+  odd.score = {20.0, {0.25}, {0.2, 3}};
+  all.push_back(odd);
+  AttentionProblem padded{.batch = 2, .N = 5, .N_kv = 90, .d = 16};
+  padded.key_lengths = {33, 0};
+  all.push_back(padded);
+  return all;
+}
+
+/// What a run sends of one head.
+struct Stream : Observer {
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) listed.push_back(op_listing(op));
+  }
+  void deadlock(std::span<const StuckAgent> agents) override {
+    for (const StuckAgent& each : agents) stuck.push_back(stuck_words(each));
+  }
+  std::vector<std::string> listed, stuck;
+};
+
+Stream stream_of(const test::ModelRequest& request) {
+  const ResolvedRun run = test::resolve(request).value();
+  const ScheduleOptions options = schedule_options(run, request.gpu_description);
+  Stream stream;
+  Observer* const observers[] = {&stream};
+  run_head(make_pass(*find_algorithm("flash2"), run.pass(), options),
+           {run.problem, run.tiling, options, {}}, 0, 0, observers);
+  return stream;
+}
+
+TEST(Agents, ComputeWhatTheReferenceDoes) {
+  for (const AttentionProblem& problem : problems()) {
+    const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
+    const ForwardResult reference = naive_forward(problem, inputs);
+    for (Index consumers = 1; consumers <= kMaxConsumers; ++consumers) {
+      for (Index stages = 1; stages <= kMaxStages; ++stages) {
+        const auto result = simulate_numbers(request_for(problem, consumers, stages), inputs, {});
+        ASSERT_TRUE(result.ok()) << result.error().message;
+        EXPECT_TRUE(test::is_near(result.value().output.O, reference.O, 1e-12))
+            << consumers << " " << stages << " " << to_string(problem.mask);
+        EXPECT_TRUE(test::is_near(result.value().output.LSE, reference.LSE, 1e-12));
+      }
+    }
+  }
+}
+
+TEST(Agents, MoveTheBytesOfOneSequenceOfOperations) {
+  for (const AttentionProblem& problem : problems()) {
+    for (Index consumers = 1; consumers <= kMaxConsumers; ++consumers) {
+      const SimulationReport one = simulate(request_for(problem, 0, 2)).value();
+      const SimulationReport agents = simulate(request_for(problem, consumers, 2)).value();
+      EXPECT_EQ(agents.by_tensor, one.by_tensor) << consumers << " " << to_string(problem.mask);
+      EXPECT_EQ(agents.matmul_flops, one.matmul_flops);
+      EXPECT_EQ(agents.non_matmul_flops > 0, one.non_matmul_flops > 0);
+      EXPECT_EQ(agents.sram_bytes_per_block, one.sram_bytes_per_block);
+      EXPECT_EQ(agents.register_bytes_per_block, one.register_bytes_per_block);
+      EXPECT_EQ(agents.peak_hbm_bytes, one.peak_hbm_bytes);
+    }
+  }
+}
+
+TEST(Agents, TakeSharedMemoryForEachStage) {
+  const AttentionProblem problem{.N = 80, .N_kv = 110, .d = 8, .dtype = DType::fp16};
+  const auto sram = [&](Index stages) {
+    return simulate(request_for(problem, 3, stages)).value().sram_bytes_per_block;
+  };
+  // Q_i and P, then K_j and V_j of each stage
+  for (Index stages = 1; stages <= kMaxStages; ++stages) {
+    EXPECT_EQ(sram(stages), 2 * (24 * 8 + 24 * 16 + stages * 2 * 16 * 8));
+  }
+}
+
+TEST(Agents, TakeTurnsInTheSameOrderOnEveryRun) {
+  const AttentionProblem problem{.N = 80, .N_kv = 110, .d = 8, .mask = Mask::causal()};
+  const Stream first = stream_of(request_for(problem, 2, 2));
+  EXPECT_EQ(first.listed, stream_of(request_for(problem, 2, 2)).listed);
+  EXPECT_TRUE(first.stuck.empty());
+  const auto of = [&](std::string_view agent) {
+    return std::ranges::count_if(first.listed,
+                                 [&](const std::string& op) { return op.find(agent) != op.npos; });
+  };
+  EXPECT_GT(of("producer"), 0);
+  EXPECT_EQ(of("consumer 0") + of("consumer 1") + of("producer"), std::ssize(first.listed));
+}
+
+TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
+  const AttentionProblem problem{.N = 24, .N_kv = 64, .d = 8};
+  test::ModelRequest request = request_for(problem, 2, 2);
+  const std::size_t operations = stream_of(request).listed.size();
+
+  // Consumer 1 never says that it has read K_0
+  request.variant.broken.dropped = {
+      .launch = "forward", .line = 6, .kind = "arrive", .tensor = "K", .only = Occurrence{0, 4}};
+  const Stream released = stream_of(request);
+  EXPECT_EQ(released.stuck,
+            (std::vector<std::string>{
+                "producer waits until both consumers have read K₀ in buffer 1 (phase 0).",
+                "consumer 0 waits until K₂ is in buffer 1 (phase 1).",
+                "consumer 1 waits until K₂ is in buffer 1 (phase 1)."}));
+  EXPECT_EQ(released.listed.size(), operations) << "operations that are not reached are listed";
+
+  // The producer never says that V is there
+  request.variant.broken.dropped = {
+      .launch = "forward", .line = 5, .kind = "arrive", .tensor = "V"};
+  EXPECT_EQ(stream_of(request).stuck,
+            (std::vector<std::string>{
+                "producer waits until both consumers have read V₀ in buffer 1 (phase 0).",
+                "consumer 0 waits until V₀ is in buffer 1 (phase 0).",
+                "consumer 1 waits until V₀ is in buffer 1 (phase 0)."}));
+}
+
+TEST(Agents, InADeadlockLeaveTheirResultsUnwritten) {
+  const AttentionProblem problem{.N = 48, .N_kv = 64, .d = 8};
+  test::ModelRequest request = request_for(problem, 2, 2);
+  request.variant.broken.dropped = {
+      .launch = "forward", .line = 6, .kind = "arrive", .tensor = "K", .only = Occurrence{1, 0}};
+  const auto effect =
+      break_effect({.run = test::resolve(request).value(), .gpu = request.gpu_description});
+  ASSERT_TRUE(effect.ok()) << effect.error().message;
+  ASSERT_TRUE(effect.value().deadlock);
+  EXPECT_EQ(effect.value().deadlock->block, 1);
+  EXPECT_EQ(effect.value().deadlock->stuck.size(), 3U);
+  EXPECT_EQ(effect.value().skipped_count, 1);
+  const std::vector<double>& by_row = effect.value().results[0].by_row;
+  EXPECT_EQ(by_row[0], 0) << "the other thread block goes on";
+  EXPECT_TRUE(std::isinf(by_row[24]));
+}
+
+TEST(Agents, AreRefusedWhereTheyCannotShareARowTile) {
+  test::ModelRequest request = request_for({.N = 80, .N_kv = 80, .d = 8}, 3, 1);
+  request.set_tiling({16, 16});
+  const auto refused = test::resolve(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "Br");
+  request.Br.reset();
+  request.Bc.reset();
+  const auto run = test::resolve(request);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run.value().tiling.Br % 48, 0) << "the default tiling is one that they can share";
+}
+
+}  // namespace
+}  // namespace attnscope
