@@ -55,14 +55,19 @@ Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double ro
   return deviation_of_part(wrong, right, 0, right.size(), rounding * largest_of(right));
 }
 
-/// The same for the tile of a tensor, by row for O and the gradients.
-Deviation deviation_of_tile(Tensor tensor, const RowMatrix& wrong, const RowMatrix& right,
-                            double rounding) {
+/// The same for a tile, by row for O and the gradients: from the first row of its row tile on, of
+/// which it may have a share.
+Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
+                            const RowMatrix& right, double rounding) {
   Deviation deviation = deviation_of(wrong, right, rounding);
-  const TensorLayout layout = layout_of(tensor);
+  const TensorLayout layout = layout_of(tile.tensor);
   const bool by_row = layout == TensorLayout::query_by_d || layout == TensorLayout::key_by_d;
   if (!by_row || !deviation.is_wrong()) return deviation;
   const double tolerance = rounding * largest_of(right);
+  if (layout == TensorLayout::query_by_d) {
+    const Index rows_before = grid.rows_of(tile).begin - grid.row_begin(tile.i);
+    deviation.by_row.resize(static_cast<std::size_t>(rows_before));
+  }
   for (Eigen::Index row = 0; row < right.rows(); ++row) {
     const Deviation of_row =
         deviation_of_part(wrong, right, row * right.cols(), right.cols(), tolerance);
@@ -142,14 +147,14 @@ Deviation Comparer::deviation(const Tile& tile, const HeldTile& right) const {
   if (!tile.on_chip()) {
     const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
     return deviation_of_tile(
-        tile.tensor,
+        *grid_, tile,
         wrong_.hbm(tile.tensor).block(origin.rows, origin.cols, shape.rows, shape.cols),
         right.values, rounding_);
   }
   const NumericExecutor::Slot& wrong = std::as_const(wrong_).slot(tile);
   const bool same_size = right.values.size() == wrong.values.size();
   if (right.is_there != wrong.holds(tile) || !same_size) return kInvalid;
-  return deviation_of_tile(tile.tensor, wrong.values, right.values, rounding_);
+  return deviation_of_tile(*grid_, tile, wrong.values, right.values, rounding_);
 }
 
 void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviation) {
@@ -387,7 +392,7 @@ Result<BreakEffect> break_effect(const SteppedRequest& request, const std::atomi
 
 std::vector<Deviation> deviations_at(const BreakEffect& effect, Tensor tensor, bool in_hbm,
                                      Index rows, Index cols, Index step) {
-  std::vector<Deviation> tiles(static_cast<std::size_t>(rows * cols));
+  std::map<std::pair<Index, std::uint8_t>, const Deviation*> latest;  // of each tile and its part
   for (const TileDeviation& entry : effect.spread) {
     if (entry.step > step) break;
     const Tile& tile = entry.tile;
@@ -395,7 +400,17 @@ std::vector<Deviation> deviations_at(const BreakEffect& effect, Tensor tensor, b
     const Index row = layout_of(tensor) == TensorLayout::key_by_d ? tile.j : tile.i;
     const Index col = is_score(tensor) ? tile.j : 0;
     if (row < 0 || row >= rows || col < 0 || col >= cols) continue;
-    tiles[static_cast<std::size_t>(row * cols + col)] = entry.deviation;
+    latest[{row * cols + col, tile.part}] = &entry.deviation;
+  }
+  std::vector<Deviation> tiles(static_cast<std::size_t>(rows * cols));
+  for (const auto& [place, deviation] : latest) {
+    Deviation& tile = tiles[static_cast<std::size_t>(place.first)];
+    tile.max_abs = std::max(tile.max_abs, deviation->max_abs);
+    tile.has_nan = tile.has_nan || deviation->has_nan;
+    tile.by_row.resize(std::max(tile.by_row.size(), deviation->by_row.size()));
+    for (std::size_t k = 0; k < deviation->by_row.size(); ++k) {
+      tile.by_row[k] = std::max(tile.by_row[k], deviation->by_row[k]);
+    }
   }
   return tiles;
 }

@@ -30,8 +30,8 @@ struct OpPlace {
 struct Deviation {
   double max_abs = 0;    ///< infinite where only one of both is; NaN elements are left out
   bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
-  /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each of
-  /// its rows, infinite if it has a NaN. Else empty.
+  /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
+  /// of the row tile (0 for rows before its share), infinite if it has a NaN. Else empty.
   std::vector<double> by_row = {};
   bool is_wrong() const { return has_nan || max_abs > 0; }
   bool operator==(const Deviation&) const = default;
