@@ -46,8 +46,9 @@ class Checker {
 
   void check_show(const Show& show, const std::string& path) {
     if (show.step) {
+      // The playhead would stay where it is, whatever the reason
       const auto step = show.step->number(runs_);
-      if (!step) note(path + ": step", step.error());
+      if (!step) add({path + ": step", words(step.error(), Reader::command_line), ""});
     }
     if (show.run.empty()) return;
     const Index rows = runs_.find(show.run)->problem.N;

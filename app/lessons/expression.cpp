@@ -74,8 +74,9 @@ Result<Value> run_function(const Node& node, ValueSource& source) {
     return Value(static_cast<double>(step));
   }
   ATTNSCOPE_TRY(const Index n, whole(node, 1, source));
-  if (node.word == "visit") {
-    ATTNSCOPE_TRY(const Index step, source.visit(run, n));
+  if (node.word == "visit" || node.word == "launch") {
+    ATTNSCOPE_TRY(const Index step,
+                  node.word == "visit" ? source.visit(run, n) : source.launch(run, n));
     return Value(static_cast<double>(step));
   }
   ATTNSCOPE_TRY(const TilePlace tile, source.tile(run, n));

@@ -6,6 +6,7 @@
 ///   + - * /                 of numbers
 ///   min(a, b) max(a, b) abs(a) log2(a)
 ///   visit(run, n)           step at which the run's head starts to compute its n-th tile of scores
+///   launch(run, n)          the first step of the run's n-th launch, from 0
 ///   tile(run, step)         the tile of scores that the operation at this step works on
 ///   first_difference(a, b)  first step whose result differs between two runs of one schedule
 ///   run.key.key             a value in the JSON of a run; [n] or [key=value,key=value] after a
@@ -32,6 +33,7 @@ class ValueSource {
   virtual ~ValueSource() = default;
   virtual Result<Value> value(const Path& path) = 0;
   virtual Result<Index> visit(const std::string& run, Index n) = 0;
+  virtual Result<Index> launch(const std::string& run, Index n) = 0;
   virtual Result<TilePlace> tile(const std::string& run, Index step) = 0;
   virtual Result<Index> first_difference(const std::string& a, const std::string& b) = 0;
 };

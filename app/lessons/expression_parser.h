@@ -50,13 +50,9 @@ struct FunctionForm {
   std::size_t operands;
   std::size_t runs;
 };
-inline constexpr FunctionForm kFunctions[] = {{"min", 2, 0},
-                                              {"max", 2, 0},
-                                              {"abs", 1, 0},
-                                              {"log2", 1, 0},
-                                              {"visit", 2, 1},
-                                              {"tile", 2, 1},
-                                              {"first_difference", 2, 2}};
+inline constexpr FunctionForm kFunctions[] = {
+    {"min", 2, 0},   {"max", 2, 0},    {"abs", 1, 0},  {"log2", 1, 0},
+    {"visit", 2, 1}, {"launch", 2, 1}, {"tile", 2, 1}, {"first_difference", 2, 2}};
 
 /// The tree of the text, or the one line that says what is wrong with it.
 Result<std::shared_ptr<const ExpressionNode>> parse_expression(std::string_view text);

@@ -104,6 +104,11 @@ Result<Index> LessonRuns::visit(const std::string& run, Index n) {
   return values->visit(n);
 }
 
+Result<Index> LessonRuns::launch(const std::string& run, Index n) {
+  ATTNSCOPE_TRY(RunValues* const values, values_of(run));
+  return values->launch(n);
+}
+
 Result<TilePlace> LessonRuns::tile(const std::string& run, Index step) {
   ATTNSCOPE_TRY(RunValues* const values, values_of(run));
   return values->tile(step);

@@ -31,6 +31,7 @@ class LessonRuns : public ValueSource {
 
   Result<Value> value(const Path& path) override;
   Result<Index> visit(const std::string& run, Index n) override;
+  Result<Index> launch(const std::string& run, Index n) override;
   Result<TilePlace> tile(const std::string& run, Index step) override;
   Result<Index> first_difference(const std::string& a, const std::string& b) override;
 

@@ -16,6 +16,7 @@ class OperationKeeper : public Observer {
   explicit OperationKeeper(NumericExecutor* executor) : executor_(executor) {}
 
   void begin_launch(std::string_view name, const TileGrid& grid) override {
+    kept.launches.push_back(std::ssize(kept.ops));
     if (executor_ != nullptr) executor_->begin_launch(name, grid);
   }
   void begin_block(const BlockId& block) override {
@@ -56,8 +57,14 @@ class OperationKeeper : public Observer {
 
 Result<HeadOperations> head_operations(const ModelRun& model, bool with_values) {
   const AttentionProblem& problem = model.run.problem;
-  if (problem.N * problem.N_kv > kMostFollowedScores) {
-    return unavailable("{} x {} scores are too many to follow each operation; use at most {}",
+  const Tiling& tiling = model.run.tiling;
+  const Index tiles = ceil_div(problem.N, tiling.Br) * ceil_div(problem.N_kv, tiling.Bc);
+  if (tiles > kMostFollowedTiles) {
+    return unavailable("{} tiles of scores are too many to follow each operation; use at most {}",
+                       tiles, kMostFollowedTiles);
+  }
+  if (with_values && problem.N * problem.N_kv > kMostFollowedScores) {
+    return unavailable("{} x {} scores are too many to follow their values; use at most {}",
                        problem.N, problem.N_kv, kMostFollowedScores);
   }
   const ScheduleOptions options = schedule_options(model.run, model.gpu);

@@ -9,12 +9,15 @@
 
 namespace attnscope::lessons {
 
-/// Runs with more scores than this are not followed operation by operation.
+/// Runs with more scores than this are not followed with their values.
 inline constexpr Index kMostFollowedScores = Index{1} << 20;
+/// Runs with more tiles of scores than this are not followed operation by operation.
+inline constexpr Index kMostFollowedTiles = Index{1} << 15;
 
 struct HeadOperations {
   std::vector<TileOp> ops;             ///< by step
   std::vector<std::uint64_t> results;  ///< hash of each operation's result; empty without values
+  std::vector<Index> launches;         ///< the first step of each launch
 };
 
 /// Unavailable for a run that is too large. With values, errors as in load_inputs().

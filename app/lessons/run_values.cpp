@@ -247,6 +247,15 @@ Result<Index> RunValues::visit(Index n) {
                          count - 1);
 }
 
+Result<Index> RunValues::launch(Index n) {
+  const auto& operations = documents_->operations(false, spec_);
+  if (!operations) return operations.error();
+  const std::vector<Index>& launches = operations.value().launches;
+  if (n >= 0 && n < std::ssize(launches)) return launches[static_cast<std::size_t>(n)];
+  return invalid_request("launch {}: the run has {} launches; use 0 to {}", n, launches.size(),
+                         std::ssize(launches) - 1);
+}
+
 Result<TilePlace> RunValues::tile(Index step) {
   const auto& operations = documents_->operations(false, spec_);
   if (!operations) return operations.error();
@@ -275,8 +284,8 @@ Result<Index> RunValues::first_difference(RunValues& other) {
   if (!own) return own.error();
   const auto& theirs = other.documents_->operations(true, other.spec_);
   if (!theirs) return theirs.error();
-  const auto& [ops, results] = own.value();
-  const auto& [other_ops, other_results] = theirs.value();
+  const auto& [ops, results, launches] = own.value();
+  const auto& [other_ops, other_results, other_launches] = theirs.value();
   if (ops.size() != other_ops.size()) {
     return invalid_request("first_difference: one run has {} operations and the other {}",
                            ops.size(), other_ops.size());

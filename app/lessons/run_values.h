@@ -33,6 +33,7 @@ class RunValues {
   /// values of a run that is too large for them.
   Result<Value> value(const Path& path);
   Result<Index> visit(Index n);
+  Result<Index> launch(Index n);
   Result<TilePlace> tile(Index step);
   /// The first step whose result differs between this run and another one. invalid_request unless
   /// both have the same operations; unavailable, when no result differs.

@@ -74,10 +74,8 @@ const std::string& LessonPlayer::Desk::run_after(std::size_t step) const {
 
 Result<std::optional<Index>> LessonPlayer::Desk::place_of(const Step& step) {
   if (!step.show.step) return std::optional<Index>();
-  const auto number = step.show.step->number(*runs);
-  if (!number && number.error().kind == Error::Kind::unavailable) return std::optional<Index>();
-  if (!number) return number.error();
-  return std::optional(static_cast<Index>(number.value()));
+  ATTNSCOPE_TRY(const double number, step.show.step->number(*runs));
+  return std::optional(static_cast<Index>(number));
 }
 
 void LessonPlayer::Desk::keep_progress(std::size_t step) {
@@ -113,9 +111,9 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
 
   // The playhead begins where the previous steps left it
   for (std::size_t n = number; n-- > 0 && run_after(n) == run_of(number);) {
-    ATTNSCOPE_TRY(const auto place, place_of(lesson->steps[n]));
-    if (!place) continue;
-    prepared.start = *place;
+    const auto place = place_of(lesson->steps[n]);
+    if (!place || !place.value()) continue;
+    prepared.start = *place.value();
     break;
   }
 
@@ -150,7 +148,9 @@ Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
     outcome.why = verdict->why;
   }
   ATTNSCOPE_TRY(outcome.then, lessons::text_of(step.then, *runs));
-  ATTNSCOPE_TRY(outcome.step, place_of(step));
+  const auto place = place_of(step);
+  if (place) outcome.step = place.value();
+  if (!place) outcome.unplaced = words(place.error(), Reader::screen);
   if (!step.ask || !files.answers) return outcome;
   const auto record = lessons::record_of(*lesson, number, *runs, attempt, answer, verdict);
   if (const auto error = files.answers->add(record)) {

@@ -51,6 +51,7 @@ struct Outcome {
   std::string why;                       ///< the misconception behind the answer
   std::string then;
   std::optional<Index> step;  ///< where the playhead goes
+  std::string unplaced;       ///< why it cannot go to the step's place
   std::string unsaved;        ///< why the answer could not be written to the user's file
 };
 

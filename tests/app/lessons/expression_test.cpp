@@ -20,6 +20,7 @@ class FakeRuns : public ValueSource {
     return found->second;
   }
   Result<Index> visit(const std::string&, Index n) override { return 10 * n; }
+  Result<Index> launch(const std::string&, Index n) override { return 100 * n; }
   Result<TilePlace> tile(const std::string&, Index step) override {
     return TilePlace{step, step + 1};
   }
@@ -71,6 +72,7 @@ TEST(Expression, FollowsTheOrderOfOperators) {
 TEST(Expression, HasFunctionsOfNumbersAndRuns) {
   EXPECT_EQ(number("min(2, 3) + max(2, 3) + abs(0 - 4) + log2(8)"), 12);
   EXPECT_EQ(number("visit(a, 2)"), 20);
+  EXPECT_EQ(number("launch(a, 2)"), 200);
   const auto tile = evaluated("tile(a, visit(a, 1))");
   ASSERT_TRUE(tile.ok());
   EXPECT_EQ(std::get<TilePlace>(tile.value()), (TilePlace{10, 11}));

@@ -158,5 +158,20 @@ TEST(Judge, FirstDifferenceIsTheFirstResultThatDiffers) {
   EXPECT_EQ(runs.first_difference("a", "causal").error().kind, Error::Kind::invalid_request);
 }
 
+TEST(Judge, ALaunchBeginsWhereTheOneBeforeItEnds) {
+  const Lesson lesson = parsed(
+                            R"({"schema": "attnscope.lesson/1", "title": "T",
+          "runs": {"a": {"set": {"algorithm": "standard", "seq-len": 32, "head-dim": 16,
+                                 "block-rows": 16, "block-cols": 16}}},
+          "steps": [{"say": "x"}]})")
+                            .value();
+  auto runs = LessonRuns::create(lesson).value();
+  EXPECT_EQ(runs.launch("a", 0).value(), 0);
+  // Every tile of scores belongs to the first of the three launches
+  EXPECT_GT(runs.launch("a", 1).value(), runs.visit("a", 3).value());
+  EXPECT_GT(runs.launch("a", 2).value(), runs.launch("a", 1).value());
+  EXPECT_THAT(runs.launch("a", 3).error().message, HasSubstr("use 0 to 2"));
+}
+
 }  // namespace
 }  // namespace attnscope::lessons

@@ -195,6 +195,25 @@ TEST(CheckLesson, FindsAMissingSceneAndAFieldThatDoesNotApply) {
               AllOf(StartsWith("runs: a: "), HasSubstr("--splits")));
 }
 
+TEST(CheckLesson, FindsAPlaceThatCannotBeReached) {
+  const auto going_to = [](const char* place, int length) {
+    return findings(fmt::format(
+        R"({{"schema": "attnscope.lesson/1", "title": "T",
+             "runs": {{"a": {{"set": {{"algorithm": "flash2", "seq-len": {}, "head-dim": 16,
+                                       "block-rows": 16, "block-cols": 16}}}},
+                       "same": {{"from": "a"}}}},
+             "steps": [{{"say": "x", "show": {{"run": "a", "step": "{}"}}}}]}})",
+        length, place));
+  };
+  EXPECT_EQ(going_to("visit(a, 1)", 2048), "");
+  EXPECT_THAT(going_to("visit(a, 99)", 64),
+              StartsWith("steps[0]: show: step: visit 99: the run computes 16 tiles"));
+  EXPECT_THAT(going_to("visit(a, 1)", 8192),
+              StartsWith("steps[0]: show: step: 262144 tiles of scores are too many"));
+  EXPECT_THAT(going_to("first_difference(a, same)", 64),
+              StartsWith("steps[0]: show: step: no result differs"));
+}
+
 TEST(CheckLesson, WalksEveryCombinationOfValues) {
   const auto lesson = parsed(
       R"({"schema": "attnscope.lesson/1", "title": "T",

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace attnscope::app {
@@ -239,6 +240,20 @@ TEST(LessonPlayer, LeavesAtOnceAndCanOpenAgain) {
   EXPECT_TRUE(player.settled());
   open(player, 2);
   EXPECT_EQ(player.phase(), Phase::asking);
+}
+
+TEST_F(LessonFolder, APlaceThatCannotBeReachedIsReportedWithItsReason) {
+  const std::filesystem::path file = folder_ / "far.json";
+  std::ofstream(file) << R"json({"schema": "attnscope.lesson/1", "title": "T",
+    "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 64, "block-rows": 16,
+                           "block-cols": 16}}},
+    "steps": [{"say": "x", "show": {"run": "a", "step": "visit(a, 99)"}}]})json";
+  LessonPlayer player;
+  player.open(file.string());
+  settle(player);
+  ASSERT_EQ(player.phase(), Phase::revealed) << player.problem();
+  EXPECT_FALSE(player.outcome()->step);
+  EXPECT_THAT(player.outcome()->unplaced, HasSubstr("16 tiles of scores"));
 }
 
 TEST_F(LessonFolder, ProgressIsKeptAndTheLessonResumesThere) {
