@@ -131,6 +131,7 @@ std::string unit_of(const Node& node) {
   for (const auto& each : node.operands) {
     const std::string own = unit_of(*each);
     const bool divides = node.word == "/" && each == node.operands[1];
+    if (divides && own == unit + "/s") return "s";
     if (divides && !own.empty()) return "";
     if (node.word == "*" && !own.empty() && !unit.empty()) return "";
     if (!own.empty()) unit = own;

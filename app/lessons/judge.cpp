@@ -88,7 +88,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The factor of a prefix of the SI before the unit: "GB", "us", "G"; nothing for other words.
+/// The factor of a prefix of the SI before the unit: "GB", "µs", "us", "G"; nothing for other
+/// words.
 std::optional<double> unit_factor(std::string_view word, const std::string& unit) {
   const bool is_bytes = unit.starts_with("bytes");
   if (is_bytes && (word == "bytes" || word == "byte")) return 1.0;
@@ -122,7 +123,7 @@ std::optional<double> parse_quantity(std::string_view text, const std::string& u
 
 std::string_view example_of(const std::string& unit) {
   if (unit.starts_with("bytes")) return "a number of bytes, such as 4.4 GB or 3e9";
-  if (unit == "s") return "a time, such as 12 us or 0.5 ms";
+  if (unit == "s") return "a time, such as 12 µs or 0.5 ms";
   if (unit == "FLOP") return "a number of operations, such as 68 GFLOP";
   return "a number";
 }

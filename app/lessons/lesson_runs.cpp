@@ -138,6 +138,17 @@ Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view optio
   return FieldValueText{field, std::string(text)};
 }
 
+namespace {
+
+/// With the micro sign of the panels; the command line's tables are in ASCII.
+std::string time_text(double seconds) {
+  std::string text = seconds_text(seconds);
+  if (text.ends_with(" us")) text.replace(text.size() - 2, 1, "µ");
+  return text;
+}
+
+}  // namespace
+
 std::string value_text(const Value& value, const std::string& unit) {
   constexpr double kMostWhole = 9e15;
   if (const auto* tile = std::get_if<TilePlace>(&value)) {
@@ -152,7 +163,12 @@ std::string value_text(const Value& value, const std::string& unit) {
   }
   if (unit == "bytes/s") return bytes_text(number) + "/s";
   if (unit == "FLOP/s") return flops_text(number) + "/s";
-  if (unit == "s") return seconds_text(number);
+  if (unit == "s") return time_text(number);
+  if (unit == "/s" && number >= 1.0) {
+    const double exponent = std::floor(std::log10(number));
+    return fmt::format("{:.4g} x 10^{:.0f} per second", number / std::pow(10.0, exponent),
+                       exponent);
+  }
   if (unit == "FLOP") return flops_text(number);
   if (unit == "Hz") return clock_text(number);
   constexpr double kMostWritten = 1e6;  // larger ones get a prefix

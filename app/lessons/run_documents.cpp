@@ -131,6 +131,7 @@ class RowKeeper : public Observer {
 
 ordered_json row_json(const SoftmaxRow& row) {
   ordered_json json = {{"query", row.query}, {"i", row.i}, {"j", row.j}};
+  const std::optional<double> undivided = row.undivided ? row.undivided : row.O;
   const std::pair<const char*, const std::optional<double>&> values[] = {{"m_prev", row.m_prev},
                                                                          {"row_max", row.row_max},
                                                                          {"m", row.m},
@@ -138,7 +139,8 @@ ordered_json row_json(const SoftmaxRow& row) {
                                                                          {"beta", row.beta},
                                                                          {"l_prev", row.l_prev},
                                                                          {"row_sum", row.row_sum},
-                                                                         {"l", row.l}};
+                                                                         {"l", row.l},
+                                                                         {"O", undivided}};
   for (const auto& [name, value] : values) {
     if (value) json[name] = *value;
   }

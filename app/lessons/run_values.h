@@ -11,7 +11,8 @@
 ///   head
 ///                                and, for thread_blocks, of the largest launch of the whole run
 ///   online_softmax[query=q,j=j]  {"query", "i", "j", "m_prev", "row_max", "m", "alpha", "l_prev",
-///                                "row_sum", "l"} of every row and column tile of the first head
+///                                "row_sum", "l", "O"} of each row and tile of keys of one head;
+///                                O is its first column, not divided by l
 #pragma once
 
 #include <memory>

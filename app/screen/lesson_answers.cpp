@@ -9,6 +9,8 @@
 #include "app/draw/chart.h"
 #include "app/draw/format.h"
 #include "app/draw/prose.h"
+#include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::app {
 
@@ -16,7 +18,7 @@ namespace {
 
 std::string hint_of(const std::string& unit) {
   if (unit == "bytes") return "bytes, such as 4.4 GB";
-  if (unit == "s") return "a time, such as 12 us";
+  if (unit == "s") return "a time, such as 12 µs";
   if (unit == "FLOP") return "operations, such as 68 GFLOP";
   if (unit == "Hz") return "a frequency, such as 1.7 GHz";
   return "a number";
@@ -26,6 +28,13 @@ std::string tick_text(double value, const std::string& unit) {
   if (unit == "bytes") return draw::format_tick(value, "B");
   if (unit.empty()) return draw::format_value(value);
   return draw::format_tick(value, unit.c_str());
+}
+
+/// A value of the curve's field on its axis: sizes of memory with their unit.
+std::string value_tick(const lessons::CurveQuestion& curve, std::size_t n) {
+  const std::string& text = curve.values[n];
+  const auto bytes = parse_number<Index>(text);
+  return curve.over->option.ends_with("-bytes") && bytes ? capacity_text(*bytes) : text;
 }
 
 /// The plot of a curve; its values are equally spaced along x.
@@ -62,7 +71,7 @@ void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
   }
   for (std::size_t n = 0; n < frame.count; ++n) {
     draw::text(canvas, font, {frame.x_of(n), frame.plot.max.y + canvas.px(4.0f)},
-               canvas.theme.text_faint, curve.values[n], draw::Align::center);
+               canvas.theme.text_faint, value_tick(curve, n), draw::Align::center);
   }
   draw::text(canvas, font, {frame.plot.center().x, frame.plot.max.y + canvas.px(6.0f) + font.size},
              canvas.theme.text_dim, curve.over->label, draw::Align::center);

@@ -242,6 +242,10 @@ void LessonCard::draw_question(const Frame& frame, float width) {
   if (std::holds_alternative<lessons::ChoiceQuestion>(question.kind)) {
     draw_options(frame, width);
   } else if (std::holds_alternative<lessons::CurveQuestion>(question.kind)) {
+    if (asks) {
+      draw_lesson_text(frame, frame.fonts.ui, frame.theme.text_dim, width,
+                       "Click or drag in the plot: one point for each value.");
+    }
     if (asks || player.outcome() != nullptr) draw_curve_field(frame, width, share_);
   } else if (asks && std::holds_alternative<lessons::NumberQuestion>(question.kind)) {
     draw_number_field(frame, width, takes_focus_);

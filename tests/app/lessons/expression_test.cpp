@@ -115,6 +115,9 @@ TEST(Expression, KnowsTheUnitOfANumber) {
   EXPECT_EQ(unit("a.gpu.dram_bytes_per_s"), "bytes/s");
   EXPECT_EQ(unit("a.gpu.l2_bytes"), "bytes on chip");
   EXPECT_EQ(unit("log2(a.x_bytes)"), "");
+  EXPECT_EQ(unit("a.x_bytes / a.gpu.dram_bytes_per_s"), "s");
+  EXPECT_EQ(unit("a.flops.matmul / a.gpu.matrix_flops_per_s.bf16"), "s");
+  EXPECT_EQ(unit("a.flops.exponentials / a.gpu.exponentials_per_s"), "s");
 }
 
 TEST(Expression, RefusesWhatIsNotAnExpression) {

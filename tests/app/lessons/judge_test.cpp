@@ -123,6 +123,12 @@ TEST(Judge, ATextShowsItsValuesWithTheirUnits) {
   EXPECT_EQ(text_of(lesson.steps[0].say, runs).value(), "FA2 writes 2.304 kB of N = 64.");
 }
 
+TEST(Judge, ATimeHasTheUnitOfThePanels) {
+  EXPECT_EQ(value_text(Value(12.5e-6), "s"), "12.5 µs");
+  EXPECT_EQ(value_text(Value(0.0125), "s"), "12.5 ms");
+  EXPECT_EQ(value_text(Value(4.182e12), "/s"), "4.182 x 10^12 per second");
+}
+
 TEST(Judge, ChangesReachRunsThroughTheirOrigin) {
   const Lesson lesson = parsed(
                             R"({"schema": "attnscope.lesson/1", "title": "T",
