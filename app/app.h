@@ -202,6 +202,8 @@ class App {
   RunSpec quiz_run_;                   ///< that the quiz shows: the asked one, then a broken one
   std::optional<RunSpec> lesson_run_;  ///< of the lesson's step
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
+  /// The operation of both of its runs, within the clock's tile, until the user moves the playhead.
+  std::optional<Index> lesson_step_;
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

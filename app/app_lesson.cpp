@@ -21,46 +21,69 @@ bool moves_playhead(const Command& command) {
          std::holds_alternative<SeekTick>(command) || std::holds_alternative<TogglePlay>(command);
 }
 
-/// The IO theorems over the curve's field, or the quantity that is asked for, against N.
-std::optional<ChartChoice> chart_of(const lessons::Question& question) {
-  const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
-  const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind);
-  if (curve == nullptr && number == nullptr) return std::nullopt;
-  constexpr std::pair<std::string_view, ChartAxis> kFields[] = {
+/// The axis of the charts for a field of a run.
+std::optional<ChartAxis> axis_of(const RunField& field) {
+  constexpr std::pair<std::string_view, ChartAxis> kAxes[] = {
+      {"seq-len", ChartAxis::seq_len},
+      {"heads", ChartAxis::heads},
       {"head-dim", ChartAxis::head_dim},
       {"sram-bytes", ChartAxis::sram},
       {"block-cols", ChartAxis::block_size}};
-  for (const auto& [option, axis] : kFields) {
-    if (curve != nullptr && curve->over->option == option) {
-      return ChartChoice{ChartQuantity::theorems, axis};
+  const auto found =
+      std::ranges::find(kAxes, field.option, [](const auto& each) { return each.first; });
+  return found == std::end(kAxes) ? std::nullopt : std::optional(found->second);
+}
+
+/// The axis of the field in which a run of the answer differs from the run that it is made from;
+/// else N.
+ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson& lesson) {
+  const std::vector<std::string> runs = answer.runs();
+  for (const std::string& name : runs) {
+    const lessons::RunRecipe& run = *lesson.find_run(name);
+    if (std::ranges::find(runs, run.from) == runs.end()) continue;
+    for (const lessons::FieldValueText& set : run.set) {
+      if (const auto axis = axis_of(*set.field)) return *axis;
     }
   }
-  const auto paths = curve != nullptr ? curve->answer.paths() : number->answer.paths();
-  const auto has = [&](std::string_view part) {
+  return ChartAxis::seq_len;
+}
+
+/// The quantity that is asked for, over the field in which its runs differ or over that of its
+/// curve; bytes over the shared memory or over tiles are those of the IO theorems.
+std::optional<ChartChoice> chart_of(const lessons::Question& question,
+                                    const lessons::Lesson& lesson) {
+  const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
+  const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind);
+  if (curve == nullptr && number == nullptr) return std::nullopt;
+  const lessons::Expression& answer = curve != nullptr ? curve->answer : number->answer;
+  const ChartAxis axis = curve != nullptr ? axis_of(*curve->over).value_or(ChartAxis::seq_len)
+                                          : axis_between(answer, lesson);
+  if (axis == ChartAxis::sram || axis == ChartAxis::block_size) {
+    return ChartChoice{ChartQuantity::theorems, axis};
+  }
+  const auto has = [paths = answer.paths()](std::string_view part) {
     return std::ranges::any_of(paths, [part](const lessons::Path& path) {
       return !path.parts.empty() && path.parts.front().key == part;
     });
   };
-  if (has("time")) return ChartChoice{ChartQuantity::time};
-  if (has("memory")) return ChartChoice{ChartQuantity::memory};
-  return question.unit == "bytes" ? std::optional(ChartChoice{}) : std::nullopt;
+  if (has("time")) return ChartChoice{ChartQuantity::time, axis};
+  if (has("memory")) return ChartChoice{ChartQuantity::memory, axis};
+  return has("traffic") ? std::optional(ChartChoice{ChartQuantity::bytes, axis}) : std::nullopt;
 }
 
-/// Selects the tabs of the step's panels; if two share a place, the first one. With a question, the
-/// ledger covers the whole pass; without one, only the operations so far, so that it does not give
-/// away what later steps ask.
-void show_tabs(const lessons::Step& step, ViewState& view) {
+/// Selects the tabs of the step's panels; if two share a place, the first one.
+void show_tabs(const lessons::Step& step, const lessons::Lesson& lesson, ViewState& view) {
   for (const std::string& panel : std::views::reverse(step.show.panels)) {
     if (panel == "memory") view.memory_tab = MemoryTab::memory;
     if (panel == "warps") view.memory_tab = MemoryTab::warps;
     if (panel == "online_softmax") view.softmax_tab = SoftmaxTab::row;
     if (panel == "why_online") view.softmax_tab = SoftmaxTab::why_online;
   }
-  view.ledger_scope = step.ask ? LedgerScope::whole_pass : LedgerScope::so_far;
+  view.ledger_scope = LedgerScope::whole_pass;
   view.timeline_tab = TimelineTab::sms;
   view.explain_tab = ExplainTab::pseudo_code;
   if (!step.ask) return;
-  const ChartChoice chart = chart_of(*step.ask).value_or(shown_chart(view));
+  const ChartChoice chart = chart_of(*step.ask, lesson).value_or(shown_chart(view));
   view.chart = chart.quantity;
   view.chart_over = chart.over;
 }
@@ -75,6 +98,8 @@ void App::run_lesson(double elapsed_s) {
     glide_.reset();
     const auto race = std::exchange(lesson_race_, std::nullopt);
     if (race && view.race == race) view.race.reset();
+    view.hidden.clear();
+    view.shows_query_row = true;
   }
   if (opening_ && !first_error_) return;  // the scene opens first
   const LessonPlayer::Cue cue = lesson_player.take_cue();
@@ -100,6 +125,7 @@ void App::enter_lesson_step() {
   const lessons::Show& show = lesson_player.current().show;
   end_search();
   glide_.reset();
+  lesson_step_.reset();
   choose(step.run);
   lesson_run_ = step.run;
   lesson_race_.reset();
@@ -110,8 +136,11 @@ void App::enter_lesson_step() {
   view.enlarged.reset();
   view.step = step.start;
   player_.restart();
+  view.shows_query_row = show.query_row.has_value();
   if (show.query_row) view.query_row = *show.query_row;
-  show_tabs(lesson_player.current(), view);
+  view.hidden.clear();
+  for (const std::string& name : show.hidden) view.hidden.insert(*parse_name<PanelPart>(name));
+  show_tabs(lesson_player.current(), lesson_player.lesson(), view);
 }
 
 /// Shows what the answer brings: another run, or a place to which the playhead moves.
@@ -129,12 +158,14 @@ void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;
   const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
   if (view.race) {
-    // Two runs share a clock: jump to the tile at once
+    // Two runs share a clock: jump at once, to the operation if both have the same ones, else to
+    // the end of its tile
     const auto rival = rival_snapshot();
     const bool has_course =
         course_ && rival && course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);
     if (!has_course) return;
     view.race_tick = course_->tick_of(RaceCourse::chosen, to);
+    if (shown_->snapshot->run->tile_steps == rival->run->tile_steps) lesson_step_ = to;
     view.playing = false;
     glide_.reset();
     return;
@@ -155,6 +186,7 @@ void App::glide(double elapsed_s) {
 bool App::lesson_takes(const Command& command) {
   if (!moves_playhead(command)) return false;
   glide_.reset();
+  lesson_step_.reset();
   if (!lesson_player.hides_answer()) return false;
   const auto& question = lesson_player.current().ask->kind;
   if (!std::holds_alternative<lessons::TileQuestion>(question)) return false;

@@ -52,6 +52,8 @@ void App::run_race(double elapsed_s) {
     view.race_tick = std::clamp<Index>(view.race_tick, 0, course_->last_tick());
     view.step = course_->step_of(RaceCourse::chosen, view.race_tick);
     rival_step = course_->step_of(RaceCourse::rival, view.race_tick);
+    if (view.playing || view.race != lesson_race_) lesson_step_.reset();
+    if (lesson_step_) view.step = rival_step = *lesson_step_;
   }
 
   // The rival may have fewer heads and rows than the choice

@@ -72,11 +72,24 @@ std::vector<std::string> read_names(const JsonObject& object, const char* key,
   return names;
 }
 
+/// What a step may highlight: tensors, and lines of the ledger.
+std::vector<std::string> highlight_names() {
+  std::vector<std::string> names;
+  for (const Tensor tensor : kTensors) names.emplace_back(to_string(tensor));
+  const std::vector<std::string> tensors = names;
+  for (const char* direction : {"read", "written"}) {
+    for (const std::string& tensor : tensors) names.push_back(tensor + " " + direction);
+    for (const char* level : {"requested ", "DRAM "})
+      names.push_back(std::string(level) + direction);
+  }
+  return names;
+}
+
 Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
-  check_keys(object, {"run", "reveal", "beside", "panels", "highlight", "step", "query_row"});
-  std::vector<std::string> run_names, tensors;
+  check_keys(object,
+             {"run", "reveal", "beside", "panels", "highlight", "hide", "step", "query_row"});
+  std::vector<std::string> run_names;
   for (const RunRecipe& run : runs) run_names.push_back(run.name);
-  for (const Tensor tensor : kTensors) tensors.emplace_back(to_string(tensor));
   Show show{.run = object.string_or("run", ""),
             .reveal = object.string_or("reveal", ""),
             .beside = object.string_or("beside", "")};
@@ -88,7 +101,8 @@ Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
   }
   show.panels =
       read_names(object, "panels", "panel", {std::begin(kPanelNames), std::end(kPanelNames)});
-  show.highlights = read_names(object, "highlight", "tensor", tensors);
+  show.highlights = read_names(object, "highlight", "tensor", highlight_names());
+  show.hidden = read_names(object, "hide", "part", {std::begin(kPartNames), std::end(kPartNames)});
   if (object.has("step")) show.step = read_expression(object, "step", runs);
   if (object.has("query_row")) show.query_row = object.integer("query_row");
   return show;

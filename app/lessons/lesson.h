@@ -34,6 +34,9 @@ inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",   
                                                    "online_softmax", "why_online", "explain",
                                                    "ledger",         "timeline",   "charts"};
 
+/// Names of the parts of panels that a step may hide (PanelPart in app/scene/view_state.h).
+inline constexpr std::string_view kPartNames[] = {"dram", "time", "notes", "safe", "online"};
+
 /// A lesson from its text; `name` names the file in messages. invalid_request with one line, which
 /// has the path of the field: malformed text, an unknown or missing field, a run, panel, tensor or
 /// field of a run that does not exist, an expression that cannot be parsed.

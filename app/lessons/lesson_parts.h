@@ -48,8 +48,10 @@ struct Show {
   std::string reveal;               ///< the run once the question is answered; empty: the same
   std::string beside;               ///< a second run to its right, at the same place; empty: none
   std::vector<std::string> panels;  ///< names of kPanelNames
-  std::vector<std::string> highlights;  ///< names of tensors
-  std::optional<Expression> step;       ///< of the playhead, once the answer is shown
+  /// Tensors, everywhere ("S"), or lines of the ledger ("S written", "DRAM read").
+  std::vector<std::string> highlights;
+  std::vector<std::string> hidden;  ///< parts of panels, by names of kPartNames
+  std::optional<Expression> step;   ///< of the playhead, once the answer is shown
   std::optional<Index> query_row;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,18 @@ constexpr std::array<std::string_view, 2> enum_names(ExplainTab) {
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
 constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
   return {"so_far", "whole_pass"};
+}
+
+/// Parts of panels that a step of a lesson may hide, because a later one asks about them.
+enum class PanelPart : std::uint8_t {
+  dram,    ///< the ledger's lines of L2 and DRAM
+  time,    ///< its lines of times, and what limits them
+  notes,   ///< its footer: bytes of the paper, operations, peak memory
+  safe,    ///< the lines of this softmax in WHY ONLINE
+  online,  ///< the same
+};
+constexpr std::array<std::string_view, 5> enum_names(PanelPart) {
+  return {"dram", "time", "notes", "safe", "online"};
 }
 
 /// What a chart shows, by the names that scenes use. Each axis has some of them
@@ -166,8 +179,10 @@ struct ViewState {
   TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
-  bool hides_break = false;   ///< a quiz asks which operation is missing
-  bool hides_effect = false;  ///< a lesson asks what the break of its run changes
+  bool hides_break = false;     ///< a quiz asks which operation is missing
+  bool hides_effect = false;    ///< a lesson asks what the break of its run changes
+  std::set<PanelPart> hidden;   ///< a lesson asks about them later
+  bool shows_query_row = true;  ///< false: a lesson does not follow a row
   ChartQuantity chart = ChartQuantity::bytes;
   ChartAxis chart_over = ChartAxis::seq_len;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM

@@ -10,7 +10,9 @@
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
+#include "app/panels/parts/snapshot_view.h"
 #include "app/platform/keys.h"
+#include "reference/run_fields.h"
 #include "sim/schedule/breaks.h"
 
 namespace attnscope::app {
@@ -153,11 +155,30 @@ LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std
   return placed;
 }
 
+namespace {
+
+/// The first field in which two runs of one algorithm differ: "N 4096"; empty if there is none.
+std::string first_difference(const RunInfo& run, const RunInfo& other) {
+  const RunSpec& own = run.resolved().asked;
+  const RunSpec& theirs = other.resolved().asked;
+  if (own.algorithm != theirs.algorithm) return "";
+  for (const RunField& field : run_fields()) {
+    if (field.key == "break" || field.label.empty()) continue;
+    const std::string value = field.print(own);
+    if (value != field.print(theirs)) return fmt::format("{} {}", field.label, value);
+  }
+  return "";
+}
+
+}  // namespace
+
 void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
                       const RunInfo& other) {
   const RunBreak& broken = run.resolved().asked.variant.broken;
   const bool is_right = !broken.any() && other.resolved().asked.variant.broken.any();
-  const std::string title(run.algorithm->title);
+  const std::string differs = first_difference(run, other);
+  const std::string title =
+      std::string(run.algorithm->title) + (differs.empty() ? "" : ", " + differs);
   const std::string what = broken.any() ? "broken: " + break_words(broken) : "correct";
   const bool is_alone = !broken.any() && !is_right;
   const std::string wordings[] = {is_alone ? title : title + ", " + what, is_alone ? title : what};
@@ -192,18 +213,38 @@ void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect)
   frame.rects.add("lesson.cover." + std::string(panel.name), rect);
 }
 
-void mark_lesson_tensors(const Frame& frame) {
+namespace {
+
+/// Whether the widget is of what a step highlights: "S", "S written" or "DRAM read". The ledger
+/// joins lines, "l, m written".
+bool is_highlighted(std::string_view widget, const std::string& what) {
+  const std::size_t space = what.find(' ');
+  const std::string name = what.substr(0, space);
+  const auto tensor = parse_name<Tensor>(name);
+  const std::string shown = tensor ? std::string(display_name(*tensor)) : name;
+  constexpr std::string_view kLine = "ledger.row.";
+  if (widget.starts_with(kLine)) {
+    const std::string_view line = widget.substr(kLine.size());
+    const std::size_t end = line.rfind(' ');
+    if (space != what.npos && line.substr(end) != what.substr(space)) return false;
+    return (", " + std::string(line.substr(0, end)) + ",").find(", " + shown + ",") !=
+           std::string::npos;
+  }
+  return space == what.npos &&
+         (widget == "memory.tensor." + shown || widget == "memory.ghost." + shown ||
+          widget == "memory.slot." + name);
+}
+
+}  // namespace
+
+void mark_lesson_tensors(const Frame& frame, const NamedRects& rects) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (ImGui::IsPopupOpen("", kAnyPopup) || frame.app.view.show_keys) return;
-  const auto belongs_to = [](std::string_view widget, const std::string& tensor) {
-    return widget == "memory.tensor." + tensor || widget == "memory.slot." + tensor ||
-           widget == "memory.ghost." + tensor || widget.starts_with("ledger.row." + tensor + " ");
-  };
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const float out = frame.px(2.0f);
-  for (const std::string& tensor : frame.app.lesson_player.current().show.highlights) {
-    for (const auto& [widget, rect] : frame.rects.all()) {
-      if (!belongs_to(widget, tensor)) continue;
+  for (const std::string& what : frame.app.lesson_player.current().show.highlights) {
+    for (const auto& [widget, rect] : rects.all()) {
+      if (!is_highlighted(widget, what)) continue;
       list->AddRect({rect.min.x - out, rect.min.y - out}, {rect.max.x + out, rect.max.y + out},
                     frame.theme.highlight, frame.px(3.0f), 0, frame.px(2.0f));
     }

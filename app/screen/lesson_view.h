@@ -44,9 +44,9 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
 /// "lesson.cover.PANEL".
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
 
-/// Outlines the tensors that the step highlights, in memory and in the ledger. Call after the
-/// panels are drawn.
-void mark_lesson_tensors(const Frame& frame);
+/// Outlines the tensors and the lines of the ledger that the step highlights; `rects` are those of
+/// one run's panels. Call after they are drawn.
+void mark_lesson_tensors(const Frame& frame, const NamedRects& rects);
 
 /// If the question asks for a tile: the chosen tile, or the correct one once it is revealed, as the
 /// thing that panels highlight.

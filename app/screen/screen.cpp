@@ -170,10 +170,12 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
+  const auto works = [this](const Panel& panel) {
+    return shown_.contains(panel.name) && panel.busy();
+  };
   return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
-         lesson_card_.moves() || std::ranges::any_of(panels_, [this](const auto& panel) {
-           return shown_.contains(panel.name) && panel.busy();
-         });
+         lesson_card_.moves() || std::ranges::any_of(panels_, works) ||
+         std::ranges::any_of(rival_panels_, works);
 }
 
 void Screen::draw_panels(const Frame& frame, const Panels& panels,
@@ -260,7 +262,8 @@ void Screen::draw_lesson(const Frame& frame, const Snapshot& snapshot, const Les
   draw_lesson_panels(frame, panels_, layout.layout.panels, snapshot, rects_);
   lesson_card_.draw(frame, layout.card);
   if (!app.view.now_pointed) app.view.now_pointed = lesson_tile(app);
-  mark_lesson_tensors(frame);
+  mark_lesson_tensors(frame, rects_);
+  mark_lesson_tensors(frame, rival_rects);
 }
 
 Layout Screen::layout_of(const Frame& frame, std::optional<RaceLayout>& race) const {

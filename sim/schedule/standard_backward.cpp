@@ -42,7 +42,7 @@ static_assert(has_each_step_once(kDvPseudoCode));
 constexpr PseudoLine kDpPseudoCode[] = {
     {0, Step::outer_loop, "for each tile (i, j), in parallel", "A tiled matrix product."},
     {1, Step::load, "load dO_i, V_j",
-     "Every tile reads its panels again; the paper counts them once."},
+     "Every tile reads its operands again; the paper counts them once."},
     {1, Step::product_dP, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
     {1, Step::store, "store dP_ij", "N × N more values to store."},
 };

@@ -28,7 +28,7 @@ constexpr PseudoLine kScoresPseudoCode[] = {
     {0, Step::outer_loop, "for each tile (i, j) of S, in parallel",
      "A tiled matrix product: every thread block makes one tile."},
     {1, Step::load, "load Q_i, K_j",
-     "Every tile reads its panels again; the paper counts Q and K once."},
+     "Every tile of S reads its rows of Q and K again; the paper counts Q and K once."},
     {1, Step::scores, "S_ij = scale · Q_i K_jᵀ", "The first of two matrix products."},
     {1, Step::store, "store S_ij",
      "N × N scores are stored: the traffic that FlashAttention removes."},

@@ -149,7 +149,7 @@ void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow&
                     row.tensor ? context.theme.text_dim : context.theme.text, row.label,
                     label_end - x);
   const Rect line{{columns.left, y}, {columns.right, y + table.layout.pitch}};
-  if (row.tensor) context.named_rects.add("ledger.row." + row.label, line);
+  context.named_rects.add("ledger.row." + row.label, line);
   if (hovered(line)) tooltip(context, in_words(row, table.so_far), line);
 }
 
@@ -252,7 +252,7 @@ void draw_footer(const Table& table, const Rect& rect) {
              context.theme.text_faint,
              draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f)));
   const Rect note{rect.min, {left, rect.max.y}};
-  if (hovered(note)) {
+  if (!wordings.front().empty() && hovered(note)) {
     tooltip(
         context,
         fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
@@ -304,7 +304,7 @@ class LedgerPanel {
   };
 
   /// Updates ledger_ to the snapshot if its basis exists.
-  void refresh(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements);
+  void refresh(const Snapshot& snapshot, const ViewState& view, const Measurements& measurements);
 
   MakeLedgerBasis make_basis_;
   BackgroundJob<BasisKey, LedgerBasis> basis_;
@@ -312,7 +312,7 @@ class LedgerPanel {
   bool so_far_ = true;            ///< its scope
 };
 
-void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
+void LedgerPanel::refresh(const Snapshot& snapshot, const ViewState& view,
                           const Measurements& measurements) {
   const BasisKey key{{snapshot.run}, measurements.recorded.size() + measurements.measured.size()};
   if (basis_.wants(key)) {
@@ -325,8 +325,8 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
   }
   const LedgerBasis* basis = basis_.latest();
   if (basis == nullptr || !(basis_.latest_key()->run == RunOfWork{snapshot.run})) return;
-  ledger_ = make_ledger(snapshot, scope, *basis);
-  so_far_ = scope == LedgerScope::so_far;
+  ledger_ = without(make_ledger(snapshot, view.ledger_scope, *basis), view.hidden);
+  so_far_ = view.ledger_scope == LedgerScope::so_far;
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
@@ -335,7 +335,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
     basis_.latest();  // takes the result of work begun at another size: the app rests afterwards
     return draw_counter(snapshot, context);
   }
-  refresh(snapshot, view.ledger_scope, context.measurements);
+  refresh(snapshot, view, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
   const ShownHead head = shown_head(snapshot.run->resolved(), view.head);
   std::string scope = head.packed > 1 ? fmt::format("bytes at the SM, {} heads as one", head.packed)

@@ -114,6 +114,11 @@ void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledge
   const std::string tile = fmt::format("kernel's tile {} × {}", tiling.Br, tiling.Bc);
   ledger.apart_titles = {fmt::format("{}; above {} × {}", tile, run.tiling().Br, run.tiling().Bc),
                          tile};
+  const ProductTile O = model.run.asked.variant.product_tiles.O;
+  if (tiling == run.tiling() && O.rows > 0) {
+    ledger.apart_titles = {fmt::format("with cuBLAS's tiles of O, {} × {}", O.rows, O.cols),
+                           fmt::format("tiles of O {} × {}", O.rows, O.cols)};
+  }
   ledger.apart_about = about_kernel_rows(run, model);
   ledger.apart_of = "at the kernel's tiles";
   ledger.apart = apart_rows(basis);

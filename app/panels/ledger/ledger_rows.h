@@ -38,7 +38,8 @@ struct LedgerRow {
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
-  bool gives_way = false;  ///< left out where the lines have no room
+  bool gives_way = false;              ///< left out where the lines have no room
+  std::optional<PanelPart> part = {};  ///< that a lesson may hide
 };
 
 /// The row's value with its unit.
@@ -108,6 +109,9 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
 std::vector<LedgerRow> apart_rows(const LedgerBasis& basis);
 
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
+
+/// The ledger without the parts that a lesson hides.
+Ledger without(Ledger ledger, const std::set<PanelPart>& hidden);
 
 /// The ledger as comma-separated values with a heading line.
 std::string ledger_csv(const Ledger& ledger);

@@ -43,6 +43,13 @@ std::string unit_of(const Total& total) {
   return total.quantity == kTime ? "s" : "bytes";
 }
 
+/// The part of the ledger that a lesson may hide.
+std::optional<PanelPart> part_of(const Total& total) {
+  if (total.quantity == kTime) return PanelPart::time;
+  if (total.level == Level::requested) return std::nullopt;
+  return PanelPart::dram;
+}
+
 /// Sets the modelled number of the whole pass; of DRAM and time, only if there is a prediction.
 void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
                   const LedgerBasis& basis, const Bytes& requested) {
@@ -139,6 +146,7 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
     if (line == nullptr && !is_missing_time) continue;
     LedgerRow row;
     row.label = stands_alone(basis) && total.quantity == kTime ? kTime : total.label;
+    row.part = part_of(total);
     row.unit = unit_of(total);
     if (line != nullptr) row.modelled = line->modelled;
     row.whole = row.modelled.value_or(0.0);
@@ -164,6 +172,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads only
     LedgerRow row;
     row.label = total.label;
+    row.part = part_of(total);
     const bool whole_only = total.level == Level::dram || total.level == Level::l2;
     if (whole_only && so_far) row.label += ", whole";
     row.unit = unit_of(total);
@@ -182,6 +191,16 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+Ledger without(Ledger ledger, const std::set<PanelPart>& hidden) {
+  for (std::vector<LedgerRow>* rows : {&ledger.totals, &ledger.apart}) {
+    std::erase_if(*rows,
+                  [&](const LedgerRow& row) { return row.part && hidden.contains(*row.part); });
+  }
+  if (hidden.contains(PanelPart::time)) ledger.time = {};
+  if (hidden.contains(PanelPart::notes)) ledger.notes.assign(1, "");
+  return ledger;
 }
 
 }  // namespace attnscope::app

@@ -91,7 +91,7 @@ struct ScoresFrame {
   const PanelContext& context;
   Rect grid;  ///< of the visible part of the N x N_kv scores
   draw::ZoomedAxis rows = {}, cols = {};
-  Index query_row = 0;                   ///< the followed row
+  Index query_row = 0;                   ///< the followed row; -1: none
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 if there is none
 

@@ -247,6 +247,7 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
 /// A mark at the left of the row, and lines above and below its cells, within the tile that is
 /// being worked on; no lines where they would hide the rows beside it.
 void draw_query_row(const ScoresFrame& frame) {
+  if (frame.query_row < 0) return;
   const float top = frame.y_of(frame.query_row);
   const float bottom = frame.y_of(frame.query_row + 1);
   const ImU32 color = color_of(frame.context.theme, Tensor::m);

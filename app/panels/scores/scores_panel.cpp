@@ -32,7 +32,10 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   const Index col = element(across, frame.cols, run.problem().N_kv);
   const Index i = row / run.tiling().Br;
   const Index j = col / run.tiling().Bc;
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) view.query_row = row;
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    view.query_row = row;
+    view.shows_query_row = true;
+  }
   if (beside) {
     return tooltip(frame.context,
                    fmt::format("{}\nclick: follow it", row_in_words(frame.head, row)));
@@ -76,7 +79,8 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
 void choose_row_and_tile(ScoresFrame& frame, const ViewState& view) {
   const RunInfo& run = frame.run();
   const Snapshot& snapshot = frame.snapshot;
-  frame.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
+  frame.query_row =
+      view.shows_query_row ? std::clamp<Index>(view.query_row, 0, run.problem().N - 1) : -1;
 
   // A launch may have different tiles (a few whole rows): then the slot has the position
   const SlotState* slot = score_slot(snapshot);

@@ -65,6 +65,7 @@ void draw_marks(const ScoresFrame& frame, Flow& flow) {
       draw::fill(canvas, {box.min, {box.min.x + canvas.px(6.0f), box.max.y}}, theme.error);
     });
   }
+  if (frame.query_row < 0) return;
   draw_entry(frame, flow, row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
     const float middle = box.center().y;
     const float swatch = box.height();

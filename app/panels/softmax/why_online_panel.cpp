@@ -56,6 +56,12 @@ std::string sentence_of(const SoftmaxMethods& methods) {
                      kSweeps);
 }
 
+/// Whether a lesson asks about this method later.
+bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
+  return (method == SoftmaxMethod::safe && hidden.contains(PanelPart::safe)) ||
+         (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
+}
+
 float label_width(const PanelContext& context) {
   return context.fonts.ui_bold.measure("online").x + context.px(14.0f);
 }
@@ -66,7 +72,8 @@ float methods_width(const PanelContext& context) {
 }
 
 /// Four columns of numbers: l and the error of P, in each type.
-void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
+void draw_methods(const PanelContext& context, const SoftmaxMethods& methods,
+                  const std::set<PanelPart>& hidden, const Rect& rect) {
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
@@ -87,6 +94,7 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
   context.list->AddLine({rect.min.x, y - context.px(1.0f)}, {rect.max.x, y - context.px(1.0f)},
                         theme.grid);
   for (const auto method : {SoftmaxMethod::naive, SoftmaxMethod::safe, SoftmaxMethod::online}) {
+    if (is_hidden(method, hidden)) continue;
     const ImU32 color = method == SoftmaxMethod::online ? theme.text : theme.text_dim;
     draw::text(context, context.fonts.ui_bold,
                {rect.min.x, y + (small.size - context.fonts.ui_bold.size) * 0.5f}, color,
@@ -199,10 +207,11 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);
   Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
-  const bool has_steps = table.width() >= methods_width(context);  // which give way
+  const bool has_steps = table.width() >= methods_width(context) &&  // which give way
+                         !is_hidden(SoftmaxMethod::online, view.hidden);
   if (!has_steps) table.max.x = rest.max.x;
   context.named_rects.add("why_online.methods", table);
-  draw_methods(context, *methods, table);
+  draw_methods(context, *methods, view.hidden, table);
   if (has_steps) {
     draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
   }

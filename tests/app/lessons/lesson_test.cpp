@@ -75,6 +75,20 @@ TEST(Lesson, RefusesFieldsThatAreWrong) {
   EXPECT_THAT(refusal(lesson_text(R"([{"say": "{fa1.flops"}])")), HasSubstr("'}' is missing"));
 }
 
+TEST(Lesson, HighlightsLinesOfTheLedgerAndHidesPartsOfPanels) {
+  const auto lesson = parsed(lesson_text(
+      R"([{"say": "x", "show": {"highlight": ["S", "S written", "DRAM read"],
+                                "hide": ["time", "safe"]}}])"));
+  ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+  const Show& show = lesson.value().steps[0].show;
+  EXPECT_THAT(show.highlights, testing::ElementsAre("S", "S written", "DRAM read"));
+  EXPECT_THAT(show.hidden, testing::ElementsAre("time", "safe"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["S writen"]}}])")),
+              HasSubstr("did you mean 'S written'"));
+  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"hide": ["times"]}}])")),
+              AllOf(HasSubstr("steps[0]: show: hide"), HasSubstr("did you mean 'time'")));
+}
+
 TEST(Lesson, RefusesRunsThatAreWrong) {
   const auto with_runs = [](const std::string& runs) {
     return refusal(R"({"schema": "attnscope.lesson/1", "title": "T", "runs": )" + runs +

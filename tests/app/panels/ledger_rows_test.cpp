@@ -60,6 +60,23 @@ TEST(Ledger, WithoutARecordingSaysUnavailableAndNeverZero) {
   }
 }
 
+TEST(Ledger, LeavesOutThePartsThatALessonHides) {
+  const auto run = test::sample_run({});
+  const Ledger all = ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, {});
+  const auto labels = [&](const std::set<PanelPart>& hidden) {
+    std::set<std::string> found;
+    for (const LedgerRow& row : without(all, hidden).totals) found.insert(row.label);
+    return found;
+  };
+  const std::set<std::string> requested = {"requested read", "requested written"};
+  EXPECT_EQ(labels({}).size(), all.totals.size());
+  EXPECT_EQ(labels({PanelPart::dram, PanelPart::time}), requested);
+  EXPECT_TRUE(labels({PanelPart::time}).contains("DRAM read"));
+  EXPECT_FALSE(labels({PanelPart::dram}).contains("L2 missed"));
+  EXPECT_FALSE(all.notes.front().empty());
+  EXPECT_TRUE(without(all, {PanelPart::notes}).notes.front().empty());
+}
+
 TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   const SampleRequest request;
   const auto run = test::sample_run(request);
