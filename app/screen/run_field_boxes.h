@@ -26,8 +26,8 @@ class RunFieldBoxes {
   void draw_switch(const Frame& frame, const Rect& box, const kernels::Knob& knob) const;
   /// The run whose fields these are; there is a rival while its boxes are drawn.
   const RunSpec& edited(const Frame& frame) const;
-  /// Takes the results of lists that were closed while they were computed, so that busy() ends. Call
-  /// it once a frame, whether or not the boxes are drawn.
+  /// Takes the results of lists that were closed while they were computed, so that busy() ends.
+  /// Call it once a frame, whether or not the boxes are drawn.
   void collect();
   /// Whether a list is still being computed.
   bool busy() const { return tilings_.busy() || files_.busy(); }
