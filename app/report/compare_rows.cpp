@@ -2,10 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
-#include <future>
 #include <thread>
 
+#include "app/report/parallel_for.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
 
@@ -21,19 +20,10 @@ struct ModelledRow {
 
 /// Predicts the DRAM bytes of every row, on all cores.
 void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const GpuDescription& gpu) {
-  std::atomic<std::size_t> next = 0;
-  const auto predict = [&] {
-    for (std::size_t n = next++; n < rows.size(); n = next++) {
-      auto& [row, model] = rows[n];
-      if (model) predict_recorded_run(model.value(), gpu, *row, on);
-    }
-  };
-  std::vector<std::future<void>> others;
-  for (unsigned core = 1; core < std::thread::hardware_concurrency(); ++core) {
-    others.push_back(std::async(std::launch::async, predict));
-  }
-  predict();
-  for (std::future<void>& other : others) other.get();
+  parallel_for(rows.size(), std::thread::hardware_concurrency(), [&](std::size_t n) {
+    auto& [row, model] = rows[n];
+    if (model) predict_recorded_run(model.value(), gpu, *row, on);
+  });
 }
 
 }  // namespace

@@ -116,13 +116,15 @@ std::optional<DramPrediction> prediction_in(std::string_view bytes, std::size_t 
 }  // namespace
 
 std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
-                           const BlockPlacement& placement, double most_transfers) {
+                           const BlockPlacement& placement, double most_transfers,
+                           DramInterval interval) {
   Packer key;
   key.add_all(kDramModelVersion, kL2Margin, kL2Ways, most_transfers);
   key.add_all(run.algorithm(), run.pass(), run.asked.variant);
   key.add_all(run.problem, run.tiling, run.splits, run.query_heads_per_tile);
   key.add_all(gpu.sm_count, gpu.l2_bytes, gpu.l2_partitions, gpu.register_bytes_per_sm);
   key.add(placement);
+  if (interval == DramInterval::left_out) key.add(interval);
   return key.bytes();
 }
 

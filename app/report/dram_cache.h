@@ -13,7 +13,8 @@ namespace attnscope {
 /// in which order blocks start, and the version and constants of the model. With `most_transfers`,
 /// so that a command predicts the same runs, whatever ran before.
 std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
-                           const BlockPlacement& placement, double most_transfers);
+                           const BlockPlacement& placement, double most_transfers,
+                           DramInterval interval = DramInterval::followed);
 
 /// A DiskCache of predictions.
 class DramCache {

@@ -55,10 +55,18 @@ void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const PredictionLimits& limits) {
   const BlockPlacement placement = kernel_placement(report, gpu, launches);
   const DramCache cache;
-  const std::string key = prediction_key(report.run, gpu, placement, limits.most_transfers);
+  const auto key_of = [&](DramInterval interval) {
+    return prediction_key(report.run, gpu, placement, limits.most_transfers, interval);
+  };
+  const std::string key = key_of(limits.interval);
   report.dram = cache.find(key, report.launches.size());
+  if (!report.dram && limits.interval == DramInterval::left_out) {
+    report.dram = cache.find(key_of(DramInterval::followed), report.launches.size());
+    if (report.dram) report.dram->least = report.dram->most = report.dram->total;
+  }
   if (report.dram) return;
-  auto prediction = predict_dram(report.run, gpu, placement, limits.most_transfers, limits.cancel);
+  auto prediction = predict_dram(report.run, gpu, placement, limits.most_transfers, limits.cancel,
+                                 limits.interval);
   if (!prediction) return;
   cache.keep(key, prediction.value());
   report.dram = std::move(prediction).value();

@@ -13,6 +13,7 @@ namespace attnscope {
 struct PredictionLimits {
   double most_transfers = kMostTransfers;
   const std::atomic<bool>* cancel = nullptr;
+  DramInterval interval = DramInterval::followed;
 };
 
 /// In which order the kernel of a run starts the blocks of a head. FlashAttention-2's forward pass

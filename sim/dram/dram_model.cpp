@@ -1,7 +1,6 @@
 #include "sim/dram/dram_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -43,15 +42,18 @@ bool DramPrediction::in_transition() const {
 
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement, double most_transfers,
-                                    const std::atomic<bool>* cancel) {
+                                    const std::atomic<bool>* cancel, DramInterval interval) {
   const ScheduleOptions options = without_break(schedule_options(run, gpu));
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   const PassRun pass_run{run.problem, run.tiling, options, placement.order};
   try {
     L2Run model(pass, pass_run, gpu, placement, most_transfers, cancel);
     const auto l2_bytes = static_cast<double>(gpu.l2_bytes);
-    const std::array<Index, 3> sizes = {gpu.l2_bytes, std::llround(l2_bytes / kL2Margin),
-                                        std::llround(l2_bytes * kL2Margin)};
+    std::vector<Index> sizes = {gpu.l2_bytes};
+    if (interval == DramInterval::followed) {
+      sizes.push_back(std::llround(l2_bytes / kL2Margin));
+      sizes.push_back(std::llround(l2_bytes * kL2Margin));
+    }
     const std::vector<std::vector<L2Moved>> by_size = model.follow(sizes);
     DramPrediction prediction;
     for (const L2Moved& launch : by_size.front()) {

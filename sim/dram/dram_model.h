@@ -35,6 +35,9 @@ inline constexpr double kL2Margin = 1.25;
 /// notices most changes.
 inline constexpr std::uint32_t kDramModelVersion = 2;
 
+/// Whether a prediction has the interval: it takes two thirds of the time.
+enum class DramInterval : std::uint8_t { followed, left_out };
+
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
@@ -42,7 +45,8 @@ struct DramPrediction {
   /// not hold.
   std::vector<Index> missed_bytes;
   Bytes total;
-  Bytes least, most;  ///< the interval of `total`: of its reads, and of its writes
+  /// The interval of `total`: of its reads, and of its writes. Both are `total` if it is left out.
+  Bytes least, most;
 
   Index total_missed_bytes() const;
   /// Whether the size of L2 decides: the reads of the interval differ by more than 4 %.
@@ -55,6 +59,7 @@ struct DramPrediction {
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement,
                                     double most_transfers = kMostTransfers,
-                                    const std::atomic<bool>* cancel = nullptr);
+                                    const std::atomic<bool>* cancel = nullptr,
+                                    DramInterval interval = DramInterval::followed);
 
 }  // namespace attnscope

@@ -60,20 +60,15 @@ void L2Run::number_pieces() {
 
   piece_bytes_.reserve(static_cast<std::size_t>(all));
   for (const Tensor tensor : kTensors) {
-    base_[static_cast<std::size_t>(tensor)] = static_cast<std::uint32_t>(piece_bytes_.size());
+    numbers_[static_cast<std::size_t>(tensor)] = {static_cast<std::uint32_t>(piece_bytes_.size()),
+                                                  pieces.cut(tensor).count,
+                                                  moved_.tensors_of_group(tensor)};
     for (Index head = 0; head < tensors(tensor); ++head) {
       for (Index piece = 0; piece < pieces.cut(tensor).count; ++piece) {
         piece_bytes_.push_back(static_cast<std::uint32_t>(pieces.bytes(tensor, piece)));
       }
     }
   }
-}
-
-std::uint32_t L2Run::first_piece(Tensor tensor, Group group, Index head) const {
-  const Index of_group = moved_.tensors_of_group(tensor);
-  const Index index = group * of_group + (of_group == 1 ? 0 : head);
-  return base_[static_cast<std::size_t>(tensor)] +
-         static_cast<std::uint32_t>(index * moved_.pieces().cut(tensor).count);
 }
 
 /// The tensors that have a value before the first launch: another kernel has just written them.

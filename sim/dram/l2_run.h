@@ -67,6 +67,13 @@ class L2Run {
     std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
   };
 
+  /// How the pieces of a tensor are numbered, one head after the other.
+  struct PieceNumbers {
+    std::uint32_t first = 0;
+    Index count = 0;     ///< of a head
+    Index of_group = 1;  ///< heads of a group, or one for all of them
+  };
+
   void choose_followed(double most_transfers);
   /// Groups of the first half, whole sets of those that start in turn.
   Group half_of_followed() const { return followed_ / 2 / groups_at_once_ * groups_at_once_; }
@@ -79,7 +86,11 @@ class L2Run {
   std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
   void step();
   void move(std::size_t slot);
-  std::uint32_t first_piece(Tensor tensor, Group group, Index head) const;
+  std::uint32_t first_piece(Tensor tensor, Group group, Index head) const {
+    const PieceNumbers& numbers = numbers_[static_cast<std::size_t>(tensor)];
+    const Index index = group * numbers.of_group + (numbers.of_group == 1 ? 0 : head);
+    return numbers.first + static_cast<std::uint32_t>(index * numbers.count);
+  }
   std::vector<L2Moved> traffic() const;
 
   const Pass& pass_;
@@ -90,8 +101,8 @@ class L2Run {
   const GroupTransfers moved_;
 
   WatchedHead* watched_ = nullptr;
-  Group followed_ = 0;                              ///< groups
-  std::array<std::uint32_t, kTensorCount> base_{};  ///< first pieces of the tensors
+  Group followed_ = 0;  ///< groups
+  std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
   std::vector<L2Cache> caches_;  ///< all see the same transfers
 

@@ -107,7 +107,8 @@ struct SizeSweep {
 };
 
 /// Uses each kernel's default tiling if there is one; the others use flash2's; over block_size,
-/// square tiles. When cancelled, ends early with the points so far.
+/// square tiles. Without the intervals of DRAM
+/// bytes. Half of the cores work on it. When cancelled, ends early, without points.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
 /// Whether the quantity is drawn by size_chart(): bytes, time, rate, memory.

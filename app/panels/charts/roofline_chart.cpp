@@ -257,7 +257,8 @@ std::string problem_words(const ResolvedRun& run) {
 Result<Roofline> predict_roofline(const ResolvedRun& run, const GpuDescription& gpu,
                                   WorkControl& control) {
   ATTNSCOPE_TRY(auto model, simulate(run, gpu, &control.cancel_flag()));
-  predict_kernel_dram(model, gpu, {}, {.cancel = &control.cancel_flag()});
+  predict_kernel_dram(model, gpu, {},
+                      {.cancel = &control.cancel_flag(), .interval = DramInterval::left_out});
   predict_kernel_time(model, gpu, {}, &control.cancel_flag());
   return Roofline{std::move(model), calibrated_rates(gpu)};
 }

@@ -1,9 +1,15 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "app/panels/charts/charts.h"
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
+#include "app/report/parallel_for.h"
 #include "kernels/resolve.h"
 #include "sim/schedule/algorithm.h"
 
@@ -145,38 +151,61 @@ bool is_swept(ChartQuantity quantity) {
          quantity == ChartQuantity::rate || quantity == ChartQuantity::memory;
 }
 
+namespace {
+
+/// A point of the sweep, and its result once it is there.
+struct AskedPoint {
+  const Algorithm* algorithm = nullptr;
+  double value = 0.0;
+  std::optional<Result<SimulationReport>> report = {};
+};
+
+/// Half of the cores: the others draw.
+unsigned sweep_threads() {
+  return std::max(1U, std::thread::hardware_concurrency() / 2);
+}
+
+Result<SimulationReport> predicted_at(const SweepKey& key, const AskedPoint& point,
+                                      const GpuDescription& gpu, const std::atomic<bool>& cancel) {
+  ATTNSCOPE_TRY(auto report, report_at(key, point.value, *point.algorithm, gpu, cancel));
+  if (key.predicts) {
+    predict_kernel_dram(report, gpu, {}, {.cancel = &cancel, .interval = DramInterval::left_out});
+    predict_kernel_time(report, gpu, {}, &cancel);
+  }
+  return report;
+}
+
+}  // namespace
+
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
-  SizeSweep sweep;
-  sweep.key = key;
-  const std::vector<double> values = sweep_values(key);
-  std::size_t done = 0;
-  const auto add_done = [&](std::size_t points) {
-    done += points;
-    control.set_progress(static_cast<double>(done) /
-                         static_cast<double>(algorithms().size() * values.size()));
+  const auto is_for_decoding = [&](const Algorithm& algorithm) {
+    return algorithm.splits_keys && key.is_prefill();
   };
+  std::vector<AskedPoint> points;
   for (const Algorithm& algorithm : algorithms()) {
-    const std::string name(algorithm.name);
-    if (algorithm.splits_keys && key.is_prefill()) {
-      sweep.left_out.push_back({name, "it is for decoding, with fewer queries than keys"});
-      add_done(values.size());
-      continue;
+    if (is_for_decoding(algorithm)) continue;
+    for (const double value : sweep_values(key)) points.push_back({&algorithm, value});
+  }
+  std::atomic<std::size_t> done = 0;
+  parallel_for(points.size(), sweep_threads(), [&](std::size_t n) {
+    if (control.cancelled()) return;
+    points[n].report = predicted_at(key, points[n], gpu, control.cancel_flag());
+    control.set_progress(static_cast<double>(++done) / static_cast<double>(points.size()));
+  });
+  SizeSweep sweep{.key = key, .points = {}, .left_out = {}};
+  if (control.cancelled()) return sweep;
+  for (AskedPoint& point : points) {
+    if (point.report->ok()) {
+      sweep.points.push_back({point.value, std::move(*point.report).value()});
+    } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != point.algorithm->name) {
+      sweep.left_out.push_back(
+          {std::string(point.algorithm->name), words(point.report->error(), Reader::screen)});
     }
-    for (const double value : values) {
-      Result<SimulationReport> report =
-          report_at(key, value, algorithm, gpu, control.cancel_flag());
-      if (report && key.predicts) {
-        predict_kernel_dram(report.value(), gpu, {}, {.cancel = &control.cancel_flag()});
-        predict_kernel_time(report.value(), gpu, {}, &control.cancel_flag());
-      }
-      if (control.cancelled()) return sweep;
-      if (report) {
-        sweep.points.push_back({value, std::move(report).value()});
-      } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
-        sweep.left_out.push_back({name, words(report.error(), Reader::screen)});
-      }
-      add_done(1);
-    }
+  }
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!is_for_decoding(algorithm)) continue;
+    sweep.left_out.push_back(
+        {std::string(algorithm.name), "it is for decoding, with fewer queries than keys"});
   }
   return sweep;
 }

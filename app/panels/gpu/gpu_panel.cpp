@@ -33,7 +33,8 @@ struct OwnGpu {
 
 double predicted_seconds(SimulationReport report, const GpuDescription& gpu,
                          const WorkControl& control) {
-  predict_kernel_dram(report, gpu, {}, {.cancel = &control.cancel_flag()});
+  predict_kernel_dram(report, gpu, {},
+                      {.cancel = &control.cancel_flag(), .interval = DramInterval::left_out});
   predict_kernel_time(report, gpu, {}, &control.cancel_flag());
   return report.time ? report.time->seconds : 0.0;
 }

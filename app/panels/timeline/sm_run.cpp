@@ -265,7 +265,9 @@ Index count_sms(const SmRunPair& pair, const GpuDescription& gpu) {
 /// Sets the upper run to the prediction; returns why there is none.
 std::optional<Error> set_predicted(SmRunPair& pair, SimulationReport report,
                                    const GpuDescription& gpu, const std::atomic<bool>* cancel) {
-  predict_kernel_dram(report, gpu, {}, {.most_transfers = kQuickTransfers, .cancel = cancel});
+  predict_kernel_dram(
+      report, gpu, {},
+      {.most_transfers = kQuickTransfers, .cancel = cancel, .interval = DramInterval::left_out});
   if (!report.dram) return unavailable("too many tiles to follow through L2 while you wait");
   predict_kernel_time(report, gpu, {}, cancel);
   auto predicted = predicted_run(report, gpu, pair.launch, cancel);

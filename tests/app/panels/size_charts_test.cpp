@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "app/report/kernel_dram.h"
+#include "app/report/kernel_time.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
@@ -82,6 +84,36 @@ TEST(SizeCharts, ShowRecordedPointsWithTheirGpu) {
   ASSERT_EQ(points->points.size(), 1U);
   EXPECT_DOUBLE_EQ(points->points[0].y, 2e-3);
   EXPECT_NE(points->points[0].about.find("2026-01-31"), std::string::npos);
+}
+
+TEST(SizeCharts, PredictEveryPointAsIfItWereAlone) {
+  SweepKey key = recorded_settings();
+  key.predicts = true;
+  key.over = ChartAxis::head_dim;
+  key.run.problem.batch = 1;
+  key.run.problem.heads = key.run.problem.kv_heads = 2;
+  key.run.problem.N = key.run.problem.N_kv = 512;
+  WorkControl control;
+  const GpuDescription h200 = load_gpu("h200").value();
+  const SizeSweep sweep = run_size_sweep(key, h200, control);
+  EXPECT_EQ(control.progress(), 1.0);
+  const std::vector<double> values = sweep_values(key);
+  std::size_t place = 0;
+  std::string algorithm;
+  for (const SweepPoint& point : sweep.points) {
+    if (point.algorithm() != algorithm) place = 0;
+    algorithm = point.algorithm();
+    EXPECT_EQ(point.value, values.at(place++)) << algorithm;
+    SimulationReport alone = point.report;
+    alone.dram.reset();
+    predict_kernel_dram(alone, h200);
+    predict_kernel_time(alone, h200);
+    ASSERT_TRUE(point.report.dram && alone.dram) << algorithm << point.value;
+    EXPECT_EQ(point.report.dram->launches, alone.dram->launches) << algorithm << point.value;
+    ASSERT_TRUE(point.report.time && alone.time) << algorithm << point.value;
+    EXPECT_EQ(point.report.time->seconds, alone.time->seconds) << algorithm << point.value;
+  }
+  EXPECT_GE(sweep.points.size(), 3 * values.size());
 }
 
 TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {

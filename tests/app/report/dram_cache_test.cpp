@@ -64,6 +64,24 @@ TEST_F(DramPredictions, AreThoseOfTheModelAndThenReadFromTheDisk) {
   EXPECT_EQ(entries().size(), 1u);
 }
 
+TEST_F(DramPredictions, WithoutTheIntervalNeverStandForThoseWithIt) {
+  const PredictionLimits left_out{.interval = DramInterval::left_out};
+  DramPrediction alone = this->computed(report());
+  alone.least = alone.most = alone.total;
+  EXPECT_EQ(predicted(left_out), alone);
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_EQ(predicted(left_out), alone);
+  const DramPrediction whole = this->computed(report());
+  EXPECT_EQ(predicted(), whole);
+  EXPECT_EQ(entries().size(), 2u);
+
+  // The other way round, no second entry is needed
+  fs::remove_all(folder_);
+  EXPECT_EQ(predicted(), whole);
+  EXPECT_EQ(predicted(left_out), alone);
+  EXPECT_EQ(entries().size(), 1u);
+}
+
 TEST_F(DramPredictions, DoNotDependOnWhatRanBefore) {
   const PredictionLimits too_few{.most_transfers = 10};
   EXPECT_FALSE(predicted(too_few));

@@ -36,6 +36,26 @@ DramPrediction predict(const test::ModelRequest& request, Index residency = 1) {
       .value();
 }
 
+TEST(DramModel, PredictsTheSameBytesWithoutTheInterval) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    const test::ModelRequest request = request_of(algorithm, PassKind::backward, 8);
+    const ResolvedRun run = run_of(request);
+    const std::size_t launches = test::simulate(request).value().launches.size();
+    const BlockPlacement placement{std::vector<Index>(launches, 1), {}};
+    const auto with = [&](DramInterval interval) {
+      return predict_dram(run, request.gpu_description, placement, kMostTransfers, nullptr,
+                          interval)
+          .value();
+    };
+    DramPrediction whole = with(DramInterval::followed);
+    const DramPrediction alone = with(DramInterval::left_out);
+    EXPECT_EQ(alone.least, alone.total);
+    EXPECT_EQ(alone.most, alone.total);
+    whole.least = whole.most = whole.total;
+    EXPECT_EQ(alone, whole) << algorithm;
+  }
+}
+
 /// K and V of one head fit this L2, those of eight heads whose blocks start in turn do not.
 TEST(DramModel, ReadsKeysAgainWhereHeadsInTurnHaveMoreThanL2Holds) {
   test::ModelRequest request = request_of("flash2", PassKind::forward, 8);
