@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <unordered_set>
 
 namespace attnscope::app {
@@ -39,12 +40,19 @@ Picture read_picture(const std::filesystem::path& path) {
   if (data == nullptr) return {};
   const auto count =
       static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
-  for (std::size_t p = 0; p < count; ++p) {
-    const unsigned char* rgb = data + 3 * p;
-    picture.pixels.push_back((std::uint32_t{rgb[0]} << 16) | (std::uint32_t{rgb[1]} << 8) | rgb[2]);
+  picture.pixels.resize(count);
+  const unsigned char* rgb = data;
+  for (std::uint32_t& pixel : picture.pixels) {
+    pixel = (std::uint32_t{rgb[0]} << 16) | (std::uint32_t{rgb[1]} << 8) | rgb[2];
+    rgb += 3;
   }
   stbi_image_free(data);
   return picture;
+}
+
+bool has_colors(const Picture& picture) {
+  const auto& pixels = picture.pixels;
+  return std::adjacent_find(pixels.begin(), pixels.end(), std::not_equal_to<>()) != pixels.end();
 }
 
 std::size_t count_colors(const Picture& picture) {

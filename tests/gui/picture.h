@@ -24,7 +24,10 @@ struct Picture {
 /// Empty when the file is no picture.
 Picture read_picture(const std::filesystem::path& path);
 
-/// Number of different colours.
+/// Whether it has two pixels of different colours.
+bool has_colors(const Picture& picture);
+
+/// Number of different colours. For many pictures has_colors() is enough, which takes no time.
 std::size_t count_colors(const Picture& picture);
 
 /// Pixels inside the rectangle whose every channel is within `tolerance` of the colour.

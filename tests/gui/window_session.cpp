@@ -146,7 +146,7 @@ Picture WindowSession::screenshot() {
   for (int captures = 0; captures < kMaxCaptures; ++captures) {
     wait_for_frames(kAnswerFrames, true);
     Picture next = capture();
-    if (next == last && count_colors(next) > 1) return next;  // one colour: the window is not there
+    if (next == last && has_colors(next)) return next;  // one colour: the window is not there
     last = std::move(next);
   }
   throw std::runtime_error("the picture on the screen never came to rest");
