@@ -31,9 +31,9 @@ struct SmHighlight {
 /// The place of a block in a lane that covers `bar`, which may be outside the visible time.
 Rect sm_block_rect(const SmTimeAxis& axis, const SmRun& run, const SmBlock& block, const Rect& bar);
 
-/// Fills `bar` with the blocks of a run on one SM, a row for each slot. Every pixel is drawn at most
-/// once and neighbours of one colour are one rectangle, so the cost is that of the pixels, however
-/// many blocks there are; only the outline of the highlighted block is drawn above.
+/// Fills `bar` with the blocks of a run on one SM, a row for each slot. Every pixel is drawn at
+/// most once and neighbours of one colour are one rectangle, so the cost is that of the pixels,
+/// however many blocks there are; only the outline of the highlighted block is drawn above.
 void draw_sm_lane(const draw::Canvas& canvas, const SmTimeAxis& axis, const SmRun& run, Index sm,
                   const Rect& bar, const SmHighlight& highlight);
 
