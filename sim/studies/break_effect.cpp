@@ -27,19 +27,14 @@ double rounding_of(const ResolvedRun& run) {
 }
 
 double largest_of(const RowMatrix& values) {
-  double largest = 0;
-  for (Eigen::Index k = 0; k < values.size(); ++k) {
-    const double size = std::abs(values.data()[k]);
-    if (std::isfinite(size)) largest = std::max(largest, size);
-  }
-  return largest;
+  if (values.size() == 0) return 0.0;
+  return values.array().isFinite().select(values.array().abs(), 0.0).maxCoeff();
 }
 
-/// Of `count` elements from `begin` on; differences of at most `tolerance` are rounding.
-Deviation deviation_of_part(const RowMatrix& wrong, const RowMatrix& right, Eigen::Index begin,
-                            Eigen::Index count, double tolerance) {
+/// Differences of at most `tolerance` are rounding.
+Deviation deviation_beyond(double tolerance, const RowMatrix& wrong, const RowMatrix& right) {
   Deviation deviation;
-  for (Eigen::Index k = begin; k < begin + count; ++k) {
+  for (Eigen::Index k = 0; k < right.size(); ++k) {
     const double a = wrong.data()[k], b = right.data()[k];
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     if (std::isnan(a) != std::isnan(b)) {
@@ -52,25 +47,24 @@ Deviation deviation_of_part(const RowMatrix& wrong, const RowMatrix& right, Eige
 }
 
 Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding) {
-  return deviation_of_part(wrong, right, 0, right.size(), rounding * largest_of(right));
+  return deviation_beyond(rounding * largest_of(right), wrong, right);
 }
 
 /// The same for a tile, by row for O and the gradients: from the first row of its row tile on, of
 /// which it may have a share.
 Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
                             const RowMatrix& right, double rounding) {
-  Deviation deviation = deviation_of(wrong, right, rounding);
+  const double tolerance = rounding * largest_of(right);
+  Deviation deviation = deviation_beyond(tolerance, wrong, right);
   const TensorLayout layout = layout_of(tile.tensor);
   const bool by_row = layout == TensorLayout::query_by_d || layout == TensorLayout::key_by_d;
   if (!by_row || !deviation.is_wrong()) return deviation;
-  const double tolerance = rounding * largest_of(right);
   if (layout == TensorLayout::query_by_d) {
     const Index rows_before = grid.rows_of(tile).begin - grid.row_begin(tile.i);
     deviation.by_row.resize(static_cast<std::size_t>(rows_before));
   }
   for (Eigen::Index row = 0; row < right.rows(); ++row) {
-    const Deviation of_row =
-        deviation_of_part(wrong, right, row * right.cols(), right.cols(), tolerance);
+    const Deviation of_row = deviation_beyond(tolerance, wrong.row(row), right.row(row));
     deviation.by_row.push_back(of_row.has_nan ? kInfinity : of_row.max_abs);
   }
   return deviation;
