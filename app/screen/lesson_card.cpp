@@ -199,7 +199,9 @@ void LessonCard::begin_frame(const Frame& frame) {
   const bool reveals = player.outcome() != nullptr;
   const bool asks = player.phase() == Phase::asking;
   begins_ = lesson_ != &player.lesson() || step_ != player.step();
-  if (own_values_of_ != player.lesson().hash) {
+  const bool is_known =
+      own_values_of_ == player.lesson().hash && own_values_.size() == player.lesson().vary.size();
+  if (!is_known) {
     own_values_of_ = player.lesson().hash;
     own_values_.clear();
     for (const lessons::Vary& vary : player.lesson().vary) {
