@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/host/hopper.h"
 #include "kernels/resolve.h"
 
@@ -21,6 +22,12 @@ BlockProgram sum_heads_program(DType dtype) {
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind) {
   return target.bulk_copies && target.compute_capability == kHopperComputeCapability &&
          has_hopper_program(run, kind.knobs);
+}
+
+std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
+                                       const LaunchKind& kind) {
+  if (run.pass() != PassKind::forward || !runs_on_hopper(run, target, kind)) return std::nullopt;
+  return ProgramAgents{flash2_hopper_consumers(run.tiling), kind.knobs.stages};
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

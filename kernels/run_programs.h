@@ -1,6 +1,7 @@
 /// The kernels that a run compiles when it is launched. Plain C++: no GPU is needed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,16 @@ struct LaunchProgram {
 
 /// Whether the run's launch with the products is the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
+
+/// The agents of a program: groups of warps that compute, beside one that loads into so many slots
+/// for K and V each.
+struct ProgramAgents {
+  Index consumers = 0;
+  Index stages = 1;
+};
+/// Those of the run's forward launch; none where every warp loads and computes.
+std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
+                                       const LaunchKind& kind);
 
 /// Each kernel's programs: KernelInfo::programs. block_sparse2's are flash2's.
 std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const ProgramTarget& target,

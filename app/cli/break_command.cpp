@@ -114,6 +114,29 @@ std::string place_text(const BreakEffect& effect, std::string_view what,
                      launch.pseudo_code[place->op.line].text, "", operation_text(effect, *place));
 }
 
+ordered_json deadlock_json(const BreakEffect& effect, const Deadlock& deadlock) {
+  ordered_json agents = ordered_json::array();
+  for (const StuckAgent& each : deadlock.stuck) {
+    agents.push_back({{"agent", agent_name(each.agent)}, {"sentence", stuck_words(each)}});
+  }
+  return {{"step", deadlock.step},
+          {"launch", effect.pass.launches[deadlock.launch].name},
+          {"block", deadlock.block},
+          {"agents", agents}};
+}
+
+std::string deadlock_text(const BreakEffect& effect) {
+  if (!effect.deadlock) return "";
+  const Deadlock& deadlock = *effect.deadlock;
+  std::string text =
+      fmt::format("{:<19}step {}, launch {}, thread block {}:\n", "deadlock", deadlock.step,
+                  effect.pass.launches[deadlock.launch].name, deadlock.block);
+  for (const StuckAgent& each : deadlock.stuck) {
+    text += fmt::format("{:<19}{}\n", "", stuck_words(each));
+  }
+  return text;
+}
+
 Index wrong_rows(const ResultDeviation& result) {
   return std::ranges::count_if(result.by_row, [](double error) { return error > 0; });
 }
@@ -210,6 +233,7 @@ Answer effect_answer(const SteppedRequest& request, const BreakEffect& effect) {
   add_place("first_skipped", effect.first_skipped);
   add_place("first_difference", effect.first_difference);
   add_place("first_wrong_store", effect.first_wrong_store);
+  if (effect.deadlock) document["deadlock"] = deadlock_json(effect, *effect.deadlock);
   document["changes_result"] = effect.changes_result();
   document["results"] = results_json(effect);
   document["reasons"] = ordered_json::array();
@@ -230,6 +254,7 @@ Answer effect_answer(const SteppedRequest& request, const BreakEffect& effect) {
   }
   text += place_text(effect, "first difference", effect.first_difference);
   text += place_text(effect, "first wrong store", effect.first_wrong_store);
+  text += deadlock_text(effect);
   text +=
       fmt::format("\n{}\n{}{}", spread_text(effect), results_text(effect), reasons_text(effect));
   return {json_text(document), csv_text(document["results"]), text, std::nullopt};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/report/kernel_agents.h"
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
 #include "kernels/resolve.h"
@@ -96,7 +97,7 @@ ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
 
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu) {
   const ResolvedRun& run = model.run;
-  ScheduleVariant variant = run.asked.variant;
+  ScheduleVariant variant = without_kernel_agents(run, gpu);
   variant.visit_hidden = false;  // the kernel has this choice, too
   if (run.pass() == PassKind::both) {
     return "a kernel is measured one pass at a time: forward or backward";

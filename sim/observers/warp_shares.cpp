@@ -116,12 +116,19 @@ Index parts_of(Index count, Index warps) {
   return ceil_div(count, ceil_div(count, warps));
 }
 
+/// Warps that execute the operation: consumers have equal parts of those of the block.
+Index warps_of(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
+  return is_consumer(op.agent) ? std::max<Index>(layout.warps / grid.row_shares(), 1)
+                               : layout.warps;
+}
+
 }  // namespace
 
 Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
+  const Index executing = warps_of(op, grid, layout);
   const auto of_scores = [&](const Tile& S) {
     const bool by_keys = layout.partition == WarpPartition::sliced_k || op.sums_queries();
-    return parts_of(by_keys ? grid.cols_of(S.j) : grid.shape(S).rows, layout.warps);
+    return parts_of(by_keys ? grid.cols_of(S.j) : grid.shape(S).rows, executing);
   };
   for (const Tile& tile : op.dests()) {
     if (is_score(tile.tensor)) return of_scores(tile);
@@ -129,7 +136,7 @@ Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& 
   for (const Tile& tile : op.sources()) {
     if (is_score(tile.tensor)) return of_scores(tile);
   }
-  return layout.warps;
+  return executing;
 }
 
 Index moved_element_bytes(const WarpUse& use, DType dtype) {
@@ -153,7 +160,7 @@ std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
     // Every computing warp has the whole tile or a sum of parts; a tile is cut among all warps of
     // the block
     const bool whole = use.spread == WarpSpread::whole;
-    const Index warps = whole || combines ? computing : layout.warps;
+    const Index warps = whole || combines ? computing : warps_of(op, grid, layout);
     for (Index warp = 0; warp < warps; ++warp) {
       WarpShare share{warp, use, {0, shape.rows}, {0, shape.cols}, combines ? computing : 1};
       if (use.spread == WarpSpread::by_rows) share.rows = warp_part(shape.rows, warp, warps);

@@ -271,11 +271,15 @@ SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
        ++key)
     row.keys_seen += recorded->shown_problem.attends(row.query, key) ? 1 : 0;
 
-  // O of the row: on chip, or in HBM once it has been stored
-  const auto& O = on_chip[static_cast<std::size_t>(Tensor::O)][0];
-  const bool is_on_chip = O.valid && O.tile.i == row.i;
+  // O of the row: on chip, where each consumer has its rows in a slot, or in HBM once it is stored
+  const auto& slots = on_chip[static_cast<std::size_t>(Tensor::O)];
+  const auto O = std::ranges::find_if(slots, [&](const NumericExecutor::Slot& slot) {
+    return slot.valid && slot.tile.i == row.i &&
+           grid(block.launch).rows_of(slot.tile).contains(row.query);
+  });
+  const bool is_on_chip = O != slots.end();
   if (!is_on_chip && (O_in_hbm == nullptr || O_in_hbm->rows() <= row.query)) return row;
-  const auto values = is_on_chip ? O.values.row(row.row_in_tile) : O_in_hbm->row(row.query);
+  const auto values = is_on_chip ? O->values.row(row.row_in_tile) : O_in_hbm->row(row.query);
   const PartialRow reference =
       partial_forward(recorded->shown_problem, recorded->inputs, 0, 0, row.query, seen);
   const bool is_divided = !is_on_chip || tracker.normalized() || *row.l == 0.0;

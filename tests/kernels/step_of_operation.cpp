@@ -123,6 +123,8 @@ std::optional<KernelStep> step_of(const TileOp& op) {
       return whole(TraceStep::add_dQi);
     case OpKind::fill_zero:
     case OpKind::fill_minus_inf:
+    case OpKind::wait:
+    case OpKind::arrive:
       return std::nullopt;
     default:
       break;

@@ -34,6 +34,13 @@ Visit visit(TraceStep step, std::int32_t i, std::int32_t j) {
   return {step, kernels::has_row_tile(step) ? i : 0, kernels::has_column_tile(step) ? j : 0};
 }
 
+/// Whether the recording warps run an operation, or wait for what it loads: a trace of agents has
+/// the steps of the first consumer and of the producer that serves it.
+bool is_recorded(const TileOp& op) {
+  const bool for_first = op.agent == Agent::producer && op.dest_tiles[0].part == 0;
+  return op.agent == Agent::block || op.agent == consumer(0) || for_first;
+}
+
 /// The steps that a block's schedule asks for, in its order.
 class TwinSteps final : public Observer {
  public:
@@ -42,6 +49,7 @@ class TwinSteps final : public Observer {
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
       ++operations;
+      if (!is_recorded(op)) continue;
       const Tile& tile = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
       if (op.kind == OpKind::scores) {
         i_ = tile.i;
@@ -77,6 +85,13 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
   options.skips_padded_keys = algorithm->skips_padded_keys;
   options.heads_per_kv_head = trace.run.problem.heads / trace.run.problem.kv_heads;
   options.splits = splits;
+  const kernels::ProgramTarget target{trace.header.device.compute_capability};
+  const auto agents =
+      kernels::agents_of(trace.run, target, {.knobs = kernels::knobs_of(trace.run.asked)});
+  if (agents) {
+    options.variant.stages = agents->stages;
+    options.variant.consumers = agents->consumers;
+  }
   options.masked = !trace.run.problem.mask.is_none();
   const Pass pass = make_pass(*algorithm, trace.run.pass(), options);
   const auto found = std::ranges::find(pass.launches, trace.launch, &Launch::name);

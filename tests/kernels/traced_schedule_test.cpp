@@ -115,6 +115,22 @@ TEST(TracedSchedule, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct
                                      HasSubstr("tiles in order")));
 }
 
+TEST(TracedSchedule, OfAgentsHasTheStepsOfTheFirstConsumerAndTheLoadsForIt) {
+  // The producer's loads and barriers, and twice those of a consumer of 64 rows
+  constexpr Index kProducer = 2 * 2 + 3 * 4 + 2, kConsumer = 4 + 3 * 11 + 4;
+  EXPECT_EQ(scheduled_operations(skewed()), kProducer + 2 * kConsumer);
+  KernelTrace older = skewed();
+  older.header.device.compute_capability = "8.0";
+  EXPECT_EQ(scheduled_operations(older), 4 + 3 * 9 + 4);
+  // A load that the first consumer does not wait for, and another consumer's step
+  KernelTrace more = skewed();
+  more.blocks[0].steps.push_back({TraceStep::load_Qi, 0, 0});
+  more.blocks[0].steps.push_back({TraceStep::normalize, 0, 0});
+  EXPECT_THAT(differences_from_schedule(more),
+              ::testing::ElementsAre(HasSubstr("load Q_i"), HasSubstr("O_i / l_i"),
+                                     HasSubstr("copies in order")));
+}
+
 TEST(TracedSchedule, ATileThatTheBlockMaskLeavesOutShows) {
   KernelTrace trace = faithful();
   trace.run.asked.algorithm = trace.run.asked.kernel = "block_sparse2";

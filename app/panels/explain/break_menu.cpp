@@ -66,6 +66,7 @@ struct Notice {
   std::vector<std::string> sentence;  ///< in place of the buttons, as lines
   std::vector<PlaceButton> buttons;   ///< from the right to the left
   int lines = 0;
+  std::vector<std::string> deadlock;  ///< further lines: who waits forever
 };
 
 float notice_pitch(const PanelContext& context) {
@@ -95,8 +96,17 @@ std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labe
   return buttons;
 }
 
-/// In one line if there is room for it.
-Notice notice_of(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
+/// Who waits for whom forever: "deadlock at step 41: producer waits until ...".
+std::string deadlock_words(const Snapshot& snapshot, const ViewState& view) {
+  const auto& deadlock = snapshot.run->deadlock;
+  if (!deadlock || view.hides_effect) return "";
+  std::string words = fmt::format("deadlock at operation {}:", deadlock->step);
+  for (const StuckAgent& each : deadlock->stuck) words += " " + stuck_words(each);
+  return words;
+}
+
+/// In one line if there is room for it; without the deadlock.
+Notice effect_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
                  float width) {
   const RunBreak& broken = snapshot.run->resolved().asked.variant.broken;
   Notice notice;
@@ -133,9 +143,20 @@ Notice notice_of(const Snapshot& snapshot, const ViewState& view, const PanelCon
   return notice;
 }
 
+Notice notice_of(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
+                 float width) {
+  Notice notice = effect_notice(snapshot, view, context, width);
+  const std::string deadlock = deadlock_words(snapshot, view);
+  if (notice.lines == 0 || deadlock.empty()) return notice;
+  notice.deadlock =
+      draw::wrapped(context.fonts.small, deadlock, width - 2.0f * notice_padding(context));
+  return notice;
+}
+
 float height_of(const Notice& notice, const PanelContext& context) {
   if (notice.lines == 0) return 0.0f;
-  return static_cast<float>(notice.lines) * notice_pitch(context) + 2.0f * notice_padding(context);
+  const auto lines = static_cast<float>(notice.lines) + static_cast<float>(notice.deadlock.size());
+  return lines * notice_pitch(context) + 2.0f * notice_padding(context);
 }
 
 }  // namespace
@@ -172,6 +193,13 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
     if (button.pressed) context.commands.push(SeekTo{each.step});
   }
   for (const std::string& line : notice.sentence) {
+    draw::text(context, font, at, context.theme.text, line);
+    at.y += notice_pitch(context);
+  }
+  if (notice.deadlock.empty()) return room;
+  at.y = box.min.y + padding * 0.5f + static_cast<float>(notice.lines) * notice_pitch(context);
+  context.named_rects.add("broken.deadlock", {at, {box.max.x - padding, box.max.y}});
+  for (const std::string& line : notice.deadlock) {
     draw::text(context, font, at, context.theme.text, line);
     at.y += notice_pitch(context);
   }

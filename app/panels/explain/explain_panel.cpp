@@ -62,7 +62,24 @@ struct MarkedCode {
   int lit = -1;                      ///< the line of the last operation; -1: none
   ImU32 color = 0;
   std::vector<bool> pointed = {};  ///< has an operation that touches the thing under the mouse
+  std::vector<std::string_view> agents = {};  ///< who executes each line; "" for every warp
 };
+
+/// Who executes a line of a program of agents.
+std::string_view agents_of(const LineOperands& line) {
+  if (line.by_producer && line.by_consumers) return "all agents";
+  return line.by_producer ? "producer" : line.by_consumers ? "consumers" : "";
+}
+
+/// Names the agents at the right edge of a line whose text ends at `end`.
+void draw_agents(const PanelContext& canvas, std::string_view agents, float end, const Rect& box) {
+  const FontRef& font = canvas.fonts.small;
+  const float room = box.max.x - canvas.px(6.0f) - end - canvas.px(12.0f);
+  const std::string names[] = {std::string(agents), std::string(agents.substr(0, 1))};
+  draw::text_if_fits(canvas, font, {box.max.x - canvas.px(6.0f), box.center().y - font.size * 0.5f},
+                     canvas.theme.text_faint, draw::widest_that_fits(font, names, room), room,
+                     draw::Align::right);
+}
 
 /// The lines as they are broken at this width of their box.
 std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
@@ -187,6 +204,11 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedC
                                            : canvas.theme.text_dim;
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
     draw_code_text(canvas, code.shown[line.line], line, {x, y}, color);
+    const bool begins = k == 0 || screen[k - 1].line != line.line;
+    const std::string_view agents = code.agents[line.line];
+    const std::string_view text = code.shown[line.line].text;
+    const float end = x + font.measure(text.substr(line.begin, line.end - line.begin)).x;
+    if (begins && !agents.empty()) draw_agents(canvas, agents, end, box);
   }
   return under_mouse;
 }
@@ -209,6 +231,7 @@ float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, 
 
 /// The colour of the operation's result.
 ImU32 op_color(const Theme& theme, const TileOp& op) {
+  if (op.is_of_barrier()) return text_color_of(theme, op.barrier().tile.tensor);
   if (op.dest_count == 0) return theme.accent;
   return text_color_of(theme, op.dests()[0].tensor);
 }
@@ -255,6 +278,7 @@ MarkedCode ExplainPanel::marked_code(const Snapshot& snapshot, const ViewState& 
   for (std::size_t line = 0; line < code.lines.size(); ++line) {
     code.pointed.push_back(view.pointed &&
                            is_line_of(*view.pointed, CodeLine{launch, line}, *snapshot.run));
+    code.agents.push_back(agents_of(snapshot.run->line_operands[launch][line]));
   }
   return code;
 }

@@ -99,8 +99,15 @@ Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
-  const auto found = std::ranges::find(snapshot.slots, tensor, &SlotState::tensor);
-  return found != snapshot.slots.end() ? &*found : nullptr;
+  // A consumer has a slot of its own for each tensor of queries
+  const bool is_own = is_consumer(snapshot.op.agent) && !is_by_keys(tensor);
+  const Index own = is_own ? 1 + number_of(snapshot.op.agent) : 1;
+  const SlotState* first = nullptr;
+  for (const SlotState& slot : snapshot.slots) {
+    if (slot.tensor != tensor) continue;
+    if (first == nullptr || slot.slot == own) first = &slot;
+  }
+  return first;
 }
 
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {

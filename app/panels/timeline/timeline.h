@@ -179,12 +179,15 @@ std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
 // By operation (timeline_lanes.cpp, drawn by timeline_panel.cpp): some thread blocks of a launch,
 // side by side, regenerated from the schedule.
 
-/// One row of the timeline: a thread block, or, for a launch of one block, an iteration of its
-/// outer loop.
+/// One row of the timeline: a thread block, one of its agents, or, for a launch of one block, an
+/// iteration of its outer loop.
 struct Lane {
   Index begin = 0, end = 0;  ///< steps of the run
-  std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0"
-  std::vector<TileOp> ops;   ///< end - begin of them; empty if they are too many
+  std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0", "i = 2, consumer 0"
+  Agent agent = Agent::block;
+  std::vector<TileOp> ops;  ///< end - begin of them, of all agents; empty if they are too many
+
+  bool shows(const TileOp& op) const { return op.agent == agent; }
 };
 
 class TimelineLanes {
@@ -208,7 +211,8 @@ class TimelineLanes {
 
   RunOfWork run_;
   std::size_t launch_ = 0;
-  std::size_t begin_ = 0;  ///< of the launch's spans of the outer loop
+  std::size_t begin_ = 0;        ///< of the launch's spans of the outer loop
+  std::size_t lanes_a_span_ = 1;  ///< as many as the launch's program has agents
   std::size_t first_ = 0;
   std::size_t total_ = 0;
   std::size_t count_ = 0;

@@ -20,18 +20,32 @@ std::pair<std::size_t, std::size_t> spans_of(const RunInfo& run, const StepSpan&
           static_cast<std::size_t>(past - run.outer.begin())};
 }
 
+/// The agents of a launch's program, in the order of their lanes.
+std::vector<Agent> agents_of(const RunInfo& run, std::size_t launch) {
+  if (!run.pass.launches[launch].by_agents) return {Agent::block};
+  std::vector<Agent> agents{Agent::producer};
+  for (Index n = 0; n < run.grids[launch].row_shares(); ++n) agents.push_back(consumer(n));
+  return agents;
+}
+
 }  // namespace
 
 void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   const RunInfo& run = *snapshot.run;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   const auto [begin, past] = spans_of(run, run.launches[launch]);
-  const std::size_t total = past - begin;
+  const std::vector<Agent> agents = agents_of(run, launch);
+  lanes_a_span_ = agents.size();
+  const std::size_t total = (past - begin) * lanes_a_span_;
   const Index step = std::max<Index>(snapshot.step, run.launches[launch].begin);
 
   // The lane under the playhead, and a window that moves only when it would leave it
   std::size_t current = 0;
-  for (std::size_t k = begin; k < past && run.outer[k].begin <= step; ++k) current = k - begin;
+  for (std::size_t k = begin; k < past && run.outer[k].begin <= step; ++k) {
+    current = (k - begin) * lanes_a_span_;
+  }
+  const auto agent = std::ranges::find(agents, snapshot.op.agent);
+  if (agent != agents.end()) current += static_cast<std::size_t>(agent - agents.begin());
   const bool same = run_ == RunOfWork{snapshot.run} && launch_ == launch && count_ == count;
   const bool inside = current >= first_ && current < first_ + lanes_.size();
   current_ = current;
@@ -47,7 +61,9 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   for (std::size_t k = begin; k < past; ++k) {
     longest_ = std::max(longest_, run.outer[k].end - run.outer[k].begin);
   }
-  show_from(run, current > count / 3 ? current - count / 3 : 0);
+  const std::size_t before = count / 3 / lanes_a_span_ * lanes_a_span_;
+  const std::size_t of_block = current / lanes_a_span_ * lanes_a_span_;
+  show_from(run, of_block > before ? of_block - before : 0);
 }
 
 void TimelineLanes::scroll(std::ptrdiff_t lanes) {
@@ -64,8 +80,10 @@ void TimelineLanes::show_from(const RunInfo& run, std::size_t first) {
   first_ = total_ <= count_ ? 0 : std::min(first, total_ - count_);
   lanes_.clear();
   for (std::size_t k = first_; k < std::min(first_ + count_, total_); ++k) {
-    const StepSpan& span = run.outer[begin_ + k];
-    lanes_.push_back({span.begin, span.end, span.label, {}});
+    const StepSpan& span = run.outer[begin_ + k / lanes_a_span_];
+    const Agent agent = agents_of(run, launch_)[k % lanes_a_span_];
+    const std::string who = agent == Agent::block ? "" : ", " + agent_name(agent);
+    lanes_.push_back({span.begin, span.end, span.label + who, agent, {}});
   }
   collect(run, launch_);
 }
@@ -88,7 +106,7 @@ void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {
   }
   for (std::size_t k = 0; k < lanes_.size(); ++k) {
     Lane& lane = lanes_[k];
-    const auto block = static_cast<Index>(first_ + k);
+    const auto block = static_cast<Index>((first_ + k) / lanes_a_span_);
     lane.ops = regenerate(run, {launch, block, 0, lane.end - lane.begin});
   }
 }

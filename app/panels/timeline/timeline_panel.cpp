@@ -24,6 +24,7 @@ constexpr double kLeastShown = 8.0;
 constexpr std::size_t kMostLanes = 8;
 
 Tensor tensor_of(const TileOp& op) {
+  if (op.is_of_barrier()) return op.barrier().tile.tensor;
   return op.dest_count > 0 ? op.dests()[0].tensor : Tensor::Q;
 }
 
@@ -57,12 +58,14 @@ void draw_lane(const Snapshot& snapshot, const std::optional<Thing>& pointed,
   const float gap = unit >= 4.0f ? 1.0f : 0.0f;
   for (Index local = window.first; local < past; ++local) {
     const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+    if (!lane.shows(op)) continue;
     const Index step = lane.begin + local;
     const ImU32 color = color_of(theme, tensor_of(op));
     const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
 
-    // Draw transfers as full bars, on-chip operations as lower ones
-    const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
+    // Draw transfers as full bars, on-chip operations as lower ones, waits and arrivals lowest
+    const float inset =
+        bar.height() * (op.moves_bytes() ? 0.0f : op.is_of_barrier() ? 0.4f : 0.22f);
     const Rect box{{window.x_of(bar, local), bar.min.y + inset},
                    {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
     draw::fill(context, box, mix(theme.card, color, strength));
@@ -115,6 +118,7 @@ void point_at(const Snapshot& snapshot, ViewState& view, const PanelContext& con
   if (local < 0 || local >= static_cast<Index>(lane.ops.size())) return;
   const TileGrid& grid = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)];
   const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+  if (!lane.shows(op)) return;
   const auto& lines = launch_of(snapshot).pseudo_code;
   tooltip(context,
           fmt::format("{}: operation {} of the run, {} of this lane\n{}{}\n{}\nclick: go there",
@@ -206,7 +210,8 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
     const Lane& lane = lanes[k];
     const float margin = std::max(pitch * 0.12f, 1.0f);
     const Rect bar{{left, y + margin}, {rest.max.x, y + pitch - margin}};
-    const bool current = snapshot.step >= lane.begin && snapshot.step < lane.end;
+    const bool current = snapshot.step >= lane.begin && snapshot.step < lane.end &&
+                         (lane.agent == Agent::block || snapshot.op.agent == lane.agent);
     draw::text(context, fonts.small, {rest.min.x, y + (pitch - fonts.small.size) * 0.5f},
                current ? context.theme.text : context.theme.text_faint, lane.label);
     context.named_rects.add(fmt::format("timeline.lane.{}", lanes_.first() + k), bar);

@@ -141,9 +141,15 @@ std::string_view warp_sentence(const TileOp& op) {
            "every operand of a product, including P.";
   }
   if (op.kind == OpKind::load && op.dest_tiles[0].on_chip()) {
+    if (op.agent == Agent::producer) {
+      return "A bulk copy that one thread starts: the consumers' warps wait for it at a barrier.";
+    }
     return on_chip_space(op.dest_tiles[0]) == OnChipSpace::shared
                ? "All warps load the tile together; no warp may read it before a barrier."
                : "Each warp loads into its own registers.";
+  }
+  if (op.is_of_barrier()) {
+    return "The agent's warps go on together: a wait ends for all of them, and each of them arrives.";
   }
   return "Each warp works on what its registers hold: nothing passes between warps.";
 }

@@ -42,6 +42,26 @@ TEST(SteppedRun, EndsWithTheGradientsOfTheReferenceOnChip) {
   EXPECT_EQ(checked, 2 * 16 * 16);
 }
 
+TEST(SteppedRun, FollowsARowOfAConsumerInItsOwnSlots) {
+  test::WalkRequest request = request_for("flash2", 64, 16, {32, 16});
+  request.variant = {.stages = 2, .consumers = 2};
+  request.round_to_storage = false;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  for (const Index query : {3, 21, 37, 63}) {
+    Index keys_seen = 0;
+    for (Index step = 0; step < info.step_count; ++step) {
+      const SoftmaxRow row = run->at(step, query).softmax_row;
+      if (!row.known) continue;
+      EXPECT_EQ(row.i, query / 32);
+      EXPECT_EQ(row.row_in_tile, query % 16) << "of the consumer's share";
+      EXPECT_LT(row.error.value_or(0.0), 1e-12) << query << " at step " << step;
+      keys_seen = std::max(keys_seen, row.keys_seen);
+    }
+    EXPECT_EQ(keys_seen, 64) << query;
+  }
+}
+
 TEST(SteppedRun, EndsWithTheReferenceOnChipWhenValuesAreNotRounded) {
   test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
