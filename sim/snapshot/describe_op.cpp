@@ -163,7 +163,10 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
   if (op.agent != Agent::block) {
     TileOp plain = op;
     plain.agent = Agent::block;
-    return fmt::format("{}: {}", capitalized(agent), describe_op(plain, grid));
+    const Tile& tile = op.dest_tiles[0];
+    const bool for_one = op.agent == Agent::producer && !is_by_keys(tile.tensor);
+    const std::string whose = for_one ? ", for " + agent_name(consumer(tile.part)) : "";
+    return fmt::format("{}{}: {}", capitalized(agent), whose, describe_op(plain, grid));
   }
   const auto& [a, b, c] = op.source_tiles;
   const Shape size = grid.shape(op.dest_tiles[0]);

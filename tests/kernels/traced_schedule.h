@@ -7,9 +7,9 @@
 /// a tile, where that has a hidden key: the first one's are compared. flash2's forward pass in
 /// Hopper's instructions computes the scores of the next tile before it adds P V of a tile to O:
 /// its tiles must come in that order. Its schedule is one of agents, of which the first consumer
-/// records: its own steps, and the loads of the producer that it waits for. It leaves out tiles that
-/// are hidden from its rows. In its backward pass of wide heads two groups of warps share the products of a tile:
-/// the order of those of the recording group is compared.
+/// records: its own steps, and the loads of the producer that it waits for. It leaves out tiles
+/// that are hidden from its rows. In its backward pass of wide heads two groups of warps share the
+/// products of a tile: the order of those of the recording group is compared.
 #pragma once
 
 #include <string>

@@ -303,7 +303,10 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
   const Algorithm* algorithm = find_algorithm(request.run.algorithm());
-  if (algorithm == nullptr || !to_string(request.options.variant).empty()) return {};
+  ScheduleVariant variant = request.options.variant;
+  variant.consumers = 0;  // who loads and computes moves no bytes, nor do buffers
+  variant.stages = 1;
+  if (algorithm == nullptr || !to_string(variant).empty()) return {};
   const Symbols symbols(request);
   std::vector<TrafficFormula> all;
   if (request.run.pass() != PassKind::backward) all = forward_formulas(*algorithm, symbols);

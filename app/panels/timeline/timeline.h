@@ -211,7 +211,7 @@ class TimelineLanes {
 
   RunOfWork run_;
   std::size_t launch_ = 0;
-  std::size_t begin_ = 0;        ///< of the launch's spans of the outer loop
+  std::size_t begin_ = 0;         ///< of the launch's spans of the outer loop
   std::size_t lanes_a_span_ = 1;  ///< as many as the launch's program has agents
   std::size_t first_ = 0;
   std::size_t total_ = 0;

@@ -64,8 +64,9 @@ void draw_lane(const Snapshot& snapshot, const std::optional<Thing>& pointed,
     const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
 
     // Draw transfers as full bars, on-chip operations as lower ones, waits and arrivals lowest
-    const float inset =
-        bar.height() * (op.moves_bytes() ? 0.0f : op.is_of_barrier() ? 0.4f : 0.22f);
+    const float inset = bar.height() * (op.moves_bytes()     ? 0.0f
+                                        : op.is_of_barrier() ? 0.4f
+                                                             : 0.22f);
     const Rect box{{window.x_of(bar, local), bar.min.y + inset},
                    {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
     draw::fill(context, box, mix(theme.card, color, strength));

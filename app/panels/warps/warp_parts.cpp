@@ -149,7 +149,8 @@ std::string_view warp_sentence(const TileOp& op) {
                : "Each warp loads into its own registers.";
   }
   if (op.is_of_barrier()) {
-    return "The agent's warps go on together: a wait ends for all of them, and each of them arrives.";
+    return "The agent's warps go on together: a wait ends for all of them, and each of them "
+           "arrives.";
   }
   return "Each warp works on what its registers hold: nothing passes between warps.";
 }

@@ -35,6 +35,22 @@ TEST(LikeWithLike, ADeterministicPassIsShownAloneBecauseTheModelHasNone) {
   expect_alone(compare(model_of(row, gpu), gpu, row, h200_device()), "dQ added in a fixed order");
 }
 
+TEST(LikeWithLike, AgentsMustBeThoseOfTheKernelsProgram) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu);
+  row.run.tiling = {192, 128};  // three consumers of 64 rows, two slots of K and V each
+  SimulationReport model = model_of(row, gpu);
+  const auto compared = [&](Index consumers, Index stages) {
+    model.run.asked.variant.consumers = consumers;
+    model.run.asked.variant.stages = stages;
+    return compare(model, gpu, row, h200_device());
+  };
+  EXPECT_EQ(compared(0, 1).stands_alone, "");
+  EXPECT_EQ(compared(3, 2).stands_alone, "");
+  expect_alone(compared(2, 2), "no kernel runs flash2 with");
+  expect_alone(compared(3, 4), "no kernel runs flash2 with");
+}
+
 TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   const GpuDescription gpu = load_gpu("h200").value();
   const RecordingRow row = agreeing_run("flash1", gpu);
