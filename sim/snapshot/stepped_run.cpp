@@ -274,8 +274,9 @@ SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
   // O of the row: on chip, where each consumer has its rows in a slot, or in HBM once it is stored
   const auto& slots = on_chip[static_cast<std::size_t>(Tensor::O)];
   const auto O = std::ranges::find_if(slots, [&](const NumericExecutor::Slot& slot) {
-    return slot.valid && slot.tile.i == row.i &&
-           grid(block.launch).rows_of(slot.tile).contains(row.query);
+    if (!slot.valid || slot.tile.i != row.i) return false;
+    const KeyRange rows = grid(block.launch).rows_of(slot.tile);
+    return row.query >= rows.begin && row.query < rows.end;
   });
   const bool is_on_chip = O != slots.end();
   if (!is_on_chip && (O_in_hbm == nullptr || O_in_hbm->rows() <= row.query)) return row;
