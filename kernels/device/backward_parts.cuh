@@ -31,7 +31,7 @@ struct WarpParts {
   __device__ static int part(int warp) { return kUsed == kWarps ? warp : warp % kUsed; }
 };
 
-/// Column tile j of one head: of a KV head if Kj, Vj are meant, else of a query head.
+/// Column tile j of one head: of a KV head for Kj and Vj, else of a query head.
 struct ColumnTile {
   int j, head, batch;
   int keys;  ///< valid columns of the tile
@@ -59,7 +59,7 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
 }
 
 /// Starts the copies of Kj and Vj, one group: of each, as many rows as `scores` has keys to load.
-/// `thread` gives the thread's index, kept or, if registers are short, read anew.
+/// `thread` gives the thread's index, kept in a register or, if registers are scarce, read again.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
           typename Thread, typename Trace>
 __device__ inline void load_column_tile(const BackwardParameters& parameters,

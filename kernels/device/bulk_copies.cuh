@@ -9,7 +9,7 @@
 namespace attnscope::kernels::device {
 
 /// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
-/// as many threads as it was made for have arrived, and the bytes that they expect.
+/// the number of threads that it was initialised for and the bytes that they expect have arrived.
 struct ArrivalBarrier {
   uint32_t address;
 
@@ -21,7 +21,8 @@ struct ArrivalBarrier {
   __device__ void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(address) : "memory");
   }
-  /// Arrives, and adds to what the phase waits for the bytes of copies started with this barrier.
+  /// Arrives, and makes the phase also wait for this many bytes of copies started with this
+  /// barrier.
   __device__ void expect(int bytes) const {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(address),
                  "r"(bytes)
@@ -33,7 +34,8 @@ struct ArrivalBarrier {
     while (!has_ended(n)) {
     }
   }
-  /// The same, for as long as the hardware lets a thread wait; whether the phase has ended.
+  /// The same, but waits only as long as the hardware lets a thread wait; returns whether the phase
+  /// has ended.
   __device__ bool has_ended(int n) const {
     uint32_t ended;
     asm volatile(
@@ -47,8 +49,8 @@ struct ArrivalBarrier {
   }
 };
 
-/// Makes barriers that this thread initialised known to all, bulk copies too, after a barrier of
-/// the block.
+/// Makes the barriers that this thread initialised visible to all threads and to bulk copies, after
+/// a barrier of the block.
 __device__ inline void show_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
 }
@@ -58,8 +60,8 @@ struct TilePlace {
   int column, row, head, batch;
 };
 
-/// Starts the copy of one box of the map to shared memory (aligned to 1024 bytes); rows that do
-/// not exist become zero. By one thread.
+/// Starts the copy of one box of the map to shared memory (aligned to 1024 bytes); rows that do not
+/// exist become zero. Called by one thread.
 __device__ inline void start_bulk_load(uint32_t destination, const TensorMap& map,
                                        const TilePlace& place, ArrivalBarrier arrival) {
   asm volatile(
@@ -70,8 +72,8 @@ __device__ inline void start_bulk_load(uint32_t destination, const TensorMap& ma
       : "memory");
 }
 
-/// Starts the copy back; rows that do not exist are left out. By one thread, in the group that its
-/// next close_bulk_stores() closes.
+/// Starts the copy back; rows that do not exist are left out. Called by one thread; part of the
+/// group that its next close_bulk_stores() closes.
 __device__ inline void start_bulk_store(const TensorMap& map, const TilePlace& place,
                                         uint32_t source) {
   asm volatile(
@@ -84,7 +86,8 @@ __device__ inline void close_bulk_stores() {
   asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
 }
 
-/// The panels of a tile that begins at `place`, and back, in a group of their own. By one thread.
+/// Copy the panels of a tile that begins at `place`, and back; the stores form a separate group.
+/// Called by one thread.
 template <int kRows, int d>
 __device__ inline void load_panels(const PanelTile<kRows, d>& tile, const TensorMap& map,
                                    TilePlace place, ArrivalBarrier arrival) {

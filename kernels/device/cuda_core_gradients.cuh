@@ -32,8 +32,8 @@ __device__ inline void softmax_gradient(LanePiece<Bc>& dP, const LanePiece<Bc>& 
 }
 
 /// C += P^T B: the thread's four keys from `first_key` on. `P` is the whole tile in shared memory.
-/// The tile is summed up before it is added, kPart columns at a time, so that the sum over a long
-/// sequence rounds less.
+/// Each tile is summed up before it is added, kPart columns at a time, so that the sum over a long
+/// sequence has less rounding error.
 template <int Br, int Bc, int kPart, int d>
 __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
                                           const FloatTile<Br, d>& B, int first_key, int x) {
@@ -78,8 +78,8 @@ __device__ inline void each_element(const LanePiece<d>& values, int rows, int co
   }
 }
 
-/// Adds to global memory, atomically. atomicAdd() was compiled to an operation that gives the sum
-/// back: its bytes came through the SM port a second time.
+/// Adds to global memory, atomically. atomicAdd() was compiled to an operation that returns the
+/// sum: its bytes passed the SM port a second time.
 __device__ inline void atomic_add_1(float* destination, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;\n" ::"l"(destination), "f"(value)
                : "memory");

@@ -11,7 +11,7 @@ namespace attnscope::kernels::device {
 inline constexpr int kLanesPerRow = 16;
 inline constexpr int kRowsPerLane = 4;
 
-/// A [kRows x d] fp32 tile in shared memory, swizzled as SharedTile has it.
+/// A [kRows x d] fp32 tile in shared memory, with the swizzle of SharedTile.
 template <int kRows, int d>
 struct FloatTile {
   using Layout = SharedTile<kRows, 2 * d>;

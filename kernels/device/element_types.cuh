@@ -1,5 +1,6 @@
-/// The 16-bit types of tensors in memory, and what templates ask of types: NVRTC brings neither
-/// cuda_fp16.h nor the standard library. Arithmetic is fp32; these only convert, to nearest even.
+/// The 16-bit types of tensors in memory, and the type traits that templates need: NVRTC comes
+/// without cuda_fp16.h and the standard library. Arithmetic is fp32; these only convert, to nearest
+/// even.
 #pragma once
 
 #include "reference/fixed_width.h"

@@ -3,8 +3,8 @@
 /// queries. P^T and dS^T then pass through shared memory, where every warp reads what its part of
 /// dVj, dKj and dQi needs.
 ///
-/// Statistics of rows (queries) are columns here: they are read from shared memory, two neighbours
-/// at a time.
+/// Rows (queries) are columns here: their statistics are read from shared memory, two neighbours at
+/// a time.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -15,9 +15,10 @@ namespace attnscope::kernels::device {
 template <int kKeyPieces, int kQueries>
 using TransposedScores = Accumulator<kKeyPieces, kQueries>;
 
-/// S^T = -inf where the query does not see the key. A key is seen from its first query on;
-/// `first_query` is that of the warp's first key, counted from the warp's first query, and each
-/// further key has one more. Keys at or after `keys` (from the warp's first) do not exist.
+/// S^T = -inf where the query does not see the key. A key is visible from its first query on;
+/// `first_query` is that of the warp's first key, counted from the warp's first query, and it
+/// increases by one with each further key. Keys at or after `keys` (from the warp's first) do not
+/// exist.
 template <int kKeyPieces, int kQueries>
 __device__ inline void mask_scores_transposed(TransposedScores<kKeyPieces, kQueries>& S,
                                               int first_query, int keys, int lane) {
@@ -59,8 +60,8 @@ struct SoftmaxGradient {
   __device__ float operator()(float P, float dP, float D) const { return P * (dP - D); }
 };
 
-/// dS = P * (dP - D) in place of dP, or what `gradient` makes of the three. `D` holds
-/// rowsum(dO * O) of the warp's queries.
+/// dS = P * (dP - D) in place of dP, or the result of `gradient` for the three. `D` holds rowsum(dO
+/// * O) of the warp's queries.
 template <int kKeyPieces, int kQueries, typename Gradient = SoftmaxGradient>
 __device__ inline void softmax_gradient_transposed(TransposedScores<kKeyPieces, kQueries>& dP,
                                                    const TransposedScores<kKeyPieces, kQueries>& P,
@@ -102,9 +103,9 @@ struct PartRow {
   }
 };
 
-/// Writes a warp's accumulator, or what `change` makes of its elements, rounded to T, into a part
-/// of a shared tile that begins at the given row and column, multiples of 16 (and of kColumns where
-/// rows are a power of two long).
+/// Writes a warp's accumulator, or the results of `change` for its elements, rounded to T, into a
+/// part of a shared tile that begins at the given row and column, multiples of 16 (and of kColumns
+/// where rows are a power of two long).
 template <typename T, int kRowPieces, int kColumns, typename Tile, typename Change = Unchanged>
 __device__ inline void write_part(const Tile& tile, int first_row, int first_column,
                                   const Accumulator<kRowPieces, kColumns>& C, int lane,
@@ -122,7 +123,7 @@ __device__ inline void write_part(const Tile& tile, int first_row, int first_col
   }
 }
 
-/// C *= what the same lanes have written with write_part().
+/// C *= the values that the same lanes have written with write_part().
 template <typename T, int kRowPieces, int kColumns, typename Tile>
 __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const Tile& tile,
                                      int first_row, int first_column, int lane) {
@@ -206,11 +207,11 @@ __device__ inline void atomic_add_4(float* destination, const FragmentC& value) 
 /// each.
 inline constexpr int kFragmentFloats = 32 * 4;
 
-/// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is as the lanes
-/// hold it, so that each instruction covers 512 bytes in a row (in row order it would touch sixteen
-/// rows, and take four times as long); the pieces of 16 rows are side by side, kStridePieces or
-/// `stride_pieces` of them. Rows at or after `valid_rows` do not exist; where not all columns do,
-/// those from `columns` on do not.
+/// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is stored as the
+/// lanes hold it, so that each instruction covers 512 contiguous bytes (in row order it would touch
+/// sixteen rows, and take four times as long); the pieces of 16 rows are side by side,
+/// kStridePieces or `stride_pieces` of them. Rows at or after `valid_rows` do not exist; where not
+/// all columns do, those from `columns` on do not.
 template <Columns kExisting, int kStridePieces, int kRowPieces, int kColumns>
 __device__ inline void atomic_add_fragments(float* destination,
                                             const Accumulator<kRowPieces, kColumns>& C,

@@ -1,8 +1,9 @@
-/// Where a block of flash1's backward pass in Hopper's instructions has its tiles in shared memory,
-/// and the barriers by which threads that load, multiply and store hand the slots to each other.
+/// Where a block of flash1's backward pass with Hopper's instructions keeps its tiles in shared
+/// memory, and the barriers with which the threads that load, multiply and store hand the slots to
+/// each other.
 ///
 /// A visit is a row tile in a pass over a column tile; a block counts them from 0, through all its
-/// passes. What belongs to a visit has two slots, and visits take them in turn.
+/// passes. The data of a visit has two slots, which visits use in turn.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -45,18 +46,18 @@ struct GradientSlots {
   }
   __device__ float* D(int visit) const { return LSE_log2(visit) + Br; }
 
-  /// Kj and Vj are there; their slots may be overwritten, and nothing of the pass before is on its
-  /// way any more.
+  /// Kj and Vj have arrived; their slots may be overwritten, and no copy of the previous pass is in
+  /// flight.
   __device__ ArrivalBarrier columns_arrived() const { return barrier(Barrier::columns_arrived, 0); }
   __device__ ArrivalBarrier columns_free() const { return barrier(Barrier::columns_free, 0); }
-  /// The visit's row tiles are there; their slots may be overwritten.
+  /// The visit's row tiles have arrived; their slots may be overwritten.
   __device__ ArrivalBarrier rows_arrived(int visit) const {
     return barrier(Barrier::rows_arrived, slot(visit));
   }
   __device__ ArrivalBarrier rows_free(int visit) const {
     return barrier(Barrier::rows_free, slot(visit));
   }
-  /// The same of LSE_log2 and D.
+  /// The same for LSE_log2 and D.
   __device__ ArrivalBarrier statistics_ready(int visit) const {
     return barrier(Barrier::statistics_ready, slot(visit));
   }
@@ -66,13 +67,13 @@ struct GradientSlots {
 
   /// Waits for the barrier `arrived` of a visit,
   __device__ static void await(ArrivalBarrier arrived, int visit) { arrived.wait(visit / 2); }
-  /// and until the visit that had the slots before has left them: `free` of two visits ago.
+  /// and until the previous visit with these slots has released them: `free` of two visits ago.
   __device__ static void await_slot(ArrivalBarrier free, int visit) {
     if (visit >= 2) free.wait(visit / 2 - 1);
   }
 
-  /// Called by one thread, before a barrier of the block. `row_readers` arrive when a visit's rows
-  /// are read.
+  /// Called by one thread, before a barrier of the block. `row_readers` threads or warps arrive
+  /// when a visit's rows have been read.
   __device__ void initialise_barriers(int row_readers) const {
     columns_arrived().initialise(1);
     columns_free().initialise(kMultiplyingWarpgroups);
@@ -86,7 +87,7 @@ struct GradientSlots {
   }
 
  private:
-  /// Numbers of the barriers, those of the second slot behind those of the first.
+  /// Indices of the barriers; each barrier of a first slot is followed by that of the second slot.
   enum class Barrier {
     columns_arrived = 0,
     columns_free = 1,

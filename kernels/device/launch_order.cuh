@@ -4,14 +4,14 @@
 
 namespace attnscope::kernels::device {
 
-/// The next launch may start once every block of this one has called it or is over.
+/// The next launch may start once every block of this one has called it or has ended.
 __device__ inline void let_next_launch_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
 #endif
 }
 
-/// Waits until the launch before is over and what it wrote can be read.
+/// Waits until the previous launch has ended and its results can be read.
 __device__ inline void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n" ::: "memory");

@@ -17,8 +17,9 @@ __device__ inline float exp2_fast(float x) {
   return result;
 }
 
-/// 2^x on the units for multiply-adds instead, within 7.5e-5 of it, x at most 0 and not -inf: 2^n
-/// times a polynomial of x - n, n the next integer. Below 2^-126 it is that.
+/// 2^x on the units for multiply-adds instead, within 7.5e-5 of it, for x at most 0 and not -inf:
+/// 2^n times a polynomial of x - n, where n is the nearest integer. For x below -126, the result is
+/// that for -126.
 __device__ inline float exp2_polynomial(float x) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: n in the low bits of x + kShift
   x = fmaxf(x, -126.0f);
@@ -37,8 +38,8 @@ __device__ inline float finite_log2(float m, float softmax_scale_log2) {
   return m == kMinusInfinity ? 0.0f : __fmul_rn(m, softmax_scale_log2);
 }
 
-/// alpha = exp(m_prev - m), from the same rounded products that P was computed with, so that no
-/// error of large m is left in it; 1 for a row without keys.
+/// alpha = exp(m_prev - m), from the same rounded products that P was computed with, so that a
+/// large m adds no error; 1 for a row without keys.
 __device__ inline float rescaling_factor(float m_prev, float m, float softmax_scale_log2) {
   if (m_prev == m) return 1.0f;
   return exp2_fast(

@@ -1,4 +1,4 @@
-/// Where a thread is, read anew at each call: a value that is used before and after a long loop
+/// Where a thread is, read again at each call: a value that is used before and after a long loop
 /// then needs no register during the loop.
 #pragma once
 

@@ -1,5 +1,5 @@
-/// The scores of a column tile in the backward pass: which rows see the tile, and what the
-/// problem's ScoreFeatures do to its scores and to dS.
+/// The scores of a column tile in the backward pass: which rows see the tile, and how the problem's
+/// ScoreFeatures change its scores and dS.
 ///
 /// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
 /// they are stored in shared memory one step ahead, and a warp masks its part only if one of its
@@ -17,7 +17,7 @@ namespace attnscope::kernels::device {
 
 /// For column tile j. With dropout, dropped elements of P are negative from the time that P is
 /// computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 if all warps
-/// synchronize between shape_scores() and the next note_row_tile().
+/// synchronize between shape_scores() and the following note_row_tile().
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps, int kStages = 2,
           typename Drawn = uint32_t>
 class ScoreColumns {
@@ -77,8 +77,8 @@ class ScoreColumns {
   }
 
   /// Stores the keys that the rows of row tile i see, for shape_scores() after the next barrier,
-  /// and the elements that dropout keeps, for drop(). They are drawn here because P and dP take the
-  /// registers later.
+  /// and the elements that dropout keeps, for drop(). They are drawn here because P and dP occupy
+  /// the registers later.
   __device__ void note_row_tile(int i, int stage) const {
     if constexpr (kFeatures.key_ranges) {
       for (int row = thread_index(); row < Br; row += static_cast<int>(blockDim.x)) {
@@ -89,8 +89,8 @@ class ScoreColumns {
   }
 
   /// Applies soft cap, ALiBi and mask to a warp's part; returns whether the mask was applied. The
-  /// soft cap's slopes d(score) / d(score before it) go to `slopes`, in half precision, where only
-  /// this warp's lanes read them.
+  /// soft cap's slopes d(capped score) / d(score) are written to `slopes`, in half precision, and
+  /// read there by this warp's lanes only.
   template <typename Part>
   __device__ bool shape_scores(typename Part::Registers& S, const SharedTile<Bc, Br>& slopes, int i,
                                int stage, int warp, int lane) const {
@@ -108,7 +108,7 @@ class ScoreColumns {
       }
     }
     if constexpr (kFeatures.alibi) {
-      // Without a soft cap the branch itself would spill
+      // Without a soft cap, the branch itself would cause spills
       if (!kFeatures.soft_cap || scores().alibi_slopes != nullptr) {
         add_bias<Part>(S, key + lane / 4, i * Br + part_query + lane % 4 * 2,
                        seen(stage) + part_query + lane % 4 * 2);
@@ -131,7 +131,7 @@ class ScoreColumns {
   __device__ void drop(typename Part::Registers& P, int lane) const {
     if constexpr (!kFeatures.dropout) return;
     if (scores().dropout_threshold == 0) return;
-    const int own = lane / 4 % 4;  // this lane's key of the four of a drawing
+    const int own = lane / 4 % 4;  // this lane's key among the four of a drawing
 #pragma unroll
     for (int n = 0; n < kWords * Part::kRowPieces; ++n) {
       const int word = n / Part::kRowPieces;
@@ -150,7 +150,7 @@ class ScoreColumns {
     }
   }
 
-  /// P with zeros where it was dropped.
+  /// P with zeros in place of dropped elements.
   __device__ static float kept(float P) {
     return kFeatures.dropout ? fmaxf(P, 0.0f) : P;
   }
@@ -199,7 +199,7 @@ class ScoreColumns {
     }
   }
 
-  /// 1 - tanh^2, of tanh.
+  /// 1 - tanh^2, from tanh.
   struct Slope {
     __device__ float operator()(float tanh) const { return fmaf(-tanh, tanh, 1.0f); }
   };

@@ -1,5 +1,5 @@
-/// The scores of a row tile in the forward pass: which keys its rows see, and what the problem's
-/// ScoreFeatures do to the scores.
+/// The scores of a row tile in the forward pass: which keys its rows see, and how the problem's
+/// ScoreFeatures change the scores.
 ///
 /// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
 /// they are computed once and kept in shared memory, and a warp masks its scores only if one of its
@@ -67,7 +67,7 @@ class ScoreRows {
       if (thread_index() % 32 == 0) place() = {0, Br, head, batch};
     }
   }
-  /// For one warp whose next rows are another head's or batch entry's.
+  /// For one warp whose next rows belong to another head or batch entry.
   __device__ void note_head(int head, int batch) const {
     if constexpr (kFeatures.depend_on_place()) {
       if (thread_index() % 32 == 0) place().head = head, place().batch = batch;
@@ -147,7 +147,7 @@ class ScoreRows {
     return true;
   }
 
-  /// Draws the dropout bits of column tile j, before S takes the registers. Of the two rows that
+  /// Draws the dropout bits of column tile j, before S occupies the registers. Of the two rows that
   /// neighbouring lanes share, an even lane draws for the upper and an odd one for the lower.
   template <int kRowPieces>
   __device__ void draw(int j, int warp_row, int lane) const {
@@ -271,7 +271,7 @@ class ScoreRows {
   const ForwardShape& shape_;
   const ScoreParameters& scores_;
   unsigned char* shared_;
-  // For a row tile; only what the features use takes registers
+  // For a row tile; only members that the features use take registers
   int first_row_ = 0;
   int past_last_ = 0;
   int unmasked_keys_ = 0;

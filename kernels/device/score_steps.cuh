@@ -1,5 +1,5 @@
 /// The steps of a score function on one element or four, shared by both passes of flash2: soft cap,
-/// ALiBi and dropout, as reference/score_function.h has them. Scores are held before the softmax
+/// ALiBi and dropout, as defined in reference/score_function.h. Scores are held before the softmax
 /// scale (score_parameters.cuh).
 #pragma once
 

@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels::device {
 
-/// What row `row` of a tile sees; rows that do not exist see everything, so that they never cause
-/// keys to be hidden.
+/// The keys that row `row` of a tile sees; rows that do not exist see everything, so that they
+/// never cause masking.
 __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
                                        int batch, int row) {
   constexpr int kEveryKey = 0x7fffffff;
@@ -41,7 +41,7 @@ __device__ inline int keys_of(const ForwardShape& shape, const ScoreParameters& 
   return min(shape.N_kv, __ldg(scores.key_lengths + batch));
 }
 
-/// Those of column tile j, which alone are read; none if that is negative.
+/// Those of column tile j, the only ones that are read; none if the number is negative.
 template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {
@@ -53,9 +53,9 @@ struct TileSpan {
   int first, past_last;
 };
 
-/// Those of which some row sees a key: `rows` rows from `first_row` on, which exist, or where there
-/// are none, none. Both ends of what a row sees rise with the row. With knob::kVisitHidden all that
-/// are not padding.
+/// Those in which some row sees a key, of the `rows` existing rows from `first_row` on; none if
+/// there are no rows. Both ends of the keys that a row sees rise with the row. With
+/// knob::kVisitHidden: all that are not padding.
 template <ScoreFeatures kFeatures, int Bc>
 __device__ inline TileSpan tiles_seen_by(const ForwardShape& shape, const ScoreParameters& scores,
                                          int batch, int first_row, int rows) {
@@ -70,7 +70,7 @@ __device__ inline TileSpan tiles_seen_by(const ForwardShape& shape, const ScoreP
   return {begin / Bc, end <= begin ? begin / Bc : tiles(end)};
 }
 
-/// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
+/// Whether some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
 __device__ inline bool hides_keys(const SeenKeys* rows, int row_count, int first_key, int keys,
                                   int lane) {
   bool hides = false;

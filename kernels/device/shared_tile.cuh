@@ -1,12 +1,13 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
-/// it nor reads of eight rows at a time meet a bank conflict: the 16-byte chunk c of row r is at
+/// it nor reads of eight rows at a time have bank conflicts: the 16-byte chunk c of row r is at
 /// place c ^ f(r), where f takes eight different values over any eight rows that share a line of
-/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. Where a row is no power
-/// of two of chunks long (d = 96, 192), the places change within groups of four or eight chunks.
+/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. Where the number of
+/// chunks in a row is not a power of two (d = 96, 192), the places change within groups of four or
+/// eight chunks.
 ///
-/// (Padded rows would do for the banks. But cp.async fetches a 32-byte sector twice when its halves
-/// land in different 32-byte pieces of shared memory, as they do where a row is an odd number of
-/// chunks long: half as many bytes again at the SM port.)
+/// (Padded rows would avoid the conflicts too. But cp.async fetches a 32-byte sector twice when its
+/// halves land in different 32-byte pieces of shared memory, as they do where a row is an odd
+/// number of chunks long: 1.5 times the bytes at the SM port.)
 #pragma once
 
 #include "kernels/device/async_copy.cuh"
@@ -35,8 +36,8 @@ struct SharedTile {
     return address + row * kRowBytes + ((chunk ^ swizzle(row)) << 4);
   }
 
-  /// What this lane passes to ldmatrix to read the 16 x 16 piece at row 0, column 0 as operand A
-  /// (also: transposed, as operand B of P V). See `piece`.
+  /// The address that this lane passes to ldmatrix to read the 16 x 16 piece at row 0, column 0 as
+  /// operand A (also: transposed, as operand B of P V). See `piece`.
   __device__ uint32_t lane_address_rows(int lane) const {
     return chunk_address(lane % 16, lane / 16);
   }
@@ -101,7 +102,8 @@ __device__ inline void store_chunk_shared(uint32_t address, const uint32_t (&wor
                : "memory");
 }
 
-/// A tile from rows whose chunks are not whole, element by element, before this returns.
+/// Copies a tile from rows whose chunks are not whole, element by element; complete when this
+/// returns.
 template <int kThreads, int kRows, int d, typename T>
 __device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, const T* source,
                                              Index stride_row, int valid_rows, int thread,

@@ -1,5 +1,5 @@
-/// How warps that fill slots in shared memory hand them to warps that empty them, and get them back
-/// (compute capability 9.0).
+/// How warps that fill slots in shared memory pass them to the warps that empty them, and get them
+/// back (compute capability 9.0).
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -22,7 +22,8 @@ struct SlotBarriers {
     return {barriers + (kSlots + visit % kSlots) * 8};
   }
 
-  /// By one thread of the block. So many arrive at each barrier: warps, or single threads.
+  /// Called by one thread of the block. The arguments are the numbers of arrivals at each barrier:
+  /// one per warp, or per single thread.
   __device__ void initialise(int who_fill, int who_empty) const {
     for (int visit = 0; visit < kSlots; ++visit) {
       filled(visit).initialise(who_fill);
@@ -34,7 +35,7 @@ struct SlotBarriers {
   __device__ void await_emptied(int visit) const {
     if (visit >= kSlots) emptied(visit).wait(visit / kSlots - 1);
   }
-  /// By all lanes of a warp that has filled, or emptied, its share of the visit's slot.
+  /// Called by all lanes of a warp that has filled, or emptied, its share of the visit's slot.
   __device__ void fill(int visit) const { arrive_as_warp(filled(visit)); }
   __device__ void empty(int visit) const { arrive_as_warp(emptied(visit)); }
 

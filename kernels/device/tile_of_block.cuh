@@ -1,5 +1,5 @@
-/// For launches that are bound by memory: which tile of a tensor a block owns, and rows read 16
-/// bytes a thread, past L1.
+/// For launches that are bound by memory: which tile of a tensor a block owns, and reads of rows
+/// that bypass L1, 16 bytes per thread.
 #pragma once
 
 #include "kernels/device/matrix_fragments.cuh"

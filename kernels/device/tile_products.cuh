@@ -12,8 +12,8 @@ namespace attnscope::kernels::device {
 template <int kRowPieces, int kColumns>
 using Accumulator = FragmentC[kRowPieces][kColumns / 8];
 
-/// Keeps the compiler from computing all addresses that derive from this one ahead of the loop over
-/// tiles: each costs one instruction here, but would hold a register throughout.
+/// Keeps the compiler from computing all addresses that derive from this one before the loop over
+/// tiles: each costs one instruction here, but would occupy a register throughout the loop.
 __device__ inline void keep_in_place(uint32_t& address) {
   asm volatile("" : "+r"(address));
 }

@@ -1,6 +1,6 @@
-/// How the thread blocks of a launch that stay on their SMs take numbered tiles one after the
-/// other, as the hardware gives the blocks of a larger grid to SMs: in order of number, each to the
-/// first block that is free.
+/// How the persistent thread blocks of a launch take numbered tiles one after the other, as the
+/// hardware assigns the blocks of a larger grid to SMs: in ascending order, each to the first block
+/// that is free.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -8,23 +8,24 @@
 
 namespace attnscope::kernels::device {
 
-/// The number of the next tile, in global memory that nobody has cleared. A block's first tile has
-/// its own number. One word holds the launch's number above the next tile's, so that a block knows
-/// whether the first block has written it; the last one to ask clears it.
+/// The number of the next tile, in global memory that was not cleared before the launch. A block's
+/// first tile is the one with the block's own number. One word holds the launch's number above the
+/// next tile's, so that a block can detect whether the first block has written it; the last block
+/// to ask clears it.
 struct TileCounter {
   unsigned long long* word;
   uint32_t launch;
-  bool opened = false;  ///< this thread has seen that it is
+  bool opened = false;  ///< this thread has read this launch's number
 
-  /// By one thread of block 0, before it asks.
+  /// Called by one thread of block 0, before it asks.
   __device__ void open(int first_number) const {
     const auto number = static_cast<unsigned>(first_number);
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;\n" ::"l"(word),
                  "l"(static_cast<unsigned long long>(launch) << 32 | number)
                  : "memory");
   }
-  /// By one thread of each of `blocks` blocks, until the number is not less than `tiles`. Waits for
-  /// block 0 alone, which the hardware starts first.
+  /// Called by one thread of each of `blocks` blocks, until the number is not less than `tiles`.
+  /// Waits only for block 0, which the hardware starts first.
   __device__ int take(int tiles, int blocks) {
     while (!opened) {
       unsigned long long seen;
@@ -32,7 +33,7 @@ struct TileCounter {
       opened = seen >> 32 == launch;
     }
     const auto number = static_cast<int>(static_cast<uint32_t>(atomicAdd(word, 1ULL)));
-    if (number == tiles + blocks - 1) atomicExch(word, 0ULL);  // every block has its last answer
+    if (number == tiles + blocks - 1) atomicExch(word, 0ULL);  // every block has its last number
     return number;
   }
 };
@@ -48,7 +49,7 @@ struct TileNews {
 
   uint32_t slots, barriers;  ///< addresses in shared memory
 
-  /// By one thread of the block. A listener is a warp, or a thread on its own.
+  /// Called by one thread of the block. A listener is a warp, or a single thread.
   __device__ void initialise(int listeners) const {
     for (int turn = 0; turn < kSlots; ++turn) {
       told(turn).initialise(1);
@@ -62,8 +63,8 @@ struct TileNews {
                  : "memory");
     told(turn).arrive();
   }
-  /// By a listener's `lanes`: lane 0 alone, or all of a warp, which have done then with what they
-  /// heard before.
+  /// Called by a listener's `lanes`: lane 0 only, or all of a warp, which have then finished with
+  /// the previous numbers.
   __device__ int4 hear(int turn, unsigned lanes) const {
     told(turn).wait(turn / kSlots);
     int4 news;
@@ -73,7 +74,7 @@ struct TileNews {
                  : "memory");
     __syncwarp(lanes);
     if (thread_index() % 32 == 0) heard(turn).arrive();
-    // From one lane, so that the compiler knows that a warp's lanes have heard the same
+    // From one lane, so that the compiler knows that all lanes of a warp have the same numbers
     return {__shfl_sync(lanes, news.x, 0), __shfl_sync(lanes, news.y, 0),
             __shfl_sync(lanes, news.z, 0), __shfl_sync(lanes, news.w, 0)};
   }

@@ -1,4 +1,4 @@
-/// How threads that load tiles by bulk copies hand them to threads that multiply, and get their
+/// How threads that load tiles by bulk copies pass them to threads that multiply, and get their
 /// slots back (compute capability 9.0).
 #pragma once
 
@@ -33,7 +33,7 @@ struct TileRing {
     }
   }
 
-  /// By the thread that loads: waits until the visit that had the slot before has left it, then
+  /// Called by the thread that loads: waits until the slot's previous visit has released it, then
   /// starts the copy.
   __device__ void load(int visit, const TensorMap& map, const TilePlace& place) const {
     if (visit >= kStages) free(visit).wait(visit / kStages - 1);
@@ -41,9 +41,9 @@ struct TileRing {
     load_panels(tile(visit), map, place, arrived(visit));
   }
 
-  /// By every thread that reads: the visit's tile is there.
+  /// Called by every thread that reads: waits until the visit's tile has arrived.
   __device__ void await(int visit) const { arrived(visit).wait(visit / kStages); }
-  /// By all lanes of a warp that reads: its products with the tile are over.
+  /// Called by all lanes of a warp that reads: its products with the tile are complete.
   __device__ void release(int visit) const {
     __syncwarp();
     if (thread_index() % 32 == 0) free(visit).arrive();
@@ -51,8 +51,8 @@ struct TileRing {
 };
 
 /// Two warpgroups that start their products in turn, so that one multiplies while the other
-/// computes its softmax ("ping-pong"). A barrier of the hardware for each: a group waits at its own
-/// until the other arrives there. Group 0 has the first turn.
+/// computes its softmax ("ping-pong"). Each has a hardware barrier: a group waits at its own until
+/// the other arrives there. Group 0 has the first turn.
 struct ProductTurns {
   static constexpr int kFirstBarrier = 4;  ///< after those of warpgroup_barrier()
 
@@ -71,7 +71,7 @@ struct ProductTurns {
 inline constexpr bool kTrapsWhenStuck = true;
 
 /// Ends the launch with an error when a barrier's n-th phase has not ended after two seconds: a
-/// thread block of which threads wait for each other forever would hold the GPU.
+/// thread block whose threads wait for each other forever would block the GPU.
 __device__ inline void trap_if_stuck(ArrivalBarrier finished, int n = 0) {
   constexpr uint32_t kLimitNs = 2'000'000'000;
   const auto begin_ns = static_cast<uint32_t>(global_timer_ns());  // 32 bits hold twice the limit

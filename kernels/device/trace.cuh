@@ -1,5 +1,6 @@
-/// A kernel's observer, its template parameter Trace: NoTrace, whose hooks vanish, or BlockTrace,
-/// which records. The kernel's text is the same; a hook follows what it names.
+/// A kernel's observer, its template parameter Trace: NoTrace, whose hooks compile to nothing, or
+/// BlockTrace, which records. The kernel's source is the same; a hook follows the code that it
+/// names.
 #pragma once
 
 #include "kernels/device/clocks.cuh"
@@ -34,8 +35,8 @@ class BlockTrace {
   using Parameters = TracedParameters<KernelParameters>;
 
   /// `block` is the block's number within its head. A block that does the work of several has a
-  /// trace for each, with its own `record`: all heads have as many, one head's after the
-  /// other's.
+  /// trace for each, with its own `record`: all heads have the same number of records, which follow
+  /// each other head by head.
   template <typename TracedParameters>
   __device__ BlockTrace(const TracedParameters& parameters, int block, int record = block_index())
       : buffer_(parameters.trace), record_(record) {
@@ -48,7 +49,7 @@ class BlockTrace {
     record_of_block.begin_cycles = clock_cycles();
   }
 
-  /// The step has been done on tile (i, j), or left out.
+  /// The step on tile (i, j) has been executed, or skipped.
   __device__ void did(TraceStep step, int i, int j, bool done = true) {
     if (writes_events() && count_ < buffer_.events_per_block) {
       const uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
@@ -61,7 +62,7 @@ class BlockTrace {
     ++count_;
   }
 
-  /// The same on column tile tiles[n], which is read here: without a trace it is not.
+  /// The same on column tile tiles[n], which is read here, so that it is not read without a trace.
   template <typename Tiles>
   __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n, bool done = true) {
     did(step, i, tiles[n], done);
@@ -83,7 +84,7 @@ class BlockTrace {
     }
   }
 
-  /// The same of one row, from the lane that `writes`.
+  /// The same for one row, from the lane that `writes`.
   __device__ void row(bool writes, int query, int j, float m, float l, float alpha, int part = 0) {
     if (!writes || buffer_.row_step == 0 || query % buffer_.row_step != 0) return;
     const int kept = query / buffer_.row_step;

@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// A step of a thread block's program, as in the kernel's source. A kernel folds several
-/// operations of its schedule into one step where it computes them in one loop.
+/// A step of a thread block's program, as in the kernel's source. Several operations of the
+/// schedule are one step where a kernel computes them in one loop.
 // clang-format off
 enum class TraceStep : uint8_t {
   wait,             ///< for copies and for the block's other warps
@@ -31,9 +31,9 @@ enum class TraceStep : uint8_t {
 // clang-format on
 inline constexpr int kTraceStepCount = 28;
 
-/// One step, as executed by the first warp of the block; other warps do the same on their rows.
-/// A step begins where the one before it ends, and ends when its last instruction has been issued:
-/// work still in flight is attributed to the step that waits for it.
+/// One step, as executed by the first warp of the block; other warps do the same on their rows. A
+/// step begins where the one before it ends, and ends when its last instruction has been issued:
+/// work that is still in flight belongs to the step that waits for it.
 struct TraceEvent {
   uint32_t end_cycles;  ///< low 32 bits of the SM's clock
   uint16_t i;

@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels::device {
 
-/// Waits until it is this block's turn; what the blocks before it wrote is there then. For one
-/// thread, of which alone the block's additions come.
+/// Waits until it is this block's turn; the writes of the blocks before it are then visible. For a
+/// block whose additions are all made by this thread.
 __device__ inline void await_turn_alone(const int* turn, int mine) {
   int whose;
   do {
@@ -18,7 +18,7 @@ __device__ inline void await_turn_alone(const int* turn, int mine) {
   } while (whose != mine);
 }
 
-/// Ends the turn of this block: by the thread that made its additions, which are complete.
+/// Ends this block's turn: called by the thread that made its additions, once they are complete.
 __device__ inline void pass_turn_alone(int* turn) {
   asm volatile("red.release.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
 }
@@ -26,11 +26,11 @@ __device__ inline void pass_turn_alone(int* turn) {
 /// The same for all threads of the block.
 __device__ inline void await_turn(const int* turn, int mine) {
   if (thread_index() == 0) await_turn_alone(turn, mine);
-  __syncthreads();  // Barrier: no thread goes on before the first has seen the block's turn.
+  __syncthreads();  // Barrier: no thread continues before the first has seen the block's turn.
 }
 
 __device__ inline void pass_turn(int* turn) {
-  __syncthreads();  // Barrier: every thread has made its additions before the turn is over.
+  __syncthreads();  // Barrier: every thread has made its additions before the turn ends.
   if (thread_index() == 0) {
     asm volatile("fence.acq_rel.gpu;\n" ::: "memory");
     pass_turn_alone(turn);

@@ -6,11 +6,11 @@
 
 namespace attnscope::kernels::device {
 
-/// all: every tile that the mask leaves visible. listed: those of them that a block mask or packed
+/// all: every tile that the mask leaves visible. listed: only those that a block mask or packed
 /// sequences keep.
 enum class Visits { all, listed };
 
-/// Walked as: for (int n = tiles.first; tiles.has(n); ++n) use(tiles[n]);
+/// Usage: for (int n = tiles.first; tiles.has(n); ++n) use(tiles[n]);
 template <Visits kVisits>
 struct VisitedTiles;
 
@@ -26,8 +26,8 @@ struct VisitedTiles<Visits::all> {
   __device__ int step(int /*position*/) const { return 1; }
 };
 
-/// Positions in a list that ends with -1. Read from memory at each use: a loop that holds neither
-/// its end nor a tile in registers.
+/// Positions in a list that ends with -1. Read from memory at each use, so that a loop keeps
+/// neither its end nor a tile in registers.
 template <>
 struct VisitedTiles<Visits::listed> {
   const int* list;
@@ -63,8 +63,8 @@ __device__ inline ListedTilesBefore tiles_before(const VisitedTiles<Visits::list
   return {tiles, past_last};
 }
 
-/// The tiles `first` up to `past_last`, or those that the lists (kernels/tile_lists.h)
-/// have for tile `of`.
+/// The tiles from `first` up to `past_last`, or those in the lists (kernels/tile_lists.h) of tile
+/// `of`.
 template <Visits kVisits>
 __device__ inline VisitedTiles<kVisits> visited_tiles(const int* lists, int of, int first,
                                                       int past_last) {

@@ -1,10 +1,10 @@
-/// What flash1's backward pass does with Hopper's own instructions (compute capability 9.0): two
-/// warpgroups share a column tile of 128 keys and multiply; a third one serves them. And how P goes
-/// from one warpgroup to another, as in flash2's of wide heads.
+/// The products of flash1's backward pass with Hopper's own instructions (compute capability 9.0):
+/// two warpgroups share a column tile of 128 keys and multiply; a third one serves them. Also how P
+/// is passed from one warpgroup to another, as in flash2's backward pass for wide heads.
 ///
 /// The tile of scores is held transposed, as in gradient_products.cuh: of S^T = K Q^T a warp has 16
 /// keys and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
-/// is in shared memory for dQi alone.
+/// is in shared memory only for dQi.
 #pragma once
 
 #include "kernels/device/gradient_slots.cuh"
@@ -16,7 +16,7 @@ namespace attnscope::kernels::device {
 
 inline constexpr int kGradientThreads = kMultiplyingThreads + kWarpgroupThreads;
 
-/// A launch of so many threads has 168 registers for each; they are given out anew.
+/// A launch with this many threads has 168 registers for each; they are redistributed here.
 inline constexpr int kMultiplyingRegisters = 240;
 inline constexpr int kServingRegisters = 24;
 static_assert(kMultiplyingWarpgroups * kMultiplyingRegisters + kServingRegisters == 3 * 168);
@@ -33,8 +33,8 @@ struct WarpgroupScores {
 };
 
 /// dVj += P^T dOi; dKj += dS^T Qi, without the scale; dQ = dS Kj, without the scale: 64 queries by
-/// a panel of columns for each of the two warpgroups. The visit's row tiles are there.
-/// `meanwhile()` runs while S and dP are on their way, and returns when LSE and D are there.
+/// a panel of columns for each of the two warpgroups. The visit's row tiles have arrived.
+/// `meanwhile()` runs while S and dP are being computed, and returns when LSE and D have arrived.
 template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace, typename Meanwhile>
 __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
                                           Accumulator<1, kPanelColumns>& dQ,
@@ -101,7 +101,7 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
                                            const GradientMaps& maps, const TilePlace& place,
                                            float softmax_scale, Trace& trace) {
   const int j = place.row / Bc;
-  both_warpgroups_barrier();  // Barrier B: Kj and Vj are read; their slots pass dKj and dVj on.
+  both_warpgroups_barrier();  // Barrier B: Kj and Vj have been read; dKj and dVj take their slots.
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, softmax_scale);
   const int lane = thread_index() % 32;

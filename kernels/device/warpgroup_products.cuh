@@ -1,11 +1,10 @@
 /// Matrix products of a warpgroup, four neighbouring warps, on Hopper's tensor cores: wgmma. Only
-/// in machine code for sm_90a, which a GPU of compute capability 9.0 alone runs.
+/// in machine code for sm_90a, which only a GPU of compute capability 9.0 runs.
 ///
-/// Where mma.sync takes operands from registers, so that each warp first reads what it multiplies
-/// from shared memory, wgmma reads B, and A where it is no register either, in place. It works on
-/// while the warps do something else: start a product, close_products(), and wait_products() before
-/// its result is touched. Of a result [64 x n] each warp has 16 rows, in fragments as those of
-/// matrix_fragments.cuh.
+/// mma.sync takes operands from registers, so that each warp first reads them from shared memory;
+/// wgmma reads B in place, and A too unless it is in registers. It runs asynchronously: start a
+/// product, close_products(), and wait_products() before its result is used. Of a result [64 x n]
+/// each warp has 16 rows, in fragments as those of matrix_fragments.cuh.
 #pragma once
 
 #include "kernels/device/tile_products.cuh"
@@ -36,18 +35,18 @@ struct PanelTile {
   }
 };
 
-/// Makes what this thread did to shared memory by ordinary loads and stores visible to products and
-/// bulk copies that any thread starts after a barrier with this one.
+/// Makes this thread's ordinary loads and stores in shared memory visible to products and bulk
+/// copies that any thread starts after a barrier with this one.
 __device__ inline void show_to_async_units() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
-/// The same of all memory, and of finished copies. It also waits for the thread's accesses down to
-/// L2, and so takes longer.
+/// The same for all memory, and for finished copies. It also waits for the thread's accesses down
+/// to L2, and so takes longer.
 __device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }
 
-/// Numbers of the block's barriers in hardware; 0 is __syncthreads()'s.
+/// Numbers of the block's hardware barriers; 0 is that of __syncthreads().
 inline constexpr int kFirstWarpgroupBarrier = 1, kBothWarpgroupsBarrier = 3;
 
 /// A barrier of one of two warpgroups, or of both.
@@ -61,7 +60,8 @@ __device__ inline void both_warpgroups_barrier() {
                : "memory");
 }
 
-/// Registers of each thread of a warpgroup from here on: fewer, or more when others gave up some.
+/// Sets the registers of each thread of a warpgroup from here on: fewer, or more once others have
+/// released some.
 template <int kRegisters>
 __device__ inline void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
@@ -71,7 +71,7 @@ __device__ inline void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 
-/// Before the first of some products: what was written to registers is seen by them.
+/// Called before the first of some products: makes values written to registers visible to them.
 __device__ inline void open_products() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
@@ -91,8 +91,8 @@ __device__ inline void settle(FragmentC (&result)[1][kPieces]) {
   }
 }
 
-/// Waits until at most `kPending` groups are unfinished. What they read may be overwritten then,
-/// and `results`, those of the finished ones, be used.
+/// Waits until at most `kPending` groups are unfinished. The operands of the finished ones may then
+/// be overwritten, and their `results` used.
 template <int kPending, int... kPieces>
 __device__ inline void wait_products(FragmentC (&... results)[1][kPieces]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
@@ -107,8 +107,8 @@ __device__ inline uint64_t product_operand(uint32_t address, int panel_bytes) {
   return kSwizzle128 | kEightRows | static_cast<uint64_t>(panel_bytes / 16) << 16 | address / 16;
 }
 
-/// Which way an operand's panel lies: its rows are those of the product (each a sequence of what is
-/// summed), or the sum runs down its rows.
+/// The orientation of an operand's panel: its rows are those of the product (the sum runs along
+/// each row), or the sum runs down its rows.
 enum class SumAlong : int { columns = 0, rows = 1 };
 
 // clang-format off

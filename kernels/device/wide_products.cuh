@@ -1,6 +1,6 @@
 /// Products of a warpgroup whose result is as wide as a tile: S [64 x Bc] = Q K^T, both operands
 /// read from shared memory, and O [64 x d] += P V, P from registers. Every warp has 16 rows of Q
-/// and all keys of the tile ("split-Q"). A wide result reads its 64 rows of A less often.
+/// and all keys of the tile ("split-Q"). With a wide result, its 64 rows of A are read less often.
 #pragma once
 
 #include "kernels/device/warpgroup_products.cuh"
@@ -109,7 +109,7 @@ ATTNSCOPE_PRODUCTS(256, ATTNSCOPE_TENS_12 ", %120, %121, %122, %123, %124, %125,
 #undef ATTNSCOPE_LIST
 
 /// Starts S = Qi Kj^T, unscaled: the 64 rows of Qi from `first_row` on. The tiles are as wide as
-/// their panels; the first d columns are multiplied.
+/// their panels; only the first d columns are multiplied.
 template <typename T, int d, int Br, int Bc, int kWidth>
 __device__ inline void start_row_scores(Accumulator<1, Bc>& S, const PanelTile<Br, kWidth>& Qi,
                                         const PanelTile<Bc, kWidth>& Kj, int first_row) {
@@ -124,7 +124,7 @@ __device__ inline void start_row_scores(Accumulator<1, Bc>& S, const PanelTile<B
   close_products();
 }
 
-/// Starts O += P Vj. P stays in its registers until the product is over.
+/// Starts O += P Vj. P must stay in its registers until the product is complete.
 template <typename T, int Bc, int d, int kWidth>
 __device__ inline void start_output(Accumulator<1, d>& O, const ScoreOperand<Bc>& P,
                                     const PanelTile<Bc, kWidth>& Vj) {
