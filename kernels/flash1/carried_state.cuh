@@ -27,7 +27,8 @@ __device__ inline uint32_t pair_address(const CarriedTile<Carried, d>& tile, int
 }
 
 /// Starts the copy of 16 rows of O by one warp, as load_tile_async(); store_carried() is the
-/// reverse. An fp32 row has whole pieces however many columns exist, and up to 1 KB.
+/// reverse. An fp32 row consists of whole pieces, whatever the number of columns, and takes up to 1
+/// KB.
 template <Columns kColumns, typename Carried, int kWidth>
 __device__ inline void load_carried(const SharedTile<16, kWidth>& tile, const Carried* source,
                                     Index stride_row, int valid_rows, int lane, int columns) {

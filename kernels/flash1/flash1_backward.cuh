@@ -3,16 +3,16 @@
 ///
 /// Changed from standard: P and dS exist only as tiles on the chip, P recomputed from m and l. A
 /// thread block owns one head. The outer loop takes the column tiles; dKj and dVj never leave the
-/// chip. The inner loop passes over the row tiles: dQi is read from HBM, added to, and written
-/// back, in the problem's precision, once for every column tile. D = rowsum(dO * O) is recomputed
-/// each time, as in the paper; flash2 computes it once.
+/// chip. The inner loop takes the row tiles: dQi is read from HBM, added to, and written back, in
+/// the problem's precision, once for every column tile. D = rowsum(dO * O) is recomputed each time,
+/// as in the paper; flash2 computes it once.
 ///
 /// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
 /// tile; for each of those, Qi, Oi, dOi, dQi, mi, li of the row tiles that see it read and dQi
 /// written; dKj and dVj written once. dQ = 0 is the launch "initialise" before this one.
 ///
 /// On chip: one slot each for Kj, Vj, P and dS in shared memory, two of Qi, Oi, dOi and dQi, so
-/// that a row tile arrives while the one before it is computed.
+/// that a row tile arrives while the previous one is processed.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
@@ -59,8 +59,9 @@ struct RowStatistics {
   }
 };
 
-/// The row tiles of one head, which pass by every column tile: two stages of Qi, Oi, dOi and dQi in
-/// shared memory, the copies into them, and m, l of this thread's rows of the tile in flight.
+/// The row tiles of one head, which are loaded again for every column tile: two stages of Qi, Oi,
+/// dOi and dQi in shared memory, the copies into them, and m, l of this thread's rows of the tile
+/// in flight.
 template <typename T, int kThreads, device::Columns kColumns, int Br, int Bc, int d>
 class Flash1RowTiles {
   using Shared = Flash1BackwardShared<Br, Bc, d>;
@@ -184,8 +185,8 @@ __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
   }
 }
 
-/// dQi += scale dS Kj in shared memory: a warp's part. Wide tiles take their columns in panels, so
-/// that fewer sums are in registers beside dKj and dVj.
+/// dQi += scale dS Kj in shared memory: a warp's part. Wide tiles process their columns in panels,
+/// so that fewer sums are in registers beside dKj and dVj.
 template <typename T, int kWarps, int Br, int Bc, int d>
 __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>& dQi,
                                                  const device::SharedTile<Bc, Br>& dS,
@@ -276,7 +277,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
 
     // load Kj, Vj; dKj = 0; dVj = 0 @load_column_tile
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
-    // the pass before is visible to the threads that read it now.
+    // the previous pass is visible to the threads that read it now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_column_tile<T, kThreads, kColumns>(parameters.shared, Kj, Vj, {j, kv_head, batch, keys},
@@ -286,8 +287,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     if (first < past()) row_tiles.load(scores.row_tile(first), first, trace);
     for (int n = first; n < past(); ++n) {
       const int i = scores.row_tile(n);
-      // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
-      // tile before it, whose slots the next one takes.
+      // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the
+      // previous row tile, whose slots the next one takes.
       wait_copies<0>();
       row_tiles.write_log_sums(log_sum_log2);
       scores.note_row_tile(i, 0);
@@ -355,7 +356,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
 
     // store dKj, dVj @store_key_gradients
     wait_copies<0>();
-    __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
+    __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; dKj and dVj take their slots.
     trace.did(TraceStep::wait, 0, j);
     scale_all(dK, shape.softmax_scale);
     scale_all(dV, scores.value_gradient_scale());

@@ -1,10 +1,10 @@
 /// FlashAttention-1, backward, on Hopper's tensor cores: flash1_backward's program, tile by tile
-/// and copy by copy, in the instructions of compute capability 9.0.
+/// and copy by copy, with the instructions of compute capability 9.0.
 ///
-/// Two warpgroups multiply. Of the third one a thread starts bulk copies, a row tile ahead, and two
-/// warps compute D and m + log l of each row tile when it has arrived.
+/// Two warpgroups multiply. In the third one, a thread starts bulk copies, one row tile ahead, and
+/// two warps compute D and m + log l of each row tile when it has arrived.
 ///
-/// No mask and a causal one; d = 128.
+/// For no mask or a causal one; d = 128.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -88,7 +88,7 @@ __device__ inline float row_dot(const device::PanelTile<Br, d>& O,
   return sum.x + sum.y;
 }
 
-/// Di = rowsum(dOi * Oi) and mi + log li of each visit. A thread for each row of a tile.
+/// Di = rowsum(dOi * Oi) and mi + log li of each visit. One thread for each row of a tile.
 template <typename T, int Br, int Bc, int d>
 __device__ inline void compute_statistics(const Flash1HopperBlock<Br, Bc, d>& block, int row) {
   const ForwardShape& shape = block.shape();

@@ -16,8 +16,8 @@ constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps)
          warp_parts_fit(Br, d > 128 ? 64 : d, warps);
 }
 
-/// Width of the tiles for a padded head dimension: with score features at least 32, since of 16
-/// columns a tile of 64 rows has work for only four warps.
+/// Width of the tiles for a padded head dimension: with score features at least 32, since a tile of
+/// 64 rows and 16 columns has work for only four warps.
 constexpr Index flash1_backward_width(Index padded, bool scored) {
   return scored && padded < 32 ? 32 : padded;
 }
@@ -57,8 +57,8 @@ constexpr Index flash1_score_columns_shared_bytes(const ScoreFeatures& features,
                                     flash1_drawn_bytes(tiling, warps));
 }
 
-/// The same as flash1_backward_shared_bytes() in Hopper's own instructions: a second slot of dS in
-/// place of P's, the two numbers of two row tiles, and ten barriers.
+/// The same as flash1_backward_shared_bytes() with Hopper's own instructions: a second slot of dS
+/// in place of P's, the two numbers per row for two row tiles, and ten barriers.
 constexpr Index flash1_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
   return flash1_backward_shared_bytes(d, tiling) + 2 * tiling.Br * kStatisticBytes + 10 * 8;
 }

@@ -2,16 +2,16 @@
 /// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
 /// Changed from standard: S and P exist only as tiles on the chip. A thread block owns one head.
-/// The outer loop takes the column tiles Kj, Vj, each loaded once; the inner loop passes over the
-/// row tiles: Oi, mi and li are read from HBM, brought up to date with tile j, and written back. So
-/// O travels through HBM once for every column tile, and O is kept normalised (line 12).
+/// The outer loop takes the column tiles Kj, Vj, each loaded once; the inner loop takes the row
+/// tiles: Oi, mi and li are read from HBM, updated with tile j, and written back. So O travels
+/// through HBM once for every column tile, and O is kept normalised (line 12).
 ///
 /// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is taken against
-/// the merged maximum at once, which is the same with one exponential a row less.
+/// the merged maximum at once, which gives the same result with one exponential less per row.
 ///
-/// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long
-/// sequences at a fixed number of tokens) most of the GPU idles, and standard attention, whose
-/// products spread over all of it, is faster in spite of its bytes. flash2 is the answer to that.
+/// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long sequences at a
+/// fixed number of tokens) most of the GPU is idle, and standard attention, whose products use all
+/// of it, is faster although it moves more bytes. flash2 solves this.
 ///
 /// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
 /// tile that any row sees; for each of those, Qi, Oi, mi, li of the row tiles that see it read and
@@ -19,9 +19,10 @@
 /// "initialise" before this one; rows that see no key keep those values.
 ///
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in shared
-/// memory of its own, Qi in two stages and Oi in as many as there is room for, so that they are on
-/// their way while the tile before is computed. A warp meets the others only where Kj and Vj
-/// change. Bc = 256 at d = 64 and 128: the wider the column tile, the fewer times O passes by.
+/// memory of its own, Qi in two stages and Oi in as many as there is room for, so that they are
+/// being copied while the previous tile is processed. A warp synchronizes with the others only
+/// where Kj and Vj change. Bc = 256 at d = 64 and 128: the wider the column tile, the less often O
+/// is read and written.
 ///
 /// The score features of a problem, and which row tiles see a column tile, are in
 /// flash1_scores.cuh.
@@ -54,8 +55,8 @@ struct Flash1Shared {
 };
 
 /// A warp's 16 rows of the row tiles: their stages in shared memory, and the copies into them, a
-/// group each. Row tile i at position n among those that see a column tile goes to stage n; from
-/// `past` on there is none.
+/// group each. Row tile i at position n among those that see a column tile goes to stage n;
+/// positions from `past` on have none.
 template <typename Shared, typename T, typename Carried, device::Columns kColumns, int Br>
 class Flash1WarpRows {
   using TileQ = typename Shared::TileQ;
@@ -118,9 +119,9 @@ class Flash1WarpRows {
   uint32_t address_;
 };
 
-/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the O
-/// before, alpha l_prev, and `inverse_l` normalises the O after: `output_scale` is what P V lacks
-/// beside the row sums, and what O has already.
+/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the
+/// previous O, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor
+/// that P V lacks besides the row sums, and that O already has.
 __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowStatistic<1>& weight,
                                       device::RowStatistic<1>& inverse_l,
                                       const device::RowStatistic<1>& alpha,
@@ -152,9 +153,10 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int kv_head = head / shape.heads_per_kv_head;
   const int thread = thread_index();
   const int lane = thread % 32;
-  // Registers are scarce in the loop. With score features, what follows from the lane is recomputed
-  // there, as are the loop's end and the addresses from which m and l are loaded; in wide tiles,
-  // where O is read and written. Which kernels spill otherwise was found by compiling all
+  // Registers are scarce in the loop. With score features, values that derive from the lane are
+  // recomputed there, as are the loop's end and the addresses from which m and l are loaded; in
+  // wide tiles, also the addresses where O is read and written. Compiling all kernels showed which
+  // of them would spill otherwise
   constexpr bool kRecomputes = kFeatures.any() && (d < 256 || sizeof(Carried) > sizeof(T));
   const auto lane_scored = [&] { return kRecomputes ? thread_index() % 32 : lane; };
   const auto lane_again = [&] { return d > 64 ? thread_index() % 32 : lane_scored(); };
@@ -182,7 +184,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     // load Kj, Vj; load the first Qi, Oi @load_column_tile
     const int keys = scores.keys_to_load(j);
     // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
-    // O, m and l in the pass before is visible to the lanes that read it in this one.
+    // O, m and l in the previous pass is visible to the lanes that read it in this one.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row,

@@ -13,7 +13,8 @@ ATTNSCOPE_HOST_DEVICE constexpr int flash1_carried_columns(int d) {
 }
 
 /// m and l live in HBM between passes, [B, H, N] each; m is the running maximum of Q K^T before the
-/// scale. O is the tensor that travels: the output itself, or an fp32 workspace (Carry::fp32).
+/// scale. O is the tensor that is read and written in every pass: the output itself, or an fp32
+/// workspace (Carry::fp32).
 struct Flash1Parameters {
   ForwardShape shape;
   TensorView Q, K, V;

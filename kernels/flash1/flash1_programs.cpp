@@ -76,8 +76,8 @@ BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
 
 }  // namespace
 
-/// Forward: "initialise" sets O = 0 in the precision that HBM keeps between passes, l = 0 and
-/// m = -inf; "convert" rounds O from Carry::fp32; "lse" makes LSE of m and l. Backward:
+/// Forward: "initialise" sets O = 0 in the precision that HBM keeps between passes, l = 0 and m =
+/// -inf; "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward:
 /// "initialise" sets dQ = 0.
 std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
                                            const LaunchKind& kind) {

@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
   clear_chunk(row_pointer<device::Fp16>(dQ, shape, row), thread % chunks, shape.d);
 }
 
-/// O = carried O, rounded; four elements per thread. If rows of O are whole pieces of 16 bytes they
-/// are written together, else one by one.
+/// O = carried O, rounded; four elements per thread. If the rows of O are multiples of 16 bytes,
+/// the four are written together, else one by one.
 template <typename T>
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,

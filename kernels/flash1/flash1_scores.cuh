@@ -1,4 +1,4 @@
-/// Which tiles flash1's loops visit, and what a problem's ScoreFeatures do to the scores.
+/// Which tiles flash1's loops visit, and how a problem's ScoreFeatures change the scores.
 #pragma once
 
 #include "kernels/device/score_columns.cuh"
@@ -10,7 +10,7 @@
 namespace attnscope::kernels {
 
 /// Positions of the row tiles that see column tile j: in the lists of packed sequences
-/// (kernels/tile_lists.h), or, without lists, the tiles themselves.
+/// (kernels/tile_lists.h) or, without lists, the indices of the tiles.
 struct RowTilePositions {
   const int* lists;
 

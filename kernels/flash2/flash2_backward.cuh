@@ -3,9 +3,9 @@
 ///
 /// A thread block owns column tile j of one head and sweeps the row tiles i that see it, ascending.
 /// dKj and dVj never leave the chip. Every row tile's dQ is a sum over the blocks of all column
-/// tiles: each adds its part to dQ_accum atomically, in L2, so dQ depends on their order in its
-/// last bits; dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j: the
-/// same bytes, and the same bits on every run, at the price of waiting.
+/// tiles: each adds its part to dQ_accum atomically, in L2, so the last bits of dQ depend on their
+/// order; those of dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j:
+/// the same bytes, and the same bits on every run, at the price of waiting.
 ///
 /// Requested of memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
 /// tile that sees column tile j; dQi added in fp32 for each; dKj and dVj written once.
@@ -15,7 +15,7 @@
 ///
 /// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di), P and dS in shared memory; S, dP, dKj and
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
-/// what warps read from shared memory, not what they multiply, bounds the speed.
+/// the reads from shared memory, not the products, limit the speed.
 ///
 /// The score features of a problem, and which keys a row sees, are in device/score_columns.cuh.
 /// With Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
@@ -48,7 +48,7 @@ struct Flash2BackwardShared {
 };
 
 /// One value of LSEi (threads 0 to Br - 1) or Di (the next Br), as the forward pass and preprocess
-/// left it. Rows that do not exist look like empty ones.
+/// left it. Rows that do not exist are treated like empty ones.
 template <int Br>
 __device__ inline float load_row_statistic(const BackwardParameters& parameters, Index head_row,
                                            int i, int thread) {
@@ -58,8 +58,8 @@ __device__ inline float load_row_statistic(const BackwardParameters& parameters,
   return __ldcg((is_LSE ? parameters.LSE : parameters.D) + head_row + row);
 }
 
-/// Puts it into shared memory: LSE in the exponent's unit, and as infinity for an empty row, whose
-/// P is zero.
+/// Writes it to shared memory: LSE in the exponent's unit, and infinity for an empty row, whose P
+/// is zero.
 template <int Br>
 __device__ inline void store_row_statistic(float* statistics, float value, int thread) {
   constexpr float kLog2e = 1.4426950408889634f;
@@ -68,7 +68,7 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
 }
 
 /// The row tiles that a block visits, in their order: two stages of Qi and dOi in shared memory,
-/// the copies into them, and this thread's value of LSEi or Di of the tile on its way.
+/// the copies into them, and this thread's value of LSEi or Di of the tile in flight.
 template <typename T, int kThreads, device::Columns kColumns, device::Visits kVisits, int Br,
           int Bc, int d>
 class Flash2RowTiles {
@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};  // @start
 
   for (int n = visited.first; has(n); ++n) {
-    // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
-    // tile before it and that one's P and dS before they are overwritten.
+    // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the
+    // previous row tile and its P and dS before they are overwritten.
     wait_copies<0>();
     float* const LSE_log2 = statistics + n % 2 * 2 * Br;
     row_tiles.write_statistics(LSE_log2);
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
 
   // store dKj, dVj @store_key_gradients
   wait_copies<0>();
-  __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
+  __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; dKj and dVj take their slots.
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, shape.softmax_scale);
   scale_all(dV, scores.value_gradient_scale());

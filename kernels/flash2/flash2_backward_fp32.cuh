@@ -75,12 +75,13 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
   }
 }
 
-/// Columns of a tile's product that are summed up at a time: all would need too many registers.
+/// Columns of a tile's product that are summed up at a time: all at once would need too many
+/// registers.
 template <int d>
 constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
 
 /// dQi += dS Kj atomically, in L2, without the scale: the thread's four rows from `first_row` on.
-/// In turns if the order of the adds is to be the same on every run.
+/// Blocks take turns if the order of the adds must be the same on every run.
 template <int d, int Br, int Bc>
 __device__ inline void add_query_gradient_fp32(const BackwardParameters& parameters, int i,
                                                const float* dS_rows,

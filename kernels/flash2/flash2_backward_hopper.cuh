@@ -1,4 +1,4 @@
-/// FlashAttention-2, backward, in Hopper's own instructions: flash2_backward's program, tile by
+/// FlashAttention-2, backward, with Hopper's own instructions: flash2_backward's program, tile by
 /// tile and byte by byte, for compute capability 9.0.
 ///
 /// Two consumers, groups of four warps, have 64 keys of the column tile each. S and dP are held
@@ -6,14 +6,14 @@
 /// products for dVj and dKj. Only dS passes through shared memory: dQi = dS Kj sums over the keys
 /// of both consumers.
 ///
-/// One more group serves them, each of its warps with one task: to load Kj, Vj and every Qi, dOi;
-/// to bring LSEi and Di, and to watch that nobody waits forever; to add dQi.
+/// A third group serves them; each of its warps has one task: loading Kj, Vj and every Qi, dOi;
+/// loading LSEi and Di, and checking that no thread waits forever; adding dQi.
 ///
-/// Products are under way while other work is done: dVj, dQi and dKj are started together; dQi is
-/// handed over while dKj is computed, and S of the next row tile is started before dKj is there.
-/// The consumers wait for each other only before dQi, for dS.
+/// Products run while other work is done: dVj, dQi and dKj are started together; dQi is handed over
+/// while dKj is computed, and S of the next row tile is started before dKj is complete. The
+/// consumers wait for each other only for dS, before dQi.
 ///
-/// No mask and a causal one. With Visits::listed it is block_sparse2's.
+/// For no mask or a causal one. With Visits::listed it is block_sparse2's.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -35,7 +35,7 @@ __device__ inline void add_query_gradients(const Block& block) {
   for (; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
     block.dQ_slot().await_filled(visit);
-    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds have had a tile's time to end
+    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds had the time of a tile to complete
     turns.await(row_tiles[n]);
     add_pieces(block, dQ_head, row_tiles[n] * kRowPieces, kRowPieces, block.dQ(), 0,
                Block::kWidth / 8);
@@ -157,7 +157,7 @@ struct Flash2GradientConsumer {
     device::start_output<T, Br, d>(dK, dS_operand, block.Q().tile(visit(n)));
     trace.did(TraceStep::accumulate_dK, row_tiles[n], block.j);
   }
-  /// The products with Qi and dOi are over.
+  /// The products with Qi and dOi are complete.
   __device__ void release_rows(int n) {
     block.Q().release(visit(n));
     block.dO().release(visit(n));
@@ -171,7 +171,7 @@ struct Flash2GradientConsumer {
     device::start_query_gradient<T>(dQ, block.dS(visit(n)).panel(kOwnRows ? warpgroup : 0),
                                     block.K(), kOwnRows ? 0 : warpgroup);
   }
-  /// dQ to the thread that adds it; dS is read.
+  /// Passes dQ to the thread that adds it; dS has been read.
   __device__ void hand_over_query_gradient(int n) {
     using namespace device;
     block.dS_slots().empty(visit(n));

@@ -2,7 +2,7 @@
 /// dQ_accum, "convert" rounds dQ. The schedules are in sim/schedule/flash2_backward.cpp and
 /// gradients.cpp.
 ///
-/// Both are bound by memory: a warp's accesses are whole sectors, past L1.
+/// Both are bound by memory: a warp accesses whole sectors and bypasses L1.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
     }
     if (row < tile.rows && column == 0) D[row] = sum;
   }
-  __syncthreads();  // Barrier: D of all rows is in shared memory, and leaves it in whole sectors.
+  __syncthreads();  // Barrier: D of all rows is in shared memory; it is stored in whole sectors.
   if (thread < tile.rows) __stcg(parameters.D + head_row + thread, D[thread]);  // @store_D
 
   if (parameters.dQ_turns != nullptr && thread < 2) {  // two counters for each row tile
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
         scatter_chunk(destination, pairs, shape.d - column);
       }
     }
-    __syncwarp();  // Barrier: the rows are read before the next ones are written.
+    __syncwarp();  // Barrier: the rows have been read before the next ones are written.
   }
 }
 

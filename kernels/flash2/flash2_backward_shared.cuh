@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels {
 
-/// Warps of a block: one for every 16 rows or keys, whichever are more; fewer than eight become
-/// more if the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
+/// Warps of a block: one for every 16 rows or keys, whichever is more; if that is fewer than eight,
+/// more of them where the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the four, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
@@ -40,12 +40,13 @@ constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
   return score_columns_shared_bytes(features, tiling, warps, kStages, kDrawnBytes);
 }
 
-/// A block in Hopper's own instructions: two warpgroups that multiply, and one that serves them.
+/// A block of the programs with Hopper's own instructions: two warpgroups that multiply, and one
+/// that serves them.
 inline constexpr int kFlash2GradientConsumers = 2;
 inline constexpr int kFlash2HopperThreads = (kFlash2GradientConsumers + 1) * 128;
 
-/// Each consumer has 64 keys of the column tile, and dKj, dVj, S and dP of them in registers: so
-/// many floats of a thread's 240, of which the rest is for operands and addresses.
+/// Each consumer has 64 keys of the column tile, and dKj, dVj, S and dP of them in registers: the
+/// limit is this many floats of a thread's 240; the rest is for operands and addresses.
 constexpr bool flash2_gradient_holds(Index d, const Tiling& tiling) {
   constexpr Index kMostFloats = 192;
   const bool has_dQ = d > 64 ? tiling.Br == 64 : tiling.Br == 128;  // for both consumers

@@ -1,4 +1,4 @@
-/// FlashAttention-2, backward, in Hopper's own instructions, for wide heads: the program of
+/// FlashAttention-2, backward, with Hopper's own instructions, for wide heads: the program of
 /// flash2_backward_hopper.cuh where dKj and dVj of 128 keys would fill the registers.
 ///
 /// Two consumers, groups of four warps, share the work on all 64 keys of the column tile:
@@ -6,9 +6,9 @@
 ///   consumer 1: dP and dS; dKj; the other panels of dQi.
 /// P and dS go from registers straight into the products for dVj and dKj; P passes through shared
 /// memory to consumer 1, and dS for dQi to both. Consumer 0 is ahead by up to a row tile, so that
-/// one's softmax meets the other's products.
+/// the softmax of one overlaps the products of the other.
 ///
-/// No mask and a causal one. With Visits::listed it is block_sparse2's.
+/// For no mask or a causal one. With Visits::listed it is block_sparse2's.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -42,7 +42,8 @@ __device__ inline void add_query_gradients(const Block& block) {
   device::wait_bulk_stores();
 }
 
-/// What both consumers do alike: a panel of dQ at a time, and the way of a sum to HBM.
+/// What both consumers have in common: they compute dQ panel by panel, and store a sum to HBM in
+/// the same way.
 template <typename T, typename Block, int kConsumer>
 struct Flash2WideConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
@@ -76,7 +77,7 @@ struct Flash2WideConsumer {
       hand_over(dQ, n, panel);
     }
   }
-  /// A panel of dQ to the thread that adds it.
+  /// Passes a panel of dQ to the thread that adds it.
   __device__ void hand_over(const PanelSum& dQ, int n, int panel) {
     using namespace device;
     const int handed_over = visit(n) * Block::dQ_panels(kConsumer) + panel;
@@ -103,7 +104,8 @@ struct Flash2WideConsumer {
 };
 
 /// Consumer 0: S and P, dVj. `n` is a position among the row tiles, i = row_tiles[n]. Its first
-/// warp records a trace: what consumer 1 does with a tile when dS of it is there.
+/// warp records a trace: the steps of consumer 1 on a tile are recorded when dS of that tile has
+/// arrived.
 template <typename T, typename Block, typename Trace>
 struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
   using Base = Flash2WideConsumer<T, Block, 0>;
@@ -128,7 +130,7 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
     trace.did(TraceStep::store_dVj, 0, block.j);
   }
 
-  /// The consumer's panels of dQ, when consumer 1 has dS.
+  /// The consumer's panels of dQ, once consumer 1 has written dS.
   __device__ void add_query_gradient(int n, Trace& trace) {
     using namespace device;
     block.dS_slots().await_filled(visit(n));

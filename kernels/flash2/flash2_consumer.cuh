@@ -1,9 +1,10 @@
 /// What a consumer of flash2_forward_hopper does with a row tile: a group of four warps that
-/// multiplies 64 of its rows with all keys of each column tile.
+/// multiplies 64 rows of it with all keys of each column tile.
 ///
 /// The loop is skewed: the products S = Qi Kj^T and O += P Vj-1 are started together, and the
-/// softmax of tile j is computed while the second one is under way. With knob::kPingPong two
-/// consumers start their products in turn, so that one's softmax meets the other's products.
+/// softmax of tile j is computed while the second one is running. With knob::kPingPong two
+/// consumers start their products in turn, so that the softmax of one overlaps the products of the
+/// other.
 #pragma once
 
 #include "kernels/device/gradient_products.cuh"
@@ -14,14 +15,14 @@
 
 namespace attnscope::kernels {
 
-/// A consumer's 64 rows of a row tile, and the column tiles that they meet. `n` is a position among
-/// the column tiles, j = column_tiles[n].
+/// A consumer's 64 rows of a row tile, and the column tiles that they visit. `n` is a position
+/// among the column tiles, j = column_tiles[n].
 template <typename Block>
 struct Flash2Rows {
   static constexpr int Br = Block::kRows, Bc = Block::kKeys;
   static constexpr bool kTakesTurns = knob::kPingPong && knob::kOverlap && Block::kConsumers == 2;
-  /// Whether column tiles that only the block's other rows see are left out. Taking turns needs as
-  /// many tiles of both consumers.
+  /// Whether column tiles that only the block's other rows see are left out. Not with turns, for
+  /// which both consumers must have the same number of tiles.
   static constexpr bool kTrims = knob::kTrim && !kTakesTurns && !knob::kVisitHidden;
 
   RowTile tile;
@@ -42,7 +43,7 @@ struct Flash2Rows {
         past_last_own(past_last_tile(block, warpgroup)),
         unmasked_keys(block.parameters.shape.keys_end(tile.i * Br + warpgroup * 64)) {}
 
-  /// False of the turn after the last row tile.
+  /// False for the turn after the last row tile.
   __device__ bool exist() const { return tile.rows != 0; }
   __device__ static int warp_row() { return device::thread_index() / 32 * device::kFragmentRows; }
   __device__ int visit(int n) const { return first_visit + n - column_tiles.first; }
@@ -64,8 +65,8 @@ struct Flash2Rows {
   }
 };
 
-/// What a consumer keeps from row tile to row tile, and how it begins one: S = Qi Kj^T is in the
-/// registers of four warps, and `scores` are those of the warp's 16 rows.
+/// What a consumer keeps from one row tile to the next, and how it begins one: S = Qi Kj^T is in
+/// the registers of four warps, and `features` are those of the warp's 16 rows.
 template <typename T, typename Block>
 struct Flash2Scores {
   static constexpr int d = Block::kHeadDim, Bc = Block::kKeys;
@@ -89,7 +90,7 @@ struct Flash2Scores {
     const Rows rows(block, block.hear(turn, 0xffffffffU), warpgroup, turn, visits);
     if constexpr (Block::kFeatures.depend_on_place()) {
       features.note_head(rows.tile.head, rows.tile.batch);
-      __syncwarp();  // Barrier D: head and batch entry are written, which the lanes read now.
+      __syncwarp();  // Barrier D: head and batch entry, which the lanes read now, are written.
       features.note_rows(rows.first_row, device::thread_index() % 32);
       __syncwarp();  // Barrier E: what each row sees is written.
     }
@@ -106,9 +107,8 @@ struct Flash2Scores {
 };
 
 /// What the consumer does with 64 rows: S, P, O, m and l are in the registers of four warps. A
-/// trace has each operation once a tile, whatever the number of consumers, since only the first
-/// one's first warp records (BlockTrace): that of tile j's P V stands after the scores of tile j
-/// + 1.
+/// trace has each operation once per tile, whatever the number of consumers, since only the first
+/// warp of the first one records (BlockTrace): P V of tile j comes after the scores of tile j + 1.
 template <typename T, typename Block, typename Trace>
 struct Flash2Consumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
@@ -135,9 +135,9 @@ struct Flash2Consumer {
         S(scores_.S),
         trace(trace_) {}
 
-  /// From the product for the first scores, which is started, to the stores. Returns the rows of
-  /// the next turn, which begin before these end, unless Oi is stored from the place of their Qi,
-  /// or other consumers still have column tiles to multiply.
+  /// From the product for the first scores, which has been started, to the stores. Returns the rows
+  /// of the next turn, which begin before these end, unless Oi is stored from the place of their
+  /// Qi, or other consumers still have column tiles to multiply.
   __device__ Rows attend() {
     const auto own_tiles = rows.own_tiles();
     trace.did(TraceStep::load_Qi, rows.tile.i, 0);
@@ -149,7 +149,7 @@ struct Flash2Consumer {
     leave_Q();
     start_output(n - 1);
     const bool leaves_tiles = Rows::kTrims && rows.column_tiles.has(n);
-    if (leaves_tiles) {  // which come only when Vj's slot is free
+    if (leaves_tiles) {  // which arrive only when Vj's slot is free
       device::wait_products<0>();
       leave_V(n - 1);
     }
@@ -204,21 +204,22 @@ struct Flash2Consumer {
     }
     hand_over(n, moved || rescales);
   }
-  /// Leaves a column tile to the consumers whose rows see it.
+  /// Skips a column tile, which only other consumers' rows see.
   __device__ void pass_over(int n) {
     block.K().await(rows.visit(n));
     block.K().release(rows.visit(n));
     block.V().await(rows.visit(n));
     block.V().release(rows.visit(n));
   }
-  /// The consumer multiplies with its rows of Qi no more. Where Oi takes them, they are free later.
+  /// The consumer's products with its rows of Qi are complete. Where Oi takes their place, they are
+  /// released later.
   __device__ void leave_Q() {
     if constexpr (!Block::kOutputHasSlot) return;
     __syncwarp();
     if (device::thread_index() % 32 == 0) block.Q_free(warpgroup).arrive();
   }
 
-  /// Starts O = O + P Vj, and ends it.
+  /// Start O = O + P Vj, and end it.
   __device__ void start_output(int n) {
     block.V().await(rows.visit(n));
     trace.did_nth(TraceStep::load_Kj, 0, rows.column_tiles, n);
@@ -235,7 +236,8 @@ struct Flash2Consumer {
     block.V().release(rows.visit(n));
     trace.did_nth(TraceStep::accumulate, rows.tile.i, rows.column_tiles, n);
   }
-  /// V = 0 beyond a key length: P is 0 there, and a bulk copy loads what stands there, even NaN.
+  /// V = 0 beyond a key length: P is 0 there, and a bulk copy loads whatever memory holds there,
+  /// even NaN.
   __device__ void clear_padding(int n) {
     using namespace device;
     if constexpr (Block::kFeatures.key_ranges) {
@@ -252,11 +254,12 @@ struct Flash2Consumer {
                      : "memory");
       }
       show_to_async_units();
-      warpgroup_barrier(warpgroup);  // Barrier F: the group's products see all of the zeros.
+      warpgroup_barrier(warpgroup);  // Barrier F: all zeros are visible to the group's products.
     }
   }
 
-  /// m, alpha; exp(S - m) in place of S; l = alpha l + rowsum(P). Whether some maximum moved.
+  /// m, alpha; exp(S - m) in place of S; l = alpha l + rowsum(P). Returns whether some maximum
+  /// moved.
   __device__ bool soften(int n, bool masked) {
     using namespace device;
     const float softmax_scale_log2 = block.parameters.shape.softmax_scale_log2;
@@ -328,7 +331,7 @@ struct Flash2Consumer {
     const auto slot = Block::kOutputHasSlot ? block.O() : block.Q();
     if constexpr (Block::kOutputHasSlot) {
       if (lane == 0) wait_bulk_stores_read();
-      __syncwarp();  // Barrier A: the warp's rows of the row tile before have left the slot.
+      __syncwarp();  // Barrier A: the stores of the warp's previous rows have read the slot.
     } else {
       warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies with Qi any more.
     }

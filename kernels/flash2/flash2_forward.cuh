@@ -3,7 +3,7 @@
 ///
 /// Changed from flash1: the loops are swapped. A thread block owns row tile i of one head and
 /// sweeps the column tiles j, ascending; O, m and l never leave the chip, and the blocks of one
-/// head need nothing from each other, so one head with many rows is enough to fill the GPU. The
+/// head are independent of each other, so one head with many rows is enough to fill the GPU. The
 /// price: every row tile reads K and V again (from L2, mostly).
 ///
 /// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
@@ -12,11 +12,11 @@
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
 ///
-/// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
-/// tile j is multiplied (knob::kStages sets another number of stages); S, P, O, m and l in
-/// registers. Each warp owns 16 kRowPieces rows. With knob::kSlicedK each warp has all rows and a
-/// part of every column tile's keys instead, as in FlashAttention-1: its own m, l and O, which
-/// merge_slices() gathers in the first warp at the end.
+/// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is being copied
+/// while tile j is multiplied (knob::kStages sets a different number of stages); S, P, O, m and l
+/// in registers. Each warp owns 16 kRowPieces rows. With knob::kSlicedK each warp has all rows and
+/// a part of every column tile's keys instead, as in FlashAttention-1, and so its own m, l and O,
+/// which merge_slices() merges into those of the first warp at the end.
 ///
 /// The score features of a problem, and which keys a row sees, are in device/score_rows.cuh. With
 /// Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
@@ -35,7 +35,7 @@ namespace attnscope::kernels {
 
 /// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first
 /// (unless a switch asks for the first): under a causal mask it has the most column tiles, and
-/// starting long blocks first evens out the end.
+/// starting long blocks first balances the end of the launch.
 struct RowTile {
   int i, head, batch;
   int rows;  ///< valid rows of the tile
@@ -52,8 +52,8 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 
 /// The end of a row tile's program: O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
 /// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
-/// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is what O
-/// lacks beside them.
+/// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is the
+/// factor that O lacks besides them.
 template <typename T, int d, int Br, device::Columns kColumns, int kRowPieces, typename Trace>
 __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
@@ -93,7 +93,7 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
   trace.did(TraceStep::store_Oi, i, 0);
 }
 
-/// Merges m, l and O of every warp, each of its part of the keys, into those of warp 0. `slot` is
+/// Merges m, l and O of every warp, each over its part of the keys, into those of warp 0. `slot` is
 /// shared memory that no warp uses any more.
 template <int kWarps, int kRowPieces, int d>
 __device__ inline void merge_slices(float* slot, device::Accumulator<kRowPieces, d>& O,
@@ -240,8 +240,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
       __syncthreads();  // Barrier E: every warp is done with the only stage, which is overwritten.
       load_column_tile(n);
     }
-    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
-    // done with the tile before it, whose stage the next copies overwrite.
+    // Barrier A: every thread's copies of tile j (and Qi) have arrived in shared memory, and every
+    // warp is done with the previous tile, whose stage the next copies overwrite.
     wait_copies<(knob::kStages > 2 ? 1 : 0)>();
     __syncthreads();
     trace.did_nth(TraceStep::wait, i, column_tiles, n);
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi @normalize @log_sum_exp
   if (kSlices > 1 || !column_tiles.has(column_tiles.first)) {
     wait_copies<0>();
-    __syncthreads();  // Barrier D: no warp reads a tile any more, and no copy is on its way.
+    __syncthreads();  // Barrier D: no warp reads a tile any more, and no copy is in flight.
   }
   if constexpr (kSlices > 1) {
     merge_slices<kWarps, kRowPieces, d>(reinterpret_cast<float*>(shared), O, m, l,

@@ -1,5 +1,5 @@
-/// FlashAttention-2, forward, in Hopper's own instructions: flash2_forward's program, tile by tile
-/// and byte by byte, for compute capability 9.0.
+/// FlashAttention-2, forward, with Hopper's own instructions: flash2_forward's program, tile by
+/// tile and byte by byte, for compute capability 9.0.
 ///
 /// A block stays on its SM and computes one row tile after the other (with knob::kPersistent off,
 /// one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of every
@@ -8,8 +8,8 @@
 /// knob::kStages slots, another each Qi; all run ahead, so that the next row tile's first products
 /// wait for little.
 ///
-/// With Visits::listed it is block_sparse2's. Of a score feature the block has code and shared
-/// memory where the problem has it.
+/// With Visits::listed it is block_sparse2's. The block has code and shared memory for a score
+/// feature only if the problem has it.
 #pragma once
 
 #include "kernels/device/tile_queue.cuh"
@@ -24,12 +24,12 @@ struct Flash2ForwardBlock {
   static constexpr device::Visits kVisits = kVisits_;
   static constexpr ScoreFeatures kFeatures = kFeatures_;
   static constexpr int kConsumers = flash2_hopper_consumers({Br, Bc});
-  static constexpr int kServer = kConsumers;  ///< number of the warpgroup behind the consumers
+  static constexpr int kServer = kConsumers;  ///< number of the warpgroup after the consumers
   static constexpr int kThreads = (kConsumers + 1) * device::kWarpgroupThreads;
   static constexpr int kWidth = flash2_hopper_width(d);
   static constexpr Flash2HopperLayout kLayout =
       flash2_hopper_layout(d, {Br, Bc}, knob::kStages, knob::kPersistent, kFeatures);
-  static constexpr bool kOutputHasSlot = kLayout.O != 0;  ///< else Oi takes the rows of Qi
+  static constexpr bool kOutputHasSlot = kLayout.O != 0;  ///< else Oi takes the place of Qi
   using RowsTile = device::PanelTile<Br, kWidth>;
   using Ring = device::TileRing<device::PanelTile<Bc, kWidth>, knob::kStages>;
   using Tiles = device::VisitedTiles<kVisits>;
@@ -56,13 +56,13 @@ struct Flash2ForwardBlock {
   __device__ device::ArrivalBarrier Q_free(int consumer) const {
     return {others() + (kConsumers + consumer) * 8};
   }
-  /// The watching thread waits for the last warp of the consumers, once a row tile.
+  /// The watching thread waits for the last warp of the consumers, once per row tile.
   __device__ device::ArrivalBarrier finished() const { return {others() + 2 * kConsumers * 8}; }
   __device__ device::TileNews news() const {
     return {base + static_cast<uint32_t>(kLayout.news), finished().address + 8};
   }
 
-  /// By one thread, before a barrier of the block.
+  /// Called by one thread, before a barrier of the block.
   __device__ void initialise_barriers() const {
     K().initialise(kConsumers * kWarps);
     V().initialise(kConsumers * kWarps);
@@ -75,8 +75,8 @@ struct Flash2ForwardBlock {
     device::show_barriers();
   }
 
-  /// The row tile of a turn, from 0 on; one without rows when none is left. By a thread of the
-  /// server that listens on its own, or by all lanes of a consumer's warp.
+  /// The row tile of a turn, from 0 on; one without rows when none is left. Called by a single
+  /// listening thread of the serving group, or by all lanes of a consumer's warp.
   __device__ RowTile hear(int turn, unsigned lanes = 1) const {
     if constexpr (!knob::kPersistent) {
       return turn == 0 ? row_tile(device::block_index()) : RowTile{};
@@ -87,8 +87,8 @@ struct Flash2ForwardBlock {
   __device__ void tell(int turn, const RowTile& tile) const {
     if constexpr (knob::kPersistent) news().tell(turn, {tile.i, tile.head, tile.batch, tile.rows});
   }
-  /// The row tile of a number: those of neighbouring heads, row tile by row tile, as heads_at_once
-  /// says.
+  /// The row tile with this number: neighbouring heads, as many as heads_at_once, alternate row
+  /// tile by row tile.
   __device__ RowTile row_tile(int number) const {
     const ForwardShape& shape = parameters.shape;
     if (number >= parameters.queue.tiles) return {};
@@ -115,7 +115,8 @@ struct Flash2ForwardBlock {
   __device__ uint32_t others() const { return barriers() + 2 * Ring::kBarriers * 8; }
 };
 
-/// Loads every tile of K or V that a row tile's rows see, from a visit on; the visits then.
+/// Loads every tile of K or V that a row tile's rows see, from a visit on; returns the visit after
+/// the last one.
 template <typename Block>
 __device__ inline int load_column_tiles(const Block& block, const typename Block::Ring& ring,
                                         const TensorMap& map, const RowTile& tile, int visit) {
@@ -127,8 +128,8 @@ __device__ inline int load_column_tiles(const Block& block, const typename Block
   return visit;
 }
 
-/// Says which row tile follows, and loads each Kj. The next number is asked for when the last Kj is
-/// on its way: an earlier answer would leave a long row tile to a block that is busy for longer
+/// Chooses the next row tile, and loads each Kj. The next number is requested when the last Kj is
+/// in flight: an earlier request would assign a long row tile to a block that is busy for longer
 /// than others.
 template <typename Block>
 __device__ inline void lead_tiles(const Block& block) {
@@ -180,7 +181,7 @@ __device__ inline void load_queries(const Block& block) {
   }
 }
 
-/// Watches over the block's waits.
+/// Watches the block's waits.
 template <typename Block>
 __device__ inline void watch_tiles(const Block& block) {
   for (int turn = 0; block.hear(turn).rows != 0; ++turn) {
@@ -188,7 +189,7 @@ __device__ inline void watch_tiles(const Block& block) {
   }
 }
 
-/// What the serving warpgroup does: the first thread of each warp has a task.
+/// What the serving warpgroup does: the first thread of each warp has one task.
 template <typename Block>
 __device__ inline void serve_tiles(const Block& block) {
   switch (device::thread_index() - Block::kServer * device::kWarpgroupThreads) {
@@ -220,7 +221,7 @@ __device__ inline void consume_tiles(const Block& block, const Parameters& param
     rows = next;
   }
   device::wait_products<0>(scores.S);
-  // Shared memory is the block's until its stores have read it
+  // The block must keep its shared memory until its stores have read it
   if (device::thread_index() % 32 == 0) device::wait_bulk_stores_read();
 }
 

@@ -13,7 +13,7 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling, Index
   return (tiling.Br + 2 * stages * tiling.Bc) * d * kElementBytes;
 }
 
-/// Warps of a block. One has 32 rows if O and S of so many fit its registers and other warps
+/// Warps of a block. A warp has 32 rows if O and S of 32 rows fit in its registers and other warps
 /// remain, else 16. `scored`: with score features, which take registers of their own.
 constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
   const Index most_columns = scored ? 160 : 192;  // of O and S together
@@ -29,14 +29,14 @@ constexpr int flash2_sliced_warps(const Tiling& tiling) {
   return warps;
 }
 
-/// What such a warp leaves for the merge, as its threads hold it: O, and m and l of each row in the
-/// four threads that share the row.
+/// The data that such a warp leaves for the merge, in the layout of its threads: O, and m and l of
+/// each row in the four threads that share the row.
 constexpr Index flash2_slice_bytes(Index d, Index Br) {
   constexpr Index kElementBytes = 4;
   return Br * (d + 8) * kElementBytes;
 }
 
-/// In Hopper's own instructions: groups of four warps with 64 rows each, and one more that serves
+/// With Hopper's own instructions: groups of four warps with 64 rows each, and one more that serves
 /// them.
 constexpr int flash2_hopper_consumers(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 64);
@@ -45,8 +45,9 @@ constexpr int flash2_hopper_threads(const Tiling& tiling) {
   return (flash2_hopper_consumers(tiling) + 1) * 128;
 }
 
-/// How the registers of such a block are given out: a launch has as many for each thread, in steps
-/// of eight; the serving group keeps few. With one consumer all threads have what they can use.
+/// How the registers of such a block are distributed: a launch gives each thread the same number,
+/// in steps of eight; the serving group keeps few. With one consumer, all threads have as many as
+/// they can use.
 struct HopperRegisters {
   int serving, consuming;  ///< of a thread
   bool moved;
@@ -58,8 +59,8 @@ constexpr HopperRegisters flash2_hopper_registers(int consumers) {
   return {kServing, ((consumers + 1) * at_launch - kServing) / consumers / 8 * 8, true};
 }
 
-/// Whether a consumer's threads hold O, S and P, which is rounded to 16 bits, beside 32 registers
-/// for everything else; and the products of the tile are few and wide.
+/// Whether O, S and P, which is rounded to 16 bits, fit in the registers of a consumer's threads,
+/// beside 32 registers for everything else, and the products of the tile are few and wide.
 constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
   constexpr Index kOthers = 32;
   const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 192;
@@ -74,8 +75,7 @@ constexpr int flash2_hopper_width(Index d) {
   return static_cast<int>((d + 63) / 64 * 64);
 }
 
-/// Where a thread block's shared memory holds what, in bytes from its beginning, and how many they
-/// are. Qi comes first.
+/// The layout of a thread block's shared memory: offsets in bytes, and the total. Qi comes first.
 struct Flash2HopperLayout {
   Index K, V;      ///< the rings of Kj and Vj
   Index O;         ///< Oi on its way out; 0: in the rows of Qi
@@ -85,8 +85,8 @@ struct Flash2HopperLayout {
   Index bytes;
 };
 
-/// A block that computes several row tiles has a place for Oi where there is room, so that the next
-/// Qi need not wait for the stores.
+/// A block that computes several row tiles has a separate place for Oi if there is room, so that
+/// the next Qi need not wait for the stores.
 constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling, Index stages,
                                                   bool persistent, const ScoreFeatures& features) {
   constexpr Index kBarrierBytes = 8, kNewsBytes = 32, kElementBytes = 2;
@@ -107,10 +107,10 @@ constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling,
   return layout;
 }
 
-/// Heads whose row tiles of one number start one after the other under a causal mask: so many whose
-/// K and V stay in a part of L2, and no more row tiles than a few an SM, unless of eight heads,
-/// since those of one length all end at once. Whole groups of `group` heads that share a KV head,
-/// and a divisor of all `kv_heads` of them.
+/// The number of heads whose row tiles of the same index start one after the other under a causal
+/// mask: as many as have K and V that fit in a part of L2, and no more than give each SM a few row
+/// tiles, but up to eight in any case, since row tiles of one length all end at the same time.
+/// Whole groups of `group` heads that share a KV head, and a divisor of all `kv_heads` of them.
 constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index kv_bytes,
                                             Index row_tiles) {
   constexpr Index kL2Bytes = Index{32} * 1024 * 1024, kRowTiles = 256, kHeads = 8;

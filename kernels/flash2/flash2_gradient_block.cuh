@@ -1,5 +1,5 @@
-/// Where a block of flash2's backward pass in Hopper's instructions has its tiles in shared memory,
-/// and the barriers by which its warps hand them to each other.
+/// Where a block of flash2's backward pass with Hopper's instructions keeps its tiles in shared
+/// memory, and the barriers with which its warps pass them to each other.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -13,7 +13,8 @@
 
 namespace attnscope::kernels {
 
-/// One thread block's place in the problem. A visit is a row tile, from 0 on in the block's order.
+/// One thread block's place in the problem. A visit is a row tile, counted from 0 in the block's
+/// order.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2GradientPlace {
   static constexpr int kHeadDim = d, kRows = Br, kKeys = Bc;
@@ -26,7 +27,7 @@ struct Flash2GradientPlace {
   using TileS = device::PanelTile<Bc, Br>;
   using Columns = device::PlainColumns<Br, Bc>;
   using Tiles = device::VisitedTiles<kVisits>;
-  /// dQ stands in pieces of 16 rows and 8 columns as in dQ_accum, in fp32.
+  /// dQ is stored in pieces of 16 rows and 8 columns as in dQ_accum, in fp32.
   static constexpr int kPieceBytes = 16 * 8 * 4;
 
   const Flash2HopperParameters& parameters;
@@ -39,7 +40,7 @@ struct Flash2GradientPlace {
     j = place().j;
   }
   /// The block's column tile, and its query head among those of all batch entries. Column tiles of
-  /// a head are neighbours, the first one first. In turns, they begin with the last one, and
+  /// a head are neighbours, the first one first. With turns, the last one comes first, and
   /// neighbours are the same tile of several heads.
   struct ColumnTileOfHead {
     int j, head_index;
@@ -54,7 +55,7 @@ struct Flash2GradientPlace {
     const int number = block - first_head * Tc;
     return {Tc - 1 - number / heads, first_head + number % heads};
   }
-  /// Computed anew at each call: registers are scarce.
+  /// Recomputed at each call: registers are scarce.
   __device__ Index head_index() const { return place().head_index; }
   /// Of all batch entries.
   __device__ int head_count() const {
@@ -105,10 +106,10 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   }
   __device__ float* D(int visit) const { return LSE_log2(visit) + Br; }
 
-  /// Consumers wait for Kj, and for Vj.
+  /// Consumers wait here for Kj, and for Vj.
   __device__ device::ArrivalBarrier K_arrived() const { return {barrier(Barrier::K)}; }
   __device__ device::ArrivalBarrier V_arrived() const { return {barrier(Barrier::V)}; }
-  /// Filled by the warp that brings them, emptied by the consumers.
+  /// Filled by the warp that loads them, emptied by the consumers.
   __device__ device::SlotBarriers<2> statistics() const { return {barrier(Barrier::statistics)}; }
   /// Filled and emptied by the consumers: each reads what both have written.
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
@@ -132,7 +133,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   }
 
  private:
-  /// Numbers of the first of each kind.
+  /// Index of the first barrier of each kind.
   enum class Barrier {
     K,
     V,
@@ -158,7 +159,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   static constexpr int kBytes = kBarriers + static_cast<int>(Barrier::past_last) * 8;
 };
 
-/// The slots and the barriers of a block whose consumers have one of dKj and dVj each.
+/// The slots and the barriers of a block of which one consumer has dKj, the other dVj.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   using Place = Flash2GradientPlace<d, Br, Bc, kVisits>;
@@ -186,16 +187,16 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   }
   __device__ float* D(int visit) const { return LSE_log2(visit) + Br; }
 
-  /// Consumers wait for Kj, and for Vj.
+  /// Consumers wait here for Kj, and for Vj.
   __device__ device::ArrivalBarrier K_arrived() const { return {barrier(Barrier::K)}; }
   __device__ device::ArrivalBarrier V_arrived() const { return {barrier(Barrier::V)}; }
-  /// Filled by the warp that brings them, emptied by the consumers.
+  /// Filled by the warp that loads them, emptied by the consumers.
   __device__ device::SlotBarriers<2> statistics() const { return {barrier(Barrier::statistics)}; }
   /// Filled by consumer 0, emptied by consumer 1.
   __device__ device::SlotBarriers<2> P_slots() const { return {barrier(Barrier::P)}; }
   /// Filled by consumer 1, emptied by both.
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
-  /// The panels of dQ that a consumer has: consumer 1, which is done with a tile earlier, has more.
+  /// The panels of dQ that a consumer has: consumer 1, which finishes a tile earlier, has more.
   __device__ static constexpr int dQ_panels(int consumer) {
     return consumer == 0 ? kPanels / 2 : kPanels - kPanels / 2;
   }
@@ -226,7 +227,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   }
 
  private:
-  /// Numbers of the first of each kind.
+  /// Index of the first barrier of each kind.
   enum class Barrier {
     K,
     V,

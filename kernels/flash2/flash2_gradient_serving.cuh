@@ -1,5 +1,5 @@
-/// What the serving warps of flash2's backward pass in Hopper's instructions do: they bring the
-/// tiles and the statistics of rows to the consumers, and add up dQ.
+/// What the serving warps of flash2's backward pass with Hopper's instructions do: they load the
+/// tiles and the row statistics for the consumers, and add up dQ.
 #pragma once
 
 #include "kernels/device/bulk_adds.cuh"
@@ -35,8 +35,8 @@ __device__ inline void load_tiles(const Block& block) {
 }
 
 /// LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the exponent's
-/// unit. Rows that do not exist look like empty ones, whose P is zero. One warp, which also watches
-/// that nobody waits forever where no other does.
+/// unit. Rows that do not exist are treated like empty ones, whose P is zero. One warp, which also
+/// checks that no thread waits forever, unless another warp does.
 template <typename Block>
 __device__ inline void load_statistics(const Block& block) {
   constexpr int Br = Block::kRows;
@@ -71,9 +71,10 @@ __device__ inline float* dQ_of_head(const Block& block) {
                                          (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
 }
 
-/// Adds to dQ what consumers have left of it from the shared address `source` on, by the bulk
+/// Adds the parts of dQ that consumers have left from the shared address `source` on, by the bulk
 /// tensor unit: `count` times 16 rows, from the head's row piece `first` on. They have `across`
-/// pieces of 8 columns, from `first_piece` on. One thread, which comes back when the slot is read.
+/// pieces of 8 columns, from `first_piece` on. Called by one thread; returns when the slot has been
+/// read.
 template <typename Block>
 __device__ inline void add_pieces(const Block& block, float* dQ_head, int first, int count,
                                   uint32_t source, int first_piece, int across) {
@@ -94,10 +95,10 @@ __device__ inline void add_pieces(const Block& block, float* dQ_head, int first,
 }
 
 /// The block's turns to add to row tiles. The column tiles that see row tile i add to it from the
-/// last to the first: a block waits for blocks of lower number alone, which the hardware starts
-/// before it, and under a causal mask the others have come to row tile i by then. Without a fixed
-/// order there is nothing to wait for. Where two threads add a part of dQi each, a part has turns
-/// of its own.
+/// last to the first: a block waits only for blocks with lower numbers, which the hardware starts
+/// before it, and under a causal mask those have reached row tile i by then. Without a fixed order
+/// there is nothing to wait for. Where two threads each add a part of dQi, each part has its own
+/// turns.
 template <typename Block>
 struct TurnsOfBlock {
   const Block& block;
@@ -119,8 +120,8 @@ struct TurnsOfBlock {
   }
 };
 
-/// What the serving warpgroup does: each of its warps has a task. `first` and `second` are those of
-/// one thread each.
+/// What the serving warpgroup does: each of its warps has one task. `first` and `second` are tasks
+/// of a single thread each.
 template <typename Block, typename First, typename Second>
 __device__ inline void serve(const Block& block, const First& first, const Second& second) {
   const int task = device::thread_index() - Block::kServer * device::kWarpgroupThreads;
@@ -135,7 +136,7 @@ __device__ inline void serve(const Block& block, const First& first, const Secon
   }
 }
 
-/// Starts the store of a warp's 16 rows of a gradient, which stand from `first_row` on. One thread.
+/// Starts the store of a warp's 16 rows of a gradient, from `first_row` on. Called by one thread.
 template <typename Tile>
 __device__ inline void store_rows(const TensorMap& map, device::TilePlace place, const Tile& tile,
                                   int first_row) {

@@ -1,4 +1,4 @@
-/// Parameters of flash2's launches in Hopper's own instructions. Compiled for host and device.
+/// Parameters of flash2's launches with Hopper's own instructions. Compiled for host and device.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -7,25 +7,26 @@
 
 namespace attnscope::kernels {
 
-/// Beside what flash2_backward has, how bulk copies find the tensors.
+/// In addition to flash2_backward's parameters: how bulk copies find the tensors.
 struct Flash2HopperParameters : BackwardParameters {
   GradientMaps maps;
-  /// With a fixed order of dQ: so many heads whose thread blocks are numbered in turn.
+  /// With a fixed order of dQ: the number of heads whose thread blocks are numbered in turn.
   int heads_in_turn = 1;
 };
 
 /// The numbers of the row tiles that a launch's blocks take in turn (device/tile_queue.cuh).
 struct TileQueueParameters {
   int tiles = 0;
-  uint32_t launch = 0;                 ///< no two launches that share `next` have the same
-  unsigned long long* next = nullptr;  ///< in device memory, which nobody has cleared
+  uint32_t launch = 0;                 ///< different for all launches that share `next`
+  unsigned long long* next = nullptr;  ///< in device memory, not cleared
 };
 
-/// Beside what flash2_forward has, the same, and in which order row tiles are computed.
+/// In addition to flash2_forward's parameters: the same, and the order in which row tiles are
+/// computed.
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
   TileQueueParameters queue;
-  int heads_at_once = 1;  ///< whose row tiles of one number are neighbours; divides all heads
+  int heads_at_once = 1;  ///< whose row tiles of one index are neighbours; divides all heads
 };
 
 }  // namespace attnscope::kernels

@@ -69,7 +69,7 @@ BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& k
           .instructions = kHopper};
 }
 
-/// The program of a launch that goes through the rows of a tensor.
+/// The program of a launch over the rows of a tensor.
 BlockProgram rows_program(const AttentionProblem& problem, const std::string& kernel) {
   const bool is_fp32 = problem.dtype == DType::fp32;
   return {.program = {.sources = {is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
