@@ -50,7 +50,7 @@ std::optional<Error> find_device(int device) {
   return std::nullopt;
 }
 
-/// Data from the management library; what it does not report stays empty.
+/// Data from the management library (NVML); values that it does not report stay empty.
 class ManagementLibrary {
  public:
   ManagementLibrary() : handle_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {

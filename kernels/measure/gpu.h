@@ -48,7 +48,7 @@ class Gpu {
 
   /// Compiles every kernel that this use of the run launches, several at a time, except those that
   /// are cached. The calls below would compile them too, but one by one and without reporting
-  /// progress: a measurement should begin with nothing left to compile.
+  /// progress; when a measurement begins, everything should be compiled.
   virtual std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                        const kernels::CompileControl& control) = 0;
 

@@ -1,5 +1,5 @@
-/// When a thread block of a microbenchmark ran, and what an SM reads in which order. Plain data,
-/// the same on host and device.
+/// When a thread block of a microbenchmark ran, and which data an SM reads in which order. Plain
+/// data, the same on host and device.
 #pragma once
 
 #include "reference/fixed_width.h"
@@ -19,7 +19,7 @@ struct ChunkTurns {
   uint32_t first, step, chunks;
 };
 
-/// What the steps of a kernel (forward_steps.cuh) are to be.
+/// Which steps of a kernel (forward_steps.cuh) to run.
 struct StepKind {
   int count;     ///< steps of a block
   int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but costs what a mask costs
@@ -27,8 +27,8 @@ struct StepKind {
 };
 inline constexpr int kBeyondAllKeys = 1 << 24;
 
-/// Bytes of a cache line, the distance of two links of a chain; that of lines that are timed one by
-/// one: enough for all slices of L2.
+/// Bytes of a cache line, the distance between two links of a chain; and the distance between lines
+/// that are timed one by one: enough to reach all slices of L2.
 inline constexpr int kLineBytes = 128, kTimedLineStride = 37 * kLineBytes;
 
 }  // namespace attnscope::kernels

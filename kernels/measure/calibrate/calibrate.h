@@ -13,9 +13,9 @@
 namespace attnscope {
 
 struct CalibrationControl {
-  /// Timed repeats of each measurement, after one that warms up; of launches, five times as many.
+  /// Timed repeats of each measurement, after one for warm-up; launches have five times as many.
   int repeats = 11;
-  /// Receives the current step; from any thread, but calls do not overlap.
+  /// Receives the current step; called from any thread, but calls do not overlap.
   std::function<void(std::string_view step)> progress = {};
 };
 

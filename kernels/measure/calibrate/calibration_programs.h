@@ -44,7 +44,7 @@ BlockProgram time_lines_program(const ProgramTarget& target);
 /// Fills memory with random words: fill_step_words().
 BlockProgram fill_words_program();
 
-/// Blocks without work; `overlaps`: they may start before the launch before them is over.
+/// Blocks without work; `overlaps`: they may start before the previous launch has ended.
 BlockProgram nothing_program(int threads, bool overlaps = false);
 
 /// Every program that a calibration of such a GPU launches, each once.

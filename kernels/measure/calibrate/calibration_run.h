@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// What a measurement is called, in which unit, and how it is done.
+/// The name of a measurement, its unit, and how it is done.
 struct QuantityKind {
   std::string name, unit, how;
 };
@@ -45,13 +45,13 @@ class CalibrationRun {
     if (control_.progress) control_.progress(step);
   }
 
-  /// Seconds by events around what `enqueue` puts on the stream, which is occupied for about 50 us
-  /// per head start before, so that the GPU does not wait for the host.
+  /// Seconds, by events, of the work that `enqueue` puts on the stream, which is first kept busy
+  /// for about 50 us per head start, so that the GPU does not wait for the host.
   double event_time_s(const std::function<void()>& enqueue, int head_starts = 1);
 
   /// Device memory for a BlockTime of each of the blocks, until the next call.
   BlockTime* block_times_dev(Index blocks);
-  /// Launches by `enqueue`, which gets that memory, and returns the times.
+  /// Launches with `enqueue`, which receives that memory, and returns the times.
   std::vector<BlockTime> time_blocks(Index blocks,
                                      const std::function<void(BlockTime* times_dev)>& enqueue);
 

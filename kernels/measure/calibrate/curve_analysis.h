@@ -1,5 +1,5 @@
-/// The arithmetic of the measurements of L2: how many chunks SMs share, where a curve has risen,
-/// which SMs are near which part. Plain C++.
+/// The arithmetic of the measurements of L2: how many chunks SMs share, where a curve rises, which
+/// SMs are close to which part. Plain C++.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels {
 
-/// The least number of chunks, at least `wanted` and 1, that `sms` SMs share so that each comes to
-/// every chunk when it moves on by `sms` chunks after each visit, and starts again at the end.
+/// The smallest number of chunks, at least `wanted` and 1, such that each of `sms` SMs visits every
+/// chunk if it moves by `sms` chunks after each visit, cyclically.
 Index shared_chunks(Index wanted, Index sms);
 
 /// The x at which a curve first reaches `fraction` of the way from `low` to `high`, between two
@@ -19,7 +19,7 @@ Index shared_chunks(Index wanted, Index sms);
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction);
 
-/// The half of L2, 0 or 1, to which each SM is near: `latencies` are [SMs, lines]. SMs whose
+/// The half of L2, 0 or 1, that each SM is close to: `latencies` are [SMs, lines]. SMs whose
 /// latencies rise and fall with the same lines are in one half: the signs of the first principal
 /// component of the table without its rows' and columns' means. Without such a pattern, the halves
 /// have no meaning, but neither is empty unless there is only one SM.

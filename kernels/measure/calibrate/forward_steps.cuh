@@ -1,6 +1,6 @@
-/// Steps of the forward kernels alone: what a thread block does with one pair of tiles, again and
-/// again, on tensors that lie in L2. A step calls the functions of kernels/device in the kernel's
-/// order, without first loads and last stores.
+/// Steps of the forward kernels alone: what a thread block does with one pair of tiles, repeated,
+/// on tensors in L2. A step calls the functions of kernels/device in the kernel's order, without
+/// first loads and last stores.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"
@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels::steps {
 
-/// Column tiles that the blocks of flash2_forward take in turn: maxima soon stop moving.
+/// Column tiles that the blocks of flash2_forward take in turn: maxima soon stop changing.
 inline constexpr int kRing = 4;
 
 /// flash2_forward, and block_sparse2's: a block's loop over the column tiles.

@@ -1,6 +1,6 @@
-/// Steps of the kernels in Hopper's own instructions, as forward_steps.cuh has them for the others;
-/// the backward ones are never masked. Copies need no map of a tensor: a tile is as many bytes in a
-/// row.
+/// Steps of the kernels with Hopper's own instructions, as forward_steps.cuh has them for the
+/// others; the backward ones are never masked. Copies need no tensor map: a tile is a contiguous
+/// range of bytes.
 #pragma once
 
 #include "kernels/flash1/flash1_backward_hopper.cuh"
@@ -10,7 +10,7 @@
 
 namespace attnscope::kernels::steps {
 
-/// Starts the copy of `bytes` to shared memory. By one thread.
+/// Starts the copy of `bytes` to shared memory. Called by one thread.
 __device__ inline void start_plain_load(uint32_t destination, const void* source, int bytes,
                                         device::ArrivalBarrier arrival) {
   asm volatile(
@@ -20,7 +20,7 @@ __device__ inline void start_plain_load(uint32_t destination, const void* source
       : "memory");
 }
 
-/// The column tiles, then the row tiles of each visit, of which those of kTiles visits exist.
+/// The column tiles, then the row tiles of each visit; there are those of kTiles visits.
 template <int kTiles, typename Block>
 __device__ inline void load_plain_tiles(const Block& block, const TensorView& columns,
                                         const TensorView& rows, int visits) {
@@ -40,7 +40,7 @@ __device__ inline void load_plain_tiles(const Block& block, const TensorView& co
 /// Visits whose row tiles a block takes in turn, its own or those of all blocks.
 inline constexpr int kPlainTiles = 32;
 
-/// The same of flash2's block: Kj and Vj, then Qi and dOi of each visit.
+/// The same for flash2's block: Kj and Vj, then Qi and dOi of each visit.
 template <int kTiles, typename Block>
 __device__ inline void load_plain_rows(const Block& block, const TensorView& columns,
                                        const TensorView& rows, int visits) {
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   stopwatch.stop();
 }
 
-/// Loads the tiles of a tensor, kTiles of them in turn, into the ring. By one thread.
+/// Loads the tiles of a tensor, kTiles of them in turn, into the ring. Called by one thread.
 template <int kTiles, typename Ring>
 __device__ inline void load_plain_ring(const Ring& ring, const TensorView& tensor, int tile_bytes,
                                        int visits) {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(
   using namespace device;
   using Block = Flash2ForwardBlock<d, Br, Bc, Visits::all, kFeatures>;
   constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
-  constexpr int kTileBytes = Bc * Block::kWidth * 2, kTiles = 4;  // maxima soon stop moving
+  constexpr int kTileBytes = Bc * Block::kWidth * 2, kTiles = 4;  // maxima soon stop changing
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();

@@ -5,7 +5,7 @@
 
 namespace attnscope::kernels {
 
-/// A line of 2^kLogLines for each number, none twice, in an order without a pattern.
+/// Maps each number to one of 2^kLogLines lines, each used once, in an order without a pattern.
 template <int kLogLines>
 __device__ inline uint32_t mixed_line(uint32_t n) {
   constexpr uint32_t kMask = (1u << kLogLines) - 1;
@@ -79,8 +79,8 @@ __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
   stopwatch.stop();
 }
 
-/// cycles[block][line]: the mean cycles of a load of that line, of `lines` lines that are linked to
-/// themselves, by one thread of each block; each block begins at another line.
+/// cycles[block][line]: the mean cycles of a load of that line, one of `lines` lines that are
+/// linked to themselves, by one thread of each block; each block begins at a different line.
 template <int kLinks>
 __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* __restrict__ cycles,
                                BlockTime* __restrict__ times) {

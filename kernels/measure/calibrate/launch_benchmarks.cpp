@@ -1,4 +1,4 @@
-/// What launches and thread blocks cost.
+/// The costs of launches and thread blocks.
 #include "kernels/host/cuda_check.h"
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/calibrate/calibration_run.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
-/// Seconds that each further one of many launches adds.
+/// Seconds that each of many further launches adds.
 double gap_s(CalibrationRun& run, const BlockProgram& block, Index blocks) {
   constexpr int kFurther = 16, kHeadStarts = 4;
   const auto time_s = [&](int launches) {

@@ -7,7 +7,7 @@ namespace attnscope::kernels {
 
 __global__ void do_nothing() {}
 
-/// May start while the launch before still runs, and waits for it.
+/// May start while the previous launch is still running, and waits for it.
 __global__ void do_nothing_after_launch_before() {
   device::let_next_launch_start();
   device::wait_for_launch_before();

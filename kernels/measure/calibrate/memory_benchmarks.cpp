@@ -53,8 +53,8 @@ class Visits {
 /// Groups of SMs; each has its part of the memory.
 using Groups = std::vector<std::vector<std::uint32_t>>;
 
-/// The turns of each SM where every group's SMs go together, chunk after chunk, through the group's
-/// part of `bytes`, again and again. Each SM comes to every chunk of its group.
+/// The turns of each SM if the SMs of each group go through the group's part of `bytes` together,
+/// chunk after chunk, repeatedly. Each SM visits every chunk of its group.
 std::vector<ChunkTurns> turns_of(const Groups& groups, Index bytes, Index chunk_bytes) {
   constexpr std::size_t kMostSmNumbers = 1024;
   std::vector<ChunkTurns> turns(kMostSmNumbers, ChunkTurns{0, 0, 0, 1});
@@ -73,7 +73,7 @@ std::vector<ChunkTurns> turns_of(const Groups& groups, Index bytes, Index chunk_
   return turns;
 }
 
-/// The SMs' numbers, and the half of L2 that each is near.
+/// The SMs' numbers, and the half of L2 that each is close to.
 struct Sms {
   std::vector<std::uint32_t> numbers;
   std::vector<int> halves;
@@ -186,8 +186,8 @@ struct Curves {
   std::vector<std::vector<double>> s_per_byte;
 };
 
-/// What the SMs do with a working set. They read it again and again; or, if `written_before` is
-/// set, it is written as a whole, and then read once.
+/// What the SMs do with a working set. They read it repeatedly; or, if `written_before` is set,
+/// they first write all of it, and then read it once.
 struct Working {
   const Groups& groups;
   const VisitProgram& reads;

@@ -1,12 +1,13 @@
 /// Bandwidths: kernels that read, write and copy memory once, and kernels whose SMs visit chunks of
-/// it again and again. Accesses of 16 bytes bypass L1; the threads of a warp access neighbours.
+/// it repeatedly. Accesses of 16 bytes bypass L1; the threads of a warp access neighbouring
+/// addresses.
 #pragma once
 
 #include "kernels/measure/calibrate/stopwatch.cuh"
 
 namespace attnscope::kernels {
 
-/// Accesses of 16 bytes of each thread that do not wait for each other.
+/// Accesses of 16 bytes that each thread makes without waiting for the previous one.
 inline constexpr int kStreamPieces = 4;
 
 __device__ inline uint32_t folded(const uint4& piece) {
@@ -22,7 +23,7 @@ __device__ inline uint64_t first_piece() {
   return uint64_t{blockIdx.x} * (kBlockBytes / 16) + threadIdx.x;
 }
 
-/// Writes nothing, for nearly all contents, to `sink`.
+/// Writes to `sink` only for contents that hardly ever occur.
 template <int kThreads, int kBlockBytes>
 __global__ void __launch_bounds__(kThreads)
     read_once(const uint4* __restrict__ data, BlockTime* __restrict__ sink) {
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int n = 0; n < kStreamPieces; ++n) to[first + n * kThreads] = pieces[n];
 }
 
-// What a visitor does with a chunk: kPieces accesses of each of a block's threads, of kBytes each.
+// What a visitor does with a chunk: each thread of the block makes kPieces accesses of kBytes each.
 
 struct ReadAccess {
   static constexpr int kPieces = kStreamPieces, kBytes = 16;

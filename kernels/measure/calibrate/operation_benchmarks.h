@@ -17,10 +17,10 @@ struct OperationBenchmark {
   /// Of one operation of one thread, in the unit before "/cycle/SM"; 0: the quantity is the cycles
   /// that one operation takes.
   double work_per_operation = 0;
-  std::string unavailable = {};  ///< why the GPU does not have it
+  std::string unavailable = {};  ///< why the GPU lacks it
 };
 
-/// Dynamic shared memory of a block beside which no second one fits an SM.
+/// Dynamic shared memory of a block that leaves no room for a second one on an SM.
 Index shared_bytes_of_whole_sm(const ProgramTarget& target);
 
 /// All of them, in the order of a calibration.

@@ -2,7 +2,8 @@
 ///
 /// An operation is a struct that prepares its registers and shared memory, and whose run<n>() has
 /// each thread execute n of the instructions in independent chains. The instructions are inline PTX
-/// with operands that the compiler does not know, in an order in which it cannot merge two of them.
+/// with operands whose values the compiler does not know, in an order in which it cannot merge two
+/// of them.
 #pragma once
 
 #include "kernels/measure/calibrate/stopwatch.cuh"
@@ -50,7 +51,7 @@ struct FusedMultiplyAdds : FloatChains {
   }
 };
 
-/// Additions and multiplications in turn; .rn keeps them from becoming one instruction.
+/// Additions and multiplications in turn; .rn keeps them from being fused into one instruction.
 struct AddsAndMultiplies : FloatChains {
   template <int kOperations>
   __device__ void run() {
@@ -129,7 +130,7 @@ struct IntegerChains {
 };
 
 /// Bitwise functions of three operands; the first and third operand of a value's next function
-/// differ, so that no two of them are one.
+/// differ, so that no two of them can be merged.
 struct BitwiseFunctions : IntegerChains {
   template <int kOperations>
   __device__ void run() {
@@ -144,7 +145,7 @@ struct BitwiseFunctions : IntegerChains {
 };
 
 /// Fused multiply-adds and bitwise functions in turn: two execution units. At four instructions per
-/// cycle, the one of the bitwise functions is full as well.
+/// cycle, the unit of the bitwise functions is fully used as well.
 struct MixedInstructions {
   static constexpr int kMostThreads = 1024;
   FusedMultiplyAdds floats;

@@ -17,11 +17,11 @@ __device__ inline uint32_t filled_shared_memory() {
   return static_cast<uint32_t>(__cvta_generic_to_shared(memory));
 }
 
-/// Distance of the accesses of one thread: a warp's 16 bytes of each lane.
+/// Distance between the accesses of one thread: a warp's 16 bytes per lane.
 inline constexpr int kAccessStride = 512;
 inline constexpr int kAccessPlaces = 4;
 
-/// What loads leave in a thread.
+/// What loads leave in a thread's registers.
 struct LoadedWords {
   static constexpr int kMostThreads = 512;
   uint32_t address = filled_shared_memory();
@@ -30,8 +30,8 @@ struct LoadedWords {
   __device__ uint32_t result() const { return x[0] + x[1] + x[2] + x[3]; }
 };
 
-/// Loads of 16 bytes, kWays lanes of each eight from one group of banks: without conflicts for 1.
-/// All warps read the same memory.
+/// Loads of 16 bytes, where kWays lanes of each eight use the same group of banks: no conflicts if
+/// it is 1. All warps read the same memory.
 template <int kWays>
 struct SharedLoads : LoadedWords {
   __device__ SharedLoads() { address += threadIdx.x % 32 * 16 * kWays; }
@@ -90,8 +90,8 @@ struct SharedStores : LoadedWords {
 static_assert(SharedStores::kMostThreads / 32 * kAccessPlaces * kAccessStride <= kUsedSharedBytes);
 
 /// ldmatrix: four 8 x 8 tiles, 512 bytes, of neighbouring rows without conflicts. An iteration
-/// reads no place twice, and the next one reads other places: otherwise the compiler would reuse
-/// what it has read.
+/// reads no address twice, and the next one reads different addresses: otherwise the compiler would
+/// reuse the values.
 struct MatrixLoads : LoadedWords {
   int to_next_bytes = kUsedSharedBytes / 2 / kAccessStride * kAccessStride;
 

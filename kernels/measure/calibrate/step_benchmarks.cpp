@@ -1,4 +1,4 @@
-/// The cycles of tile steps, by how many blocks an SM holds.
+/// The cycles of tile steps, by the number of blocks that an SM holds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 /// Heads of the tensors that all blocks read, and tiles along them.
 constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
-/// Row tiles that a block of flash1 has for itself: in L2, and, of each tensor, in DRAM. Those that
-/// are only read are the same for all blocks if they are to be in L2.
+/// Row tiles that each block of flash1 has for itself: in L2, and, of each tensor, in DRAM. Those
+/// that are only read are shared by all blocks if they must be in L2.
 constexpr Index kOwnTiles = 4, kMostOwnTiles = 32;
 
 /// Device memory for the tensors of all steps, filled with random values.
@@ -195,7 +195,7 @@ class StepLauncher {
   bool from_dram_ = false;
 };
 
-/// The block with so much shared memory that an SM holds only `blocks` of them.
+/// The block, with enough shared memory that an SM holds only `blocks` of them.
 BlockProgram with_blocks_on_sm(BlockProgram block, Index blocks) {
   constexpr Index kReservedBytes = 1024, kGranule = 1024;  // of each block
   const Index of_sm = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
@@ -229,8 +229,8 @@ double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index bl
   return clock_hz(launcher.times(block, blocks, kind, launches));
 }
 
-/// The cycles of one step, of blocks that are alone on the GPU but for each other. What precedes
-/// the first step, and follows the last, is in the fewer steps as well.
+/// The cycles of one step, with only these blocks on the GPU. The time before the first step and
+/// after the last one is the same in the run with fewer steps, and cancels.
 void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps) {
   const Index most = run.kernels().resident_blocks(steps.block);
   StepLauncher launcher(run, tensors, steps);

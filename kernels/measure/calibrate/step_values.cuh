@@ -1,4 +1,4 @@
-/// What the steps of kernels work on, and how their results are used.
+/// The operands of the kernels' steps, and how their results are used.
 #pragma once
 
 #include "kernels/device/tile_products.cuh"
@@ -6,7 +6,7 @@
 
 namespace attnscope::kernels::steps {
 
-/// Random words of which the bits of `kept` remain, with those of `set`; one a thread.
+/// Random words, one per thread, with only the bits of `kept`, and with those of `set`.
 __global__ void fill_step_words(uint32_t* __restrict__ words, uint64_t count, uint32_t kept,
                                 uint32_t set) {
   const uint64_t n = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;

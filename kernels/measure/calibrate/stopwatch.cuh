@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Runs from its construction to stop(), both called by every thread of the block. The cycles lie
-/// inside of the nanoseconds. It holds no register in between.
+/// Runs from its construction to stop(), both called by every thread of the block. The interval in
+/// cycles lies within the one in nanoseconds. It holds no register in between.
 class Stopwatch {
  public:
   __device__ explicit Stopwatch(BlockTime* __restrict__ times) : block_(times[blockIdx.x]) {
@@ -29,8 +29,8 @@ class Stopwatch {
   BlockTime& block_;
 };
 
-/// Uses the value, so that the compiler computes it: writes it only if it is one that hardly
-/// occurs.
+/// Uses the value, so that the compiler computes it: writes it only if it has a value that hardly
+/// ever occurs.
 __device__ inline void keep(uint32_t value, BlockTime* __restrict__ times) {
   if (value == 0x5eed1e55u) times[blockIdx.x].result = value;
 }

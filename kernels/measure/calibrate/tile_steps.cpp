@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kNamespace = "attnscope::kernels::";
 
-/// The kernel's name with "steps::" before it, and the file that has its steps.
+/// The kernel's name after "steps::", and the file with its steps.
 KernelProgram program_of_steps(const BlockProgram& kernel) {
   const std::string_view instance =
       std::string_view(kernel.program.expression).substr(kNamespace.size());
@@ -39,7 +39,7 @@ class List {
     spec.set_tiling(tiling);
     add(spec);
     if (kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
-      // The program of other problems, too, if Hopper has its own
+      // If Hopper has its own program, also the one for other problems
       spec.switches[kInstructionsKnob] = "mma";
       add(spec);
       spec.switches.clear();
@@ -132,7 +132,7 @@ std::string first_step_name(std::string_view steps) {
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   List list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
-  // Those of flash2's forward pass in Hopper's instructions
+  // Those of flash2's forward pass with Hopper's instructions
   constexpr std::pair<Index, Tiling> kWide[] = {
       {64, {192, 128}}, {96, {128, 128}}, {128, {128, 176}}, {192, {128, 112}}, {256, {128, 80}}};
   constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};

@@ -11,7 +11,7 @@ namespace attnscope::kernels {
 
 struct TileSteps {
   std::string name;  ///< "flash2_forward_bf16_d64_128x128"
-  ResolvedRun run;   ///< one whose kernel takes these steps
+  ResolvedRun run;   ///< a run whose kernel takes these steps
   BlockProgram block;
 
   /// Whether O is rescaled only in steps in which a maximum moves.
@@ -34,8 +34,8 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm,
                              StepCost cost = StepCost::plain);
 std::string step_clock_name(std::string_view steps);
-/// What a launch takes whose blocks do one step each, with all places on the SMs taken and nothing
-/// in L2.
+/// The time of a launch whose blocks each take one step, with all places on the SMs occupied and
+/// nothing in L2.
 std::string first_step_name(std::string_view steps);
 
 /// The steps that a calibration of such a GPU times: those of flash1 and flash2 in every default

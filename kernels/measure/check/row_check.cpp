@@ -49,7 +49,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const Attention
   one_head.cu_seqlens_q.clear();
   one_head.cu_seqlens_k.clear();
 
-  // Without a mask, and for causal rows whose diagonal lies within the keys, one problem suffices
+  // One problem suffices without a mask, and for causal rows whose diagonal lies within the keys
   const Index last = block.begin + block.count - 1;
   const bool whole_sequences = !problem.is_packed() && !problem.has_key_lengths();
   const bool whole_diagonal = problem.mask.is_causal() && problem.diagonal(block.begin) >= 0 &&

@@ -18,7 +18,7 @@ struct CuptiLibrary;
 struct CounterGroup {
   std::vector<std::string> names;
   std::vector<std::uint8_t> config_image;
-  std::size_t hardware_passes = 1;  ///< more than 1 only for a single counter that needs them
+  std::size_t hardware_passes = 1;  ///< more than 1 only for a single counter that needs several
 
   std::vector<const char*> c_names() const;
 };

@@ -148,7 +148,7 @@ std::vector<std::pair<std::size_t, std::string>> ranges_in(
   return ranges;
 }
 
-/// Brings L2 into the state in which the pass begins.
+/// Puts L2 into the state in which the pass begins.
 std::optional<Error> condition(const Stream& stream, const Conditioning& conditioning,
                                const Pass& pass, CacheState cache) {
   if (cache == CacheState::cold) {
@@ -226,7 +226,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
         profiler.push(range_name(launch_index++, launch));
       };
       marks.after = [&](std::string_view) { profiler.pop(); };
-      profiler.start();  // empties L2, so conditioning follows; nothing outside ranges counts
+      profiler.start();  // evicts L2, so conditioning follows; nothing outside ranges is counted
       auto error = condition(stream, conditioning, pass, cache);
       if (!error) error = pass(marks);
       stream.wait();

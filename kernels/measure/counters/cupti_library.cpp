@@ -44,7 +44,8 @@ void preload_companions(void* function_of_cupti) {
   if (dladdr(function_of_cupti, &info) == 0 || info.dli_fname == nullptr) return;
   const auto folder = std::filesystem::path(info.dli_fname).parent_path();
   for (const char* name : {"libnvperf_host.so", "libnvperf_target.so"}) {
-    dlopen((folder / name).c_str(), RTLD_NOW | RTLD_GLOBAL);  // CUPTI's results reveal a failure
+    dlopen((folder / name).c_str(), RTLD_NOW | RTLD_GLOBAL);  // a failure shows in the results of
+                                                              // CUPTI
   }
 }
 

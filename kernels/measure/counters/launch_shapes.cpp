@@ -78,8 +78,8 @@ DriverLaunch launch_of(CUpti_CallbackId function, const void* parameters) {
   }
 }
 
-/// Records what the driver launches for the thread that made it, from start() to its destruction.
-/// The constructor and start() throw CuptiFailure.
+/// Records what the driver launches for the thread that constructed it, from start() until it is
+/// destroyed. The constructor and start() throw CuptiFailure.
 class LaunchRecorder {
  public:
   explicit LaunchRecorder(const CuptiLibrary& cupti) : cupti_(cupti) {
@@ -177,7 +177,7 @@ class KernelQueries {
   }
 
   /// The function of a handle that may be a CUkernel, which belongs to no context: libraries launch
-  /// either, and not all queries take both.
+  /// both kinds, and not all queries accept both.
   CUfunction function_of(CUfunction handle) const {
     int registers = 0;
     const CUresult code = get_attribute_(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, handle);

@@ -38,7 +38,7 @@ class ForwardTensors {
   void generate_inputs(const Session& session, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V);
-  /// Sets O and LSE to NaN, so that elements a kernel does not write are found.
+  /// Sets O and LSE to NaN, so that elements that a kernel does not write are detected.
   void poison_outputs();
 
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.

@@ -11,8 +11,8 @@
 namespace attnscope::kernels {
 
 /// Enqueues a kernel of one thread per SM before and after a pass. Both belong outside the events
-/// that time the pass. They write 24 bytes per SM, and no launch may overlap them: they do not let
-/// the next one start early.
+/// that time the pass. They write 24 bytes per SM, and must not overlap another launch: they do not
+/// let the next one start early.
 class SmClock {
  public:
   /// `kernels` outlives the object.

@@ -17,7 +17,7 @@ TimeStatistics statistics_of(std::vector<double> samples_s);
 double median_of(std::vector<double> samples);
 
 /// The median over the SMs of each one's mean clock in Hz between two readings. SMs with only one
-/// of them, or whose readings do not ascend, are left out; nothing if none remains.
+/// reading, or whose readings do not ascend, are left out; nothing if no SM remains.
 std::optional<double> mean_sm_clock_hz(std::span<const SmClockReading> before,
                                        std::span<const SmClockReading> after);
 

@@ -212,7 +212,7 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
   trace.timer_step_ns = timer_step_ns(records.blocks);
   place_clocks(records.blocks, cycles_per_ns, clocks);
 
-  // Blocks, relative to the begin of the first
+  // Blocks, relative to the start of the first one
   std::uint64_t first_ns = UINT64_MAX;
   for (const auto& [sm, clock] : clocks) first_ns = std::min(first_ns, clock.first_ns);
   const auto time_ns = [&](const TraceBlock& block, std::uint64_t cycles) {

@@ -29,7 +29,7 @@ std::string_view file_name(kernels::TraceStep step) {
 constexpr std::string_view kSchema = "attnscope.kernel_trace";
 constexpr int kVersion = 1;
 
-/// Steps as five numbers each: which, i, j, whether it was done, picoseconds.
+/// Steps as five numbers each: the kind, i, j, whether it was executed, picoseconds.
 constexpr std::size_t kStepNumbers = 5;
 constexpr std::size_t kBlockNumbers = 6;
 constexpr std::size_t kRowFields = 6;  ///< and the parts, if any

@@ -15,8 +15,8 @@ struct HookInfo {
   StepClass kind;
   bool row_tile;
   bool column_tile;
-  Step step;                        ///< whose line of pseudo-code it is, or a part of
-  std::optional<Step> flash1 = {};  ///< in flash1, where that is another line
+  Step step;                        ///< the step whose line it is, or a part of it
+  std::optional<Step> flash1 = {};  ///< in flash1, where it is a different line
 };
 
 constexpr auto kHooks = std::to_array<HookInfo>({
