@@ -28,7 +28,7 @@ Index flash1_score_bytes(const BlockRequest& request) {
 /// Elements of a row that bulk copies take: whole 16 bytes.
 constexpr Index kHopperRowStep = 8;
 
-/// Plain softmax attention in 16 bits, without a switch of the program in mma.sync.
+/// Plain softmax attention in 16 bits, without a switch of the mma.sync program.
 bool is_plain_on_hopper(const AttentionProblem& problem, const Knobs& knobs) {
   return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
          !score_features(problem).any();

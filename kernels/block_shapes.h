@@ -37,7 +37,7 @@ BlockShape flash2_forward_shape(const BlockRequest& request);
 BlockShape flash2_backward_shape(const BlockRequest& request);
 BlockShape split_kv_shape(const BlockRequest& request);
 
-/// The shape in any tiling, with a limit too if no kernel takes the sides of the tile, or no GPU
+/// The shape in any tiling; also with a limit, if no kernel takes the sides of the tile or no GPU
 /// has the shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
@@ -46,19 +46,20 @@ BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
-/// The same of flash2's: plain softmax attention, in 16 bits, in rows that bulk copies take, in the
-/// tilings whose gradients a thread block's registers hold, without a switch.
+/// The same for flash2's: plain softmax attention, in 16 bits, in rows that bulk copies take, in
+/// tilings whose gradients fit in a thread block's registers, without a switch.
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs = {});
 
-/// The same of flash2's forward pass: in 16 bits, in rows that bulk copies take (of whole 16
-/// bytes), in the tilings whose O, S and P a thread block's registers hold and whose tiles its
-/// shared memory, and with the switches that are the program's.
+/// The same for flash2's forward pass: in 16 bits, in rows that bulk copies take (multiples of 16
+/// bytes), in tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its
+/// shared memory, and with the switches that this program has.
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 
-/// Heads whose row tiles of one number that program starts one after the other, under a causal mask
-/// of several, so that the longest tiles start first: flash2_hopper_heads_at_once().
+/// The number of heads whose row tiles of the same index that program starts one after the other:
+/// several under a causal mask, so that the longest tiles start first:
+/// flash2_hopper_heads_at_once().
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
                            const Knobs& knobs);
 

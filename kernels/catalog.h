@@ -44,7 +44,7 @@ struct KernelPass {
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  /// Those of them that the program in Hopper's instructions has.
+  /// Those of them that the program with Hopper's instructions has.
   std::span<const std::string_view> hopper_knobs = {};
 };
 
@@ -62,7 +62,7 @@ struct KernelInfo {
   std::string_view forward_state = {};
   KernelPass forward;
   std::optional<KernelPass> backward = {};
-  /// The programs of a run in the order of their launches, but for cuBLAS's and "sum_heads".
+  /// The programs of a run in the order of their launches, except cuBLAS's and "sum_heads".
   std::vector<LaunchProgram> (*programs)(const ResolvedRun& run, const ProgramTarget& target,
                                          const LaunchKind& kind);
 

@@ -110,7 +110,7 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
-// The tiles that cuBLAS took in measurements on an H200
+// The tiles that cuBLAS chose in measurements on an H200
 constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
 
 constexpr Tiling kCudaCoreDefault{64, 64};

@@ -1,4 +1,4 @@
-/// Tensor maps for the bulk copies of the passes in Hopper's instructions. Internal to the
+/// Tensor maps for the bulk copies of the passes with Hopper's instructions. Internal to the
 /// kernels. Compiled for host and device.
 #pragma once
 
@@ -16,11 +16,11 @@ struct alignas(128) TensorMap {
 struct GradientMaps {
   TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
   TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows per box
-  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], so many rows per box
+  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], as many rows per box
                                      ///< as a store has
 };
 
-/// The same of a forward pass.
+/// The same for a forward pass.
 struct ForwardMaps {
   TensorMap Q_rows;                ///< [B, H, N, d], a consumer's 64 rows per box
   TensorMap K_columns, V_columns;  ///< [B, H_kv, N_kv, d], Bc rows per box

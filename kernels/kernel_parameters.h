@@ -20,11 +20,11 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 
-/// Those that flash1's backward pass is compiled with. Under any feature it reads each row's keys
-/// from the table of key ranges: computing them takes registers that it lacks.
+/// Those that flash1's backward pass is compiled with. With any feature it reads each row's keys
+/// from the table of key ranges: computing them would take registers that it does not have.
 ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
 
-/// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
+/// The unit of a kernel's scores: Q K^T, or for standard Q K^T times the softmax scale.
 enum class ScoreUnit : std::uint8_t { before_scale, scaled };
 
 /// Every parameter except the arrays in device memory.

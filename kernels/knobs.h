@@ -27,12 +27,12 @@ struct Knobs {
   int sliced_k = 0;        ///< warps share the keys of a column tile, not the rows of the row tile
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
   int hopper = 1;          ///< the program that uses Hopper's instructions, if any
-  int overlap = 1;         ///< Hopper: a tile's softmax meets products of the warpgroup's own
+  int overlap = 1;         ///< Hopper: a tile's softmax overlaps the warpgroup's own products
   int ping_pong = 1;       ///< Hopper: two consumers start their products in turn
   int persistent = 1;      ///< Hopper: a block computes row tile after row tile
   int heads_together = 1;  ///< Hopper, causal: the longest row tiles of several heads start first
   int trim = 1;            ///< Hopper: a consumer leaves out column tiles hidden from its rows
-  int polynomial = 0;      ///< Hopper: of so many exponentials, one by multiply-adds; 0: none
+  int polynomial = 0;      ///< Hopper: one of this many exponentials by multiply-adds; 0: none
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };
@@ -48,7 +48,7 @@ struct Knob {
   std::span<const KnobValue> values;  ///< the first is the default
   int Knobs::*member;
   std::string_view macro;    ///< in kernels/device/knobs.cuh; "": only the host uses the knob
-  bool hopper_only = false;  ///< only programs in Hopper's instructions have it
+  bool hopper_only = false;  ///< only programs with Hopper's instructions have it
 };
 
 /// The knob that chooses between two programs of a pass.
@@ -64,7 +64,8 @@ const Knob* find_knob(std::string_view name);
 Knobs knobs_of(const RunSpec& spec);
 
 /// The switches without those at their default, so that equal runs have equal descriptions. An
-/// error of the field "switches" if the kernel's pass does not have a switch or value, or in fp32.
+/// error of the field "switches" if the kernel's pass does not have a switch or value, or is in
+/// fp32.
 Result<std::map<std::string, std::string>> check_switches(
     const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
     DType dtype);

@@ -61,7 +61,7 @@ struct PassArguments {
 
 /// Bytes of workspace that the run's pass needs. Forward: S and P of `standard`; m and l of
 /// `flash1`, and with Carry::fp32 O, in fp32; O and LSE of every split in fp32 of `split_kv`; the
-/// number of the next row tile in tilings that `flash2` computes in Hopper's own instructions.
+/// number of the next row tile in tilings that `flash2` computes with Hopper's own instructions.
 /// Backward: dP of `standard` with a soft cap; D and dQ_accum in fp32 of `flash2`, and the turns of
 /// a deterministic dQ; where query heads share a KV head, each query head's dK and dV. Both: the
 /// lists of tiles of `block_sparse2`. Without requested tiles: enough for any default tiling.
@@ -74,8 +74,8 @@ std::optional<Error> prepare_workspace(const PassArguments& arguments);
 
 /// Enqueues the pass on the stream. Gradients are bit-identical on every run, except for dQ of
 /// flash2 and block_sparse2 unless the run is deterministic: atomic adds sum it in an arbitrary
-/// order. Nothing on success; invalid_request when the catalog rejects the run or the memory does
-/// not suit it, unavailable when a library is missing (cuBLAS) or the GPU is too small for the
+/// order. Nothing on success; invalid_request when the catalog rejects the run or the memory is not
+/// suitable, unavailable when a library is missing (cuBLAS) or the GPU is too small for the
 /// kernel's blocks, failed on a CUDA error.
 std::optional<Error> launch(const PassArguments& arguments);
 

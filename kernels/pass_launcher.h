@@ -50,8 +50,8 @@ class PassLauncher {
     arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
     mark(arguments.after_launch, launch);
   }
-  /// The launch that records into arguments.trace, if that is not null. Every head has as many of
-  /// its `tiles`, each a block's, unless `blocks` that stay compute them.
+  /// The launch that records into arguments.trace, if that is not null. Every head has the same
+  /// number of its `tiles`; each is one block's, unless `blocks` persistent ones compute them.
   template <typename Parameters>
   void start_traceable(std::string_view launch, Index tiles, const Parameters& parameters,
                        std::optional<Index> blocks = {}) {
@@ -98,7 +98,7 @@ std::optional<Error> launch_flash2(PassLauncher& pass);
 std::optional<Error> launch_flash2_backward(PassLauncher& pass);
 std::optional<Error> launch_split_kv(PassLauncher& pass);
 
-/// Copies the lists of tiles of block_sparse2 into the workspace, behind everything else.
+/// Copies the lists of tiles of block_sparse2 into the workspace, after everything else.
 void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);
 
 }  // namespace attnscope::kernels

@@ -100,7 +100,7 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// Rejects switches that the program of the run does not have, if there are two: the other one
+/// Rejects switches that the program of the run does not have, if there are two: the other program
 /// never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const bool hopper = knobs_of(run.asked).hopper != 0 && has_hopper_program(run, {});

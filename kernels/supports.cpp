@@ -209,7 +209,8 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
         "flash1 and flash2 have a deterministic one",
         kernel.name);
   }
-  // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
+  // Turns at dQ require that every column tile before the last one that sees a row tile also sees
+  // it
   if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",

@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// Number t is the index in the array at which tile t's list begins: the tiles that it visits,
+/// Element t is the index in the array at which tile t's list begins: the tiles that it visits,
 /// ascending, then -1.
 using TileLists = std::vector<int>;
 

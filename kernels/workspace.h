@@ -44,7 +44,7 @@ struct Flash2BackwardWorkspace {
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
 
-/// flash2 and block_sparse2, forward, in Hopper's own instructions: the number of the next row
+/// flash2 and block_sparse2, forward, with Hopper's own instructions: the number of the next row
 /// tile.
 inline constexpr std::size_t kTileCounterBytes = sizeof(std::uint64_t);
 

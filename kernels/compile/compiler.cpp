@@ -23,7 +23,7 @@ int number_before(std::string_view text, std::string_view unit) {
   return number;
 }
 
-/// A program in NVRTC, destroyed with the object.
+/// An NVRTC program, destroyed with the object.
 class Program {
  public:
   Program(const NvrtcLibrary& nvrtc, const std::string& text,
@@ -126,7 +126,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
 
   std::vector<std::string> options = compiler_options(program);
-  // What NVRTC takes from its own cache, it does not report on
+  // NVRTC reports nothing about code that it takes from its own cache
   constexpr CudaVersion kFirstWithCache{12, 9};
   if (version_of(nvrtc) >= kFirstWithCache) options.emplace_back("--no-cache");
   const auto begin = std::chrono::steady_clock::now();

@@ -7,7 +7,7 @@ foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} text)
   string(APPEND entries "    {\"${file}\", R\"attnscope_source(${text})attnscope_source\"sv},\n")
 
-  # A list of lines: without what lists treat specially
+  # A list of lines: without the characters that CMake treats specially in lists
   string(REGEX REPLACE "[][;\\\\]" "." lines "${text}")
   string(REPLACE "\n" ";" lines "${lines}")
   set(number 0)

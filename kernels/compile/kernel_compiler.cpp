@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 std::optional<std::shared_ptr<const CompiledKernel>> KernelCompiler::claim(
     const std::string& key, const std::atomic<bool>* cancel) {
-  constexpr std::chrono::milliseconds kPatience{20};  // between two looks at `cancel`
+  constexpr std::chrono::milliseconds kPatience{20};  // between two checks of `cancel`
   std::unique_lock lock(mutex_);
   while (cancel == nullptr || !cancel->load()) {
     if (const auto kept = kept_.find(key); kept != kept_.end()) return kept->second;
@@ -41,7 +41,7 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   if (!kept) return cancelled();
   if (*kept) return ObtainedKernel{std::move(*kept), KernelOrigin::memory};
 
-  // Released whatever happens: others may wait
+  // Released in any case: others may wait for it
   struct Claim {
     KernelCompiler& compiler;
     const std::string& key;

@@ -54,7 +54,7 @@ std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 /// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.
 const Result<NvrtcLibrary>& nvrtc();
 
-/// What target_architecture() answers for the architectures that this machine's NVRTC knows.
+/// The result of target_architecture() for the architectures that this machine's NVRTC supports.
 Result<std::string> target_architecture(std::string_view compute_capability);
 
 }  // namespace attnscope::kernels

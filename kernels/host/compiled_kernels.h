@@ -41,7 +41,7 @@ class CompiledKernels {
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
 
-  /// Compiles what later launches need, so that they need not wait.
+  /// Compiles the kernels of later launches, so that these do not wait.
   KernelCompiler& compiler() { return compiler_; }
 
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
@@ -57,10 +57,10 @@ class CompiledKernels {
   Index resident_blocks(const BlockProgram& block);
 
  private:
-  /// The kernel of the block, which may have the shared memory that the block asks for.
+  /// The kernel of the block, allowed to use the shared memory that the block requests.
   const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// `program` names no architecture.
+  /// `program` does not name an architecture.
   cudaKernel_t loaded(const KernelProgram& program);
 
   const std::string architecture_;

@@ -32,8 +32,8 @@ int shared_bytes_per_block();      ///< largest shared memory of a block
 /// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
 void check_shared_memory(int shared_bytes);
 
-/// The function of the driver that the run-time library has loaded, as of a version of CUDA, 12000
-/// for 12.0; null if the driver lacks it. Throws CudaError.
+/// The function of the driver that the run-time library has loaded, in the version of this CUDA
+/// release, 12000 for 12.0; null if the driver lacks it. Throws CudaError.
 void* driver_function(const char* name, unsigned cuda_version);
 
 /// Throws CudaError unless code is cudaSuccess.

@@ -49,7 +49,7 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
-  cuuint64_t sizes[kRank];  // from the innermost axis outwards
+  cuuint64_t sizes[kRank];  // from the innermost to the outermost axis
   std::ranges::reverse_copy(tensor.shape, sizes);
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};

@@ -74,14 +74,14 @@ struct TimeStatistics {
 
 using Counters = std::map<std::string, double, std::less<>>;
 
-/// How a kernel was launched, and the resources that it takes by the driver's account.
+/// How a kernel was launched, and the resources that it takes according to the driver.
 struct LaunchShape {
   /// Longer names, of template instances, are cut off here.
   static constexpr std::size_t kMostNameBytes = 1000;
 
   std::string name;                          ///< as the driver spells it: mangled
   std::array<Index, 3> grid = {1, 1, 1};     ///< thread blocks along x, y and z
-  std::array<Index, 3> cluster = {1, 1, 1};  ///< the same of a cluster; 1, 1, 1 if there is none
+  std::array<Index, 3> cluster = {1, 1, 1};  ///< thread blocks of a cluster; 1, 1, 1 without
   Index threads = 1;                         ///< of a thread block
   Index registers = 0;                       ///< per thread
   Index shared_bytes = 0;                    ///< per thread block, static and dynamic

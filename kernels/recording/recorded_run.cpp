@@ -90,7 +90,7 @@ RunSpec identity_of(const ResolvedRun& run) {
 json run_to_json(const ResolvedRun& run) {
   json members;
   store_run(identity_of(run), members);
-  members.erase("gpu");  // the file has the device
+  members.erase("gpu");  // the file already names the device
   members["kernel"] = run.asked.kernel;
   if (const auto& mask = run.problem.block_mask) {
     const bool is_file = names_mask_file(mask->text());

@@ -98,7 +98,7 @@ std::optional<Error> write_recording(const Recording& recording,
 
 namespace {
 
-/// Nothing when rows of a run with this header belong into the recording.
+/// Nothing when rows of a run with this header belong in the recording.
 std::optional<Error> check_header(const Recording& recording, const Recording& header,
                                   const std::filesystem::path& path) {
   const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {

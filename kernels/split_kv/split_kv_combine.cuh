@@ -3,8 +3,8 @@
 ///
 /// A thread block owns a row: each thread first takes one split's LSE, then four columns of O of
 /// every n-th split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
-/// launch what a score is to a softmax. With few rows nothing but latency counts: the blocks start
-/// while "partial" still runs, and all parts of a row are on their way at once.
+/// launch what a score is to a softmax. With few rows only latency matters: the blocks start while
+/// "partial" is still running, and all parts of a row are loaded at once.
 #pragma once
 
 #include "kernels/device/launch_order.cuh"

@@ -5,19 +5,19 @@
 /// tiles are cut into splits of equal length, and a block owns row tile i and split s of one query
 /// head. It leaves the normalised O and the LSE of its keys, in fp32, for the launch "combine".
 ///
-/// Memory decides here, not arithmetic: K and V are read once, by many blocks, several tiles ahead.
-/// The row tile has the least rows that the tensor cores take, 16, and its warps share each column
-/// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
-/// end.
+/// Memory limits the speed here, not arithmetic: K and V are read once, by many blocks, several
+/// tiles ahead. The row tile has the fewest rows that the tensor cores accept, 16, and its warps
+/// share each column tile instead ("sliced-K"): each keeps its own m, l and O, merged through
+/// shared memory at the end.
 ///
 /// The score features of a problem, and which keys a row sees, are in split_scores.cuh.
 ///
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
 /// and never move.
 ///
-/// Requested of memory by one block, valid rows only (keys that are padding are none: whatever lies
-/// there does no harm): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O and
-/// LSE of the split in fp32, written once.
+/// Requested of memory by one block, valid rows only (not keys that are padding, so their contents
+/// do not matter): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O and LSE
+/// of the split in fp32, written once.
 #pragma once
 
 #include "kernels/device/launch_order.cuh"
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(kWarps * 32)
   const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
 
   for (int j = begin; j < end; ++j) {
-    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
-    // done with tile j - 1, whose stage is loaded next.
+    // Barrier A: every thread's copies of tile j (and Qi) have arrived in shared memory, and every
+    // warp is done with tile j - 1, whose stage is loaded next.
     wait_copies<kStages - 2>();
     __syncthreads();
     trace.did(TraceStep::wait, i, j);
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 
   // Merge the warps; store O, LSE of the split @store_output
   wait_copies<0>();
-  __syncthreads();  // Barrier B: no warp reads a tile any more, and no copy is on its way.
+  __syncthreads();  // Barrier B: no warp reads a tile any more, and no copy is in flight.
   float* const outputs = reinterpret_cast<float*>(shared);
   leave_warp_output<d>(outputs + warp * split_kv_warp_floats(d), O, m, l, lane);
   __syncthreads();  // Barrier C: the outputs of all warps are in shared memory.

@@ -11,7 +11,8 @@ namespace attnscope::kernels {
 inline constexpr int kSplitRows = 16;
 
 /// Warps of a block. They share the keys of each column tile in equal parts of whole fragments of
-/// 16: four warps, or fewer, or else one for each fragment.
+/// 16: four, three or two warps, whichever divides the fragments first, else one warp for each
+/// fragment.
 constexpr int split_kv_warps(const Tiling& tiling) {
   const int fragments = static_cast<int>(tiling.Bc / 16);
   for (int warps = 4; warps > 1; --warps) {

@@ -1,5 +1,5 @@
-/// Which keys the rows of a row tile see in split_kv_partial, and what a problem's ScoreFeatures do
-/// to their scores.
+/// Which keys the rows of a row tile see in split_kv_partial, and how a problem's ScoreFeatures
+/// change their scores.
 #pragma once
 
 #include "kernels/device/score_rows.cuh"
@@ -34,7 +34,7 @@ class SplitScores {
     const int past = rows_.past_last_tile();
     return past > rows_.first_tile() ? (past + kWarps - 1) / kWarps : 0;
   }
-  /// Keys that are read: padding behind them never is.
+  /// Keys that are read: the padding after them never is.
   __device__ int keys() const { return kFeatures.key_ranges ? keys_ : shape_.N_kv; }
 
   /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, from key `first_key` on;

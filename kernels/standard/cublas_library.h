@@ -44,7 +44,7 @@ struct CublasHandle {
 
   const CublasLibrary library;
   const cublasHandle_t handle;
-  std::mutex mutex;  ///< held over every call with the handle
+  std::mutex mutex;  ///< held during every call with the handle
 };
 
 /// The handles of one GPU. Any thread may use it.

@@ -1,5 +1,5 @@
 /// What standard attention's row-wise launches share: a row of an N x N_kv tensor, read and written
-/// 16 bytes a thread, and reduced over the threads that hold it.
+/// with 16 bytes per thread, and reduced over the threads that hold it.
 #pragma once
 
 #include "kernels/device/element_types.cuh"
@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// kWidth neighbouring elements as fp32, read past L1 in one access.
+/// kWidth neighbouring elements as fp32, read in one access that bypasses L1.
 template <typename T, int kWidth>
 __device__ inline void load_elements(float (&out)[kWidth], const T* source) {
   if constexpr (kWidth == 1) {
@@ -67,7 +67,7 @@ __device__ inline float reduce_row(float value, Combine combine) {
   }
   if constexpr (kThreads > 32) {
     __shared__ float warp_values[kThreads / 32];
-    __syncthreads();  // Barrier: every thread has read the values of the reduction before.
+    __syncthreads();  // Barrier: every thread has read the values of the previous reduction.
     if (threadIdx.x % 32 == 0) warp_values[threadIdx.x / 32] = value;
     __syncthreads();  // Barrier: every warp has written its value.
     value = warp_values[0];

@@ -1,4 +1,4 @@
-/// What a problem's ScoreFeatures do to the scores of a row in standard attention's row-wise
+/// How a problem's ScoreFeatures change the scores of a row in standard attention's row-wise
 /// launches. Here scores already include the softmax scale.
 #pragma once
 
@@ -13,7 +13,7 @@ inline constexpr float kLog2e = 1.4426950408889634f;
 template <ScoreFeatures kFeatures>
 class RowScores {
  public:
-  /// `row` counts the B * H * N rows; the last block's may lie beyond.
+  /// `row` counts the B * H * N rows; the last block may have rows beyond the end.
   template <typename Parameters>
   __device__ RowScores(const Parameters& parameters, Index row) : scores_(parameters.scores) {
     const ForwardShape& shape = parameters.shape;
@@ -56,7 +56,8 @@ class RowScores {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
   }
 
-  /// P, times what it lacks, where dropout keeps it and zero elsewhere, to P_dropped.
+  /// Writes to P_dropped: P, times the factor that it lacks, where dropout keeps it, and zero
+  /// elsewhere.
   template <typename T, int kWidth, typename Parameters>
   __device__ void store_dropped(const Parameters& parameters, Index row, int column,
                                 float (&P)[kWidth]) const {

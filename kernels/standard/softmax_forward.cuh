@@ -2,15 +2,15 @@
 /// cuBLAS products. It follows the launch "softmax" of sim/schedule/standard_forward.cpp.
 ///
 /// The first step of the ladder: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel is as
-/// good as an unfused softmax gets: S is read once and P written once, 16 bytes a thread, the row
-/// stays in registers in between. S holds softmax_scale Q K^T already (the product's alpha), so
-/// that fp16 scores overflow no earlier than the scaled ones.
+/// fast as an unfused softmax can be: S is read once and P written once, 16 bytes per thread, and
+/// the row stays in registers in between. S already holds softmax_scale Q K^T (the product's
+/// alpha), so that fp16 scores overflow no earlier than the scaled ones.
 ///
 /// All of S is read and all of P is written under a mask too: the product that follows reads the
-/// zeros. With dropout, P and what is left of it are both written: the product reads the latter,
-/// the softmax's gradient the former. Rows of N_kv <= 1024 keys are one warp's, four to a block;
-/// longer rows are one block's. Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to
-/// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block:
+/// zeros. With dropout, P is written both before and after it: the product reads the latter, the
+/// softmax's gradient the former. Rows of N_kv <= 1024 keys are one warp's, four to a block; longer
+/// rows are one block's. Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to 16
+/// bytes, and in fp32 with a score function) do not fit in the registers of a block:
 /// softmax_forward_two_sweeps.cuh.
 #pragma once
 
