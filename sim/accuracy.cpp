@@ -42,7 +42,8 @@ double interest(const Eigen::VectorXd& S) {
   return m < kOverflowingScore ? 0.0 : (S.array() - m).exp().sum();
 }
 
-/// Of the outlier inputs' rows that overflow, the one with the largest sum l, and its softmaxes.
+/// Among the rows of the outlier inputs that overflow, the one with the largest sum l, and its
+/// softmaxes.
 SoftmaxComparison compare_softmaxes(const AccuracyRequest& request) {
   const Index N = *std::ranges::max_element(request.lengths);
   AttentionProblem problem = problem_at(request, N, DType::fp32);
@@ -73,7 +74,7 @@ SoftmaxComparison compare_softmaxes(const AccuracyRequest& request) {
   return comparison;
 }
 
-/// Unfused attention's errors: the yardstick of the tolerance rule.
+/// The errors of unfused attention: the yardstick of the tolerance rule.
 AccuracyCase unfused_case(const AttentionProblem& problem, const AttentionInputs& inputs,
                           bool with_gradients) {
   AccuracyCase entry{.run = {.problem = problem, .algorithm = "unfused"}};

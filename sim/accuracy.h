@@ -35,8 +35,8 @@ struct SoftmaxCase {
   RowSoftmax softmax;
 };
 
-/// The row whose softmaxes are compared: of the outlier inputs' rows whose largest score overflows
-/// fp32 without a shift, the one with the largest sum.
+/// The row whose softmaxes are compared: among the rows of the outlier inputs whose largest score
+/// overflows fp32 without a shift, the one with the largest sum.
 struct SoftmaxComparison {
   Index query = 0;
   Index keys = 0;

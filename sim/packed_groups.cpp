@@ -6,7 +6,7 @@ namespace attnscope {
 
 namespace {
 
-/// The same values with other extents.
+/// The same values with different extents.
 void reshape(HeadTensor& tensor, Index heads, Index rows) {
   if (tensor.size() == 0) return;
   ATTNSCOPE_CHECK(heads * rows, ==, tensor.heads * tensor.rows);

@@ -125,7 +125,7 @@ std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& g
 }  // namespace
 
 Index counting_work(const ResolvedRun& run) {
-  constexpr Index kOnesAVisit = 64;    // a one of a block mask takes little time
+  constexpr Index kOnesAVisit = 64;    // a 1 in a block mask takes little time
   constexpr Index kEqualAVisit = 128;  // equal rows are visited together
   const AttentionProblem& problem = run.problem;
   const bool are_equal = TileGrid::rows_see_equal_columns(problem);

@@ -78,7 +78,7 @@ Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index
   return dram;
 }
 
-/// Sums the launches' bounds into the report, and names the unit that bounds the longest one.
+/// Sums the launches' bounds into the report, and names the unit that sets the longest one.
 void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
   const PeakRates rates(gpu, report.run.problem.dtype);
   double longest_s = -1;

@@ -1,6 +1,6 @@
-/// What the device decides about a schedule: its options, what a thread block keeps on chip and
-/// whether that fits, and the sides of tiles: by the paper's rule, from the size of the SRAM, or
-/// the largest that fit.
+/// The properties of a schedule that depend on the device: its options, what a thread block keeps
+/// on chip and whether that fits, and the sides of tiles: by the paper's rule, from the size of the
+/// SRAM, or the largest that fit.
 #pragma once
 
 #include <optional>

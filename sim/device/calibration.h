@@ -15,7 +15,7 @@
 
 namespace attnscope {
 
-/// The GPU that was measured, in its driver's words.
+/// The GPU that was measured, as its driver describes it.
 struct CalibratedDevice {
   std::string name;                ///< "NVIDIA H200"
   std::string compute_capability;  ///< "9.0"

@@ -201,14 +201,14 @@ Result<GpuDescription> from_document(const Result<json>& document, std::string_v
   }
 }
 
-/// Whether both are about one GPU, by the name of its device if both have one.
+/// Whether both describe the same GPU, by the name of its device if both have one.
 bool describe_one_gpu(const GpuDescription& a, const GpuDescription& b) {
   if (!a.device_name.empty() && !b.device_name.empty()) return a.device_name == b.device_name;
   return a.compute_capability == b.compute_capability && a.sm_count == b.sm_count &&
          are_one_memory(a.hbm_bytes, b.hbm_bytes);
 }
 
-/// Whether a shipped description of the same GPU has other numbers.
+/// Whether a shipped description of the same GPU has different numbers.
 bool is_altered(const GpuDescription& gpu) {
   return std::ranges::any_of(list_gpus(), [&](const std::string& name) {
     const auto shipped = load_gpu(name);

@@ -41,7 +41,7 @@ struct GpuDescription {
   Index max_threads_per_sm = 0;
   Index max_blocks_per_sm = 0;
   Index l2_bytes = 0;
-  /// Parts of the L2, each connected to a share of the SMs: see L2Cache.
+  /// Parts of L2, each connected to a share of the SMs: see L2Cache.
   int l2_partitions = 1;
   Index hbm_bytes = 0;    ///< of DRAM, whatever its type
   std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty if the file does not say
@@ -51,8 +51,8 @@ struct GpuDescription {
   double other_flops_per_s = 0;  ///< fp32 on CUDA cores
   double exp_per_clock_per_sm = 0;
 
-  /// Exponentials of all SMs' special function units, at the boost clock, on which the rate of the
-  /// CUDA cores is based as well.
+  /// Exponentials of all SMs' special function units at the boost clock, which the rate of the CUDA
+  /// cores assumes as well.
   double exponentials_per_s() const {
     return exp_per_clock_per_sm * static_cast<double>(sm_count) * boost_clock_hz;
   }
@@ -76,7 +76,7 @@ struct GpuDescription {
 /// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
 
-/// Whether two sizes may be those of one GPU's memory: product names state more than a device
+/// Whether two sizes may belong to the same GPU's memory: product names state more than a device
 /// reports.
 bool are_one_memory(Index a_bytes, Index b_bytes);
 

@@ -12,8 +12,8 @@ constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< if no product separates tra
 constexpr Index kFewestRows = 16;    ///< of a piece: smaller ones take time and change nothing
 constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
 
-/// Rows of a piece: those of the larger tile if it consists of smaller ones, which are all visited
-/// unless there is a block mask; else those that divide both.
+/// Rows of a piece: those of the larger tile if it consists of smaller ones, all of which are
+/// visited unless there is a block mask; else the largest number that divides both.
 Index piece_rows(const AttentionProblem& problem, const Tiling& tiling) {
   const auto [smaller, larger] = std::minmax(tiling.Br, tiling.Bc);
   const bool takes_larger = larger % smaller == 0 && !problem.block_mask;
@@ -95,7 +95,7 @@ void BlockTransfers::add(const TileOp& op) {
     starts_group_ = false;
   }
 
-  // One transfer for pieces that follow each other
+  // One transfer for consecutive pieces
   const TensorPieces::Cut& cut = pieces_.cut(tile.tensor);
   const Index row = ceil_div(origin.rows, cut.piece.rows);
   const Index col = ceil_div(origin.cols, cut.piece.cols);

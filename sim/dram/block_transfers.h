@@ -1,5 +1,5 @@
-/// What each thread block of a pass moves between HBM and its SM, in pieces of tensors, and when in
-/// the course of its work. One head's blocks are recorded; those of other heads move the same
+/// What each thread block of a pass moves between HBM and its SM, in pieces of tensors, and at
+/// which point of its work. One head's blocks are recorded; those of other heads move the same
 /// pieces of their own tensors.
 #pragma once
 
@@ -11,8 +11,8 @@
 namespace attnscope {
 
 /// How the tensors of one head are cut into pieces, row after row. A piece is about as large as a
-/// tile. Of tiles that cover only a part of a piece, such as a few rows of S, the one with its
-/// first element moves it: the others move their parts at about the same time.
+/// tile. If tiles cover only parts of a piece, such as a few rows of S, the tile with its first
+/// element moves it: the others would move their parts at about the same time.
 class TensorPieces {
  public:
   struct Cut {
@@ -51,7 +51,7 @@ struct TransferGroup {
   std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
 };
 
-/// The transfers of one launch; the blocks' groups follow each other.
+/// The transfers of one launch; the groups of each block follow those of the previous one.
 struct LaunchTransfers {
   std::vector<Transfer> transfers;
   std::vector<TransferGroup> groups;      ///< one more than there are: the end of the last one

@@ -4,16 +4,16 @@
 /// the schedules.
 ///
 /// Blocks start in the order of the launch, as soon as an SM has a place for one. All work at the
-/// same speed, so that those of one head move through its keys side by side. Only blocks that share
-/// an SM do not: they take turns at its units and drift apart, so that one begins while another is
-/// halfway. L2 holds nothing of the problem at first ("cold"); what a launch leaves there, the next
-/// one finds, and dirty lines at the end of the pass are not written. Writes never read from DRAM,
-/// but atomic adds do.
+/// same speed, so that those of one head move through its keys side by side. Blocks that share an
+/// SM are the exception: they take turns at its units and drift apart, so that one begins while
+/// another is halfway through. L2 holds nothing of the problem at first ("cold"); what a launch
+/// leaves there, the next one finds, and dirty lines at the end of the pass are not written. Writes
+/// never read from DRAM, but atomic adds do.
 ///
-/// Where what blocks reuse is about as large as L2, bytes depend on details that the model does not
-/// know, such as the addresses of tensors. Predictions with a smaller and a larger L2 (kL2Margin)
-/// then differ greatly: the run is in transition. All heads move the same pieces: if there are
-/// many, the first ones are followed, and the later half of these represents the rest.
+/// If the data that blocks reuse is about as large as L2, the bytes depend on details that the
+/// model does not have, such as the addresses of tensors. Predictions with a smaller and a larger
+/// L2 (kL2Margin) then differ greatly: the run is in transition. All heads move the same pieces: if
+/// there are many, the first ones are followed, and the later half of these represents the rest.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ namespace attnscope {
 /// The interval of a prediction is that of L2 caches this many times smaller and larger.
 inline constexpr double kL2Margin = 1.25;
 
-/// Raise it with every change of predictions, by this model or the schedules that it follows: what
-/// a user's disk keeps of another version is predicted again. tests/sim/dram/dram_model_test.cpp
+/// Increment it with every change that affects predictions, in this model or in the schedules that
+/// it follows: cached predictions of other versions are ignored. tests/sim/dram/dram_model_test.cpp
 /// notices most changes.
 inline constexpr std::uint32_t kDramModelVersion = 2;
 
@@ -41,8 +41,8 @@ enum class DramInterval : std::uint8_t { followed, left_out };
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
-  /// By launch, of the bytes that SMs read, or add to, in L2: those that their own partition does
-  /// not hold.
+  /// By launch: of the bytes that SMs read from L2, or add to in it, those that their own partition
+  /// does not hold.
   std::vector<Index> missed_bytes;
   Bytes total;
   /// The interval of `total`: of its reads, and of its writes. Both are `total` if it is left out.

@@ -1,5 +1,5 @@
-/// What the thread blocks of a pass move, head by head. Heads of one position in their group and
-/// one key length move the same pieces of their own tensors, and are recorded once.
+/// What the thread blocks of a pass move, head by head. Heads with the same position in their group
+/// and the same key length move the same pieces of their own tensors, and are recorded once.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ struct BlockPlacement {
   Index heads_at_once = 1;
 };
 
-/// How much a prediction may take: transfers of tiles that are followed, each about 100 ns.
+/// The limit on a prediction's work: transfers of tiles that are followed, each about 100 ns.
 inline constexpr double kMostTransfers = 3e8;
-inline constexpr double kQuickTransfers = 1e7;  ///< while somebody waits: about a second
+inline constexpr double kQuickTransfers = 1e7;  ///< while a user waits: about a second
 
 /// The query heads that share a KV head, in one batch entry; numbered in the order in which a GPU
 /// runs them.
@@ -48,7 +48,7 @@ class GroupTransfers {
   double bytes_of_group() const;                     ///< of the tensors that it touches
   double blocks_of_group(std::size_t launch) const;  ///< thread blocks
 
-  /// The tensors of this name that a group has: one, or one a head.
+  /// The tensors of this name that a group has: one, or one per head.
   Index tensors_of_group(Tensor tensor) const;
 
  private:

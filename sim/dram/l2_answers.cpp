@@ -17,7 +17,7 @@ std::optional<L2Answer> L2Answers::find(std::size_t launch, Index block, Index o
   return found == ops.end() || found->op != op ? std::nullopt : std::optional(found->answer);
 }
 
-/// Walks a head as GroupTransfers does, and gives the answers to its transfers to the operations
+/// Walks a head as GroupTransfers does, and assigns the answers to its transfers to the operations
 /// that make them.
 class HeadAnswers : public Observer {
  public:

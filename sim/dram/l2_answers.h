@@ -17,7 +17,7 @@ class L2Answers {
  public:
   /// Nothing for an operation that moves no bytes. `op` counts all operations of the block.
   std::optional<L2Answer> find(std::size_t launch, Index block, Index op) const;
-  /// Whether a head that is followed stands for the one that was asked for.
+  /// Whether a head that is followed represents the requested one.
   bool are_of_another_head() const { return are_of_another_head_; }
 
  private:
@@ -33,7 +33,7 @@ class L2Answers {
   bool are_of_another_head_ = false;
 };
 
-/// Follows the pass as predict_dram() does, and notes what L2 answers to the operations of a head
+/// Follows the pass as predict_dram() does, and records L2's answers to the operations of one head
 /// of the run's problem. Errors as of predict_dram().
 Result<L2Answers> answers_of_head(const ResolvedRun& run, const GpuDescription& gpu,
                                   const BlockPlacement& placement, Index batch, Index head,

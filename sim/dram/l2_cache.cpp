@@ -63,7 +63,7 @@ void L2Cache::write(std::uint32_t piece) {
   use(home, piece);
   home.nodes[piece].dirty = true;
 
-  // A copy would be out of date
+  // A copy would now be stale
   for (Partition& partition : partitions_) {
     if (&partition == &home || !partition.nodes[piece].held) continue;
     unlink(partition, partition.sets[partition.nodes[piece].set], piece);

@@ -15,7 +15,7 @@
 namespace attnscope {
 
 /// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
-/// that the operation moves: 0 in all where another operation's transfer has them.
+/// that the operation moves: all 0 if they are part of another operation's transfer.
 struct L2Answer {
   Index hit_bytes = 0;    ///< in the partition of the SM; all that is stored
   Index other_bytes = 0;  ///< only in the other partition
@@ -36,8 +36,8 @@ enum class FoundIn : std::uint8_t { own_partition, other_partition, dram };
 
 class L2Cache {
  public:
-  /// Bytes that went from and to DRAM, and those that SMs did not find in their own partition: they
-  /// came from DRAM or from the other one.
+  /// Bytes read from and written to DRAM, and those that SMs did not find in their own partition:
+  /// they came from DRAM or from the other partition.
   struct Traffic {
     Index read = 0;
     Index written = 0;
@@ -51,7 +51,7 @@ class L2Cache {
   FoundIn read(int partition, std::uint32_t piece);
   /// An SM writes the whole piece, which stays until it leaves for DRAM.
   void write(std::uint32_t piece);
-  /// The partition that the piece belongs to adds to it, and must hold it.
+  /// Adds to the piece in the partition that it belongs to, which must hold it.
   FoundIn add(std::uint32_t piece);
 
   const Traffic& traffic() const { return traffic_; }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kMostPieces = 6e7;  ///< of tensors: 6 GB
 
-/// The groups that are followed move this many times what L2 holds, and fill every SM half as many
-/// times: by then, each moves what the one before it moved.
+/// The groups that are followed move this many times the capacity of L2, and fill every SM half as
+/// many times: by then, each group moves the same bytes as the previous one.
 constexpr double kFollowedRounds = 8;
 
 }  // namespace
@@ -27,7 +27,7 @@ L2Moved L2Moved::operator-(const L2Moved& other) const {
   return {dram - other.dram, missed_bytes - other.missed_bytes};
 }
 
-/// All groups, or as many as kFollowedRounds asks for where all are alike.
+/// All groups, or, if all are alike, as many as kFollowedRounds requires.
 void L2Run::choose_followed(double most_transfers) {
   followed_ = moved_.groups();
   if (moved_.groups_are_alike()) {
@@ -134,7 +134,7 @@ void L2Run::move(std::size_t slot) {
   ++s.next;
 }
 
-/// The next event: a slot moves its transfers, and ends or waits for the next ones.
+/// Executes the next event: a slot moves its transfers, and ends or waits for the next ones.
 void L2Run::step() {
   constexpr unsigned kStepsBetweenChecks = 4096;
   if (++steps_ % kStepsBetweenChecks == 0 && cancel_ != nullptr &&
@@ -153,8 +153,8 @@ void L2Run::step() {
   }
 }
 
-/// How much later the first block of the slot begins, which takes `ticks`, than that of its SM's
-/// first slot: all are spread over the time of a block.
+/// How much later the first block of the slot, which takes `ticks`, begins than that of its SM's
+/// first slot: all of them are spread over the time of a block.
 std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
                                     std::uint64_t ticks) const {
   const auto place = static_cast<std::uint64_t>(slot) / static_cast<std::uint64_t>(gpu_.sm_count);
@@ -167,7 +167,8 @@ std::vector<L2Answer>* L2Run::answers_of(std::size_t launch, Group group, Index 
   return is_watched ? &watched_->answers[launch] : nullptr;
 }
 
-/// Starts the block of a head as soon as a slot is free, if the head takes part and has so many.
+/// Starts the block of a head as soon as a slot is free, if the head takes part and has that many
+/// blocks.
 void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t block) {
   const LaunchTransfers* transfers = moved_.of(launch, group, head);
   if (transfers == nullptr || block + 1 >= transfers->block_begins.size()) return;
@@ -244,7 +245,7 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   while (!next_.empty()) step();
 
   // The groups that were not followed move what those of the later half moved: as long as blocks of
-  // the next groups follow, as many are on their way at the end of the half as at its beginning
+  // further groups follow, as many blocks are running at the end of the half as at its beginning
   const auto others =
       static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
   const auto scaled = [others](Index bytes) {

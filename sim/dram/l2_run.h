@@ -1,5 +1,5 @@
-/// The thread blocks of a pass, and L2, which answers to their transfers: the run behind the
-/// predictions of sim/dram/dram_model.h and the answers of l2_answers.h.
+/// The thread blocks of a pass, and the L2 that answers their transfers: the basis of the
+/// predictions of sim/dram/dram_model.h and of the answers of l2_answers.h.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class L2Run {
                                            WatchedHead* watched = nullptr);
 
   const GroupTransfers& moved() const { return moved_; }
-  /// The group itself, where it is followed, or one of the later half, which stands for it.
+  /// The group itself if it is followed, else the group of the later half that represents it.
   Group followed_group(Group group) const;
 
  private:
@@ -75,7 +75,7 @@ class L2Run {
   };
 
   void choose_followed(double most_transfers);
-  /// Groups of the first half, whole sets of those that start in turn.
+  /// Groups of the first half: whole sets of groups that start in turn.
   Group half_of_followed() const { return followed_ / 2 / groups_at_once_ * groups_at_once_; }
   void number_pieces();
   void initialise();
@@ -104,7 +104,7 @@ class L2Run {
   Group followed_ = 0;  ///< groups
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
-  std::vector<L2Cache> caches_;  ///< all see the same transfers
+  std::vector<L2Cache> caches_;  ///< all get the same transfers
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_slots_;

@@ -6,14 +6,14 @@ namespace attnscope {
 
 namespace {
 
-/// Operations of a step that is not a matrix product: for each element of its destination, and for
-/// each of its first source; and their purpose.
+/// Operations of a step that is not a matrix product: per element of its destination and per
+/// element of its first source; and their purpose.
 struct Cost {
   OpKind kind;
   Index per_result, per_source = 0;
   Index exponentials_per_result = 0;
   Work work = Work::score_function;
-  std::optional<Work> on_output = {};  ///< its purpose on rows of O or a gradient, if different
+  std::optional<Work> on_output = {};  ///< its purpose for rows of O or a gradient, if different
 };
 constexpr Cost kCosts[] = {
     {OpKind::row_dot, 0, 2, 0, Work::row_dot},
@@ -48,7 +48,7 @@ constexpr auto kCostOf = [] {
   return costs;
 }();
 
-/// Multiply-adds of a matrix product: for each of its results, as many as its sum has addends.
+/// Multiply-adds of a matrix product: for each result, the number of addends of its sum.
 Index multiply_adds(const TileOp& op, const TileGrid& grid) {
   const Shape a = grid.shape(op.source_tiles[0]);
   const Shape result = grid.shape(op.dest_tiles[0]);

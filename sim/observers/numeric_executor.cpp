@@ -66,7 +66,7 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) execute(op);
 }
 
-/// The tile's values; if its slot does not contain it, NaN, or what is left of the tile before.
+/// The tile's values; if its slot does not contain it, NaN, or what is left of the previous tile.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   Slot& from = slot(tile);
   if (from.holds(tile)) return from.values;

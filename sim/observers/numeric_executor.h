@@ -20,8 +20,8 @@ namespace attnscope {
 struct NumericRules {
   bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
   bool fp32_accumulators = false;  ///< every on-chip result to fp32
-  /// A slot on chip that is read as a tile that it does not contain gives the values of the tile
-  /// before it, in place of NaN.
+  /// Reading a tile that its slot on chip does not contain gives the values of the previous tile,
+  /// in place of NaN.
   bool stale_memory = false;
   /// The tiles of this tensor on chip have this value.
   std::optional<std::pair<Tensor, double>> replaced = {};

@@ -12,7 +12,7 @@ void WarpUses::add(const Tile& tile, WarpSpread spread, WarpAccess access) {
   uses_[count_++] = {tile, spread, access};
 }
 
-/// A tile in registers, where the partition puts it.
+/// A tile in registers, distributed according to the partition.
 void WarpUses::add_held(const Tile& tile) {
   WarpSpread spread = WarpSpread::by_rows;
   if (partition_ == WarpPartition::sliced_k) {
@@ -151,7 +151,7 @@ Index WarpShare::moved_elems() const {
 
 std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
                                    const WarpLayout& layout) {
-  // A product or reduction concerns the warps that have a part of S; a load concerns all
+  // A product or reduction involves the warps that have a part of S; a load involves all
   const Index computing = computing_warps(op, grid, layout);
   std::vector<WarpShare> shares;
   for (const WarpUse& use : WarpUses(op, layout.partition)) {

@@ -11,13 +11,12 @@
 ///
 /// The backward pass. sliced_k: the warp that has the keys also holds their S, P, dP, dS and rows
 /// of dK and dV, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through
-/// shared memory like those of O. D is computed by rows and read by all.
-/// split_q: the paper says only that the partition avoids splitting a sum among warps, and that
-/// some synchronization remains. The model uses the simplest such partition, rows of each result:
-/// S, P, dP, dS and dQ by queries, dK and dV by keys. dK and dV then need P and dS of other warps:
-/// they go through shared memory, in the precision of a matrix operand. The kernel flash2 gives a
-/// warp a near-square part of each result instead: it exchanges the same P and dS, and reads less
-/// of Q, K, V and dO.
+/// shared memory like those of O. D is computed by rows and read by all. split_q: the paper says
+/// only that the partition avoids splitting sums among warps, and that some synchronization
+/// remains. The model uses the simplest such partition, rows of each result: S, P, dP, dS and dQ by
+/// queries, dK and dV by keys. dK and dV then need P and dS of other warps: they go through shared
+/// memory, in the precision of a matrix operand. The kernel flash2 gives a warp a near-square part
+/// of each result instead: it exchanges the same P and dS, and reads less of Q, K, V and dO.
 ///
 /// All warps together load into shared memory. P stays in the registers of the warp that computed
 /// it. Stores to HBM leave from registers.

@@ -1,6 +1,6 @@
-// Which tiles of a grid are equal: of one size, with the same keys valid, cut by the mask or not,
-// empty or not. Both ends of the visible band never fall from one query to the next, so along a row
-// or a column of tiles those that the mask leaves whole lie side by side.
+// Which tiles of a grid are equal: same size, same valid keys, cut by the mask or not, empty or
+// not. Both ends of the visible band never fall from one query to the next, so along a row or a
+// column of tiles those that the mask leaves whole lie side by side.
 #include <algorithm>
 
 #include "sim/ops/tile_grid.h"
@@ -9,7 +9,7 @@ namespace attnscope {
 
 namespace {
 
-/// Longest run that is found by comparing neighbours: between runs, the work can be cancelled.
+/// Longest run that is found by comparing neighbours; the work can be cancelled between runs.
 constexpr Index kMostCompared = Index{1} << 16;
 
 /// The end of the run that holds `index`, where the runs are cut at [begin, end) and at `limit`.
@@ -27,7 +27,7 @@ std::int32_t TileGrid::end_of_equal_rows(std::int32_t i) const {
 
 std::int32_t TileGrid::end_of_equal_columns(std::int32_t j) const {
   const std::int32_t end = j + 1 < Tc_ && last_cols_ < tiling_.Bc ? Tc_ - 1 : Tc_;
-  // Keys end within at most one tile
+  // At most one tile contains the end of the keys
   const auto whole = static_cast<std::int32_t>(key_end_ / tiling_.Bc);
   const auto valid = static_cast<std::int32_t>(ceil_div(key_end_, tiling_.Bc));
   return cut_run(j, {whole, valid}, end);

@@ -1,6 +1,6 @@
 /// The interface of every observer of a schedule: it receives a stream of tile operations, launch
-/// by launch, thread block by thread block. A counting observer also accepts that a part of the
-/// stream occurs again without being sent again.
+/// by launch, thread block by thread block. A counting observer can also count a part of the stream
+/// several times without receiving it again.
 #pragma once
 
 #include <span>

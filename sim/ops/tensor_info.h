@@ -33,7 +33,7 @@ struct TensorInfo {
   ElementType in_hbm;
   bool is_operand;          ///< of a matrix product: its tiles on chip are in shared memory
   bool is_gradient;         ///< of the loss: hatched on the screen
-  Tensor hue;               ///< the tensor whose colour it has; of a part, the whole
+  Tensor hue;               ///< the tensor whose colour it has; for a part, the whole tensor
   std::string_view symbol;  ///< as the papers print it, in sentences: "m~", "O (fp32)"
   std::string_view label;   ///< in boxes, if room is short: "O fp32"
 };

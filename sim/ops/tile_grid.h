@@ -35,7 +35,7 @@ struct ScheduleOptions {
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
   /// If a key length ends inside a column tile, the rows of K and V beyond it are not loaded: on
-  /// chip they are zeros.
+  /// chip they are zero.
   bool skips_padded_keys = false;
   /// The problem hides keys: a launch that only applies the mask exists.
   bool masked = false;
@@ -114,7 +114,7 @@ class TileGrid {
   TileRange row_tiles_for(std::int32_t j) const;
   /// The same, ignoring the block mask.
   TileRange row_tiles_in_band(std::int32_t j) const;
-  /// Whether no key of tile (i, j) is visible, although the tile is in the ranges above.
+  /// Whether no key of tile (i, j) is visible although the tile is in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
   /// Keys from here on are padding of this batch entry.
   Index key_end() const { return key_end_; }

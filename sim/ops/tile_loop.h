@@ -67,7 +67,7 @@ TileLoop columns_of_row(const TileGrid& g, std::int32_t i, const TileRange& colu
 TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows, Program& program);
 /// Whole column tiles, with the row tiles that see them.
 TileLoop whole_columns(const TileGrid& g, Program& program);
-/// Indices that no size and no mask depends on, such as splits and heads.
+/// Indices on which no size or mask depends, such as splits and heads.
 TileLoop equal_parts(const TileGrid& g, std::int32_t count, Program& program);
 
 }  // namespace attnscope

@@ -99,7 +99,7 @@ struct Launch {
   /// Sums the results that the query heads of a group left in HBM.
   bool sums_group = false;
   SplitRole splits = SplitRole::none;
-  /// No thread block asks which tiles the mask hides: blocks are equal if their tiles have equal
+  /// No thread block checks which tiles the mask hides: blocks are equal if their tiles have equal
   /// sizes.
   bool ignores_mask = false;
   /// The program is several agents (Program::agent()).
@@ -119,12 +119,12 @@ struct Launch {
   }
 };
 
-/// The launch as one whose thread blocks do not ask which tiles the mask hides.
+/// The launch, marked as one whose thread blocks do not check which tiles the mask hides.
 inline Launch blind_launch(Launch launch) {
   launch.ignores_mask = true;
   return launch;
 }
-/// The same for one of standard attention's, whose operands the paper counts once.
+/// The same for a launch of standard attention, whose operands the paper counts once.
 inline Launch product_launch(Launch launch) {
   launch.paper_counts_operands_once = true;
   return blind_launch(std::move(launch));
@@ -157,8 +157,8 @@ inline ScheduleOptions without_break(ScheduleOptions options) {
 /// select; the operations that the options' break drops are marked as skipped.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
-/// The same for one head: with every launch that it takes part in, whichever head of its group it
-/// is.
+/// The same for one head: with every launch that it takes part in, regardless of its place in its
+/// group.
 Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The grid of standard's row-wise launches: a few whole rows per block, or panels of them.
@@ -209,12 +209,14 @@ struct PassRun {
   BlockOrder order;
 };
 
-/// Runs every launch of the pass for one head, in order, and shows each operation to the observers.
+/// Runs every launch of the pass for one head, in order, and passes each operation to the
+/// observers.
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers);
 
-/// Counts every launch of the pass for one head: the observers end with what run_head() would leave
-/// in them. Equal thread blocks, and equal iterations within a block, run once (tile_loop.h).
+/// Counts every launch of the pass for one head: the observers end in the state in which run_head()
+/// would leave them. Equal thread blocks, and equal iterations within a block, run once
+/// (tile_loop.h).
 void count_head(const Pass& pass, const PassRun& run, Index batch, Index head,
                 std::span<CountingObserver* const> counters);
 

@@ -1,5 +1,5 @@
-/// The passes of every algorithm, and what schedules and other code take from one another. Each
-/// algorithm's tile loop is in the .cpp file of its name, with its pseudo-code.
+/// The passes of every algorithm, and the code that schedules and others share. Each algorithm's
+/// tile loop is in the .cpp file of its name, with its pseudo-code.
 #pragma once
 
 #include "sim/schedule/algorithm.h"
@@ -56,15 +56,15 @@ Pass block_sparse_backward_pass(const ScheduleOptions& options);
 Pass block_sparse2_forward_pass(const ScheduleOptions& options);
 Pass block_sparse2_backward_pass(const ScheduleOptions& options);
 
-/// Split-KV decoding (Flash-Decoding, as flash-attention's split-KV kernels do it): for few
-/// queries, the keys are split over thread blocks as well, because row tiles alone would leave most
-/// SMs idle. "partial", the program of one thread block: row tile i and split s of one head,
+/// Split-KV decoding (Flash-Decoding, as in flash-attention's split-KV kernels): for few queries,
+/// the keys are split over thread blocks as well, because row tiles alone would leave most SMs
+/// idle. "partial", the program of one thread block: row tile i and split s of one head,
 /// FlashAttention-2's sweep, only over the column tiles of split s. O and LSE of that part go to
 /// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key gives
-/// O = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of
-/// exp(LSE_i^s - LSE_i) O_i^s, by an online softmax with LSE_i^s as the scores. Per head: reads
-/// splits N d + 2 d (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes
-/// as many in fp32, then N d elements and N statistics. Forward only: training has enough queries.
+/// O = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of exp(LSE_i^s -
+/// LSE_i) O_i^s, by an online softmax with LSE_i^s as the scores. Per head: reads splits N d + 2 d
+/// (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes as many in fp32,
+/// then N d elements and N statistics. Forward only: training has enough queries.
 Pass split_kv_forward_pass(const ScheduleOptions& options);
 
 /// The column tiles of split s: equally many consecutive tiles; the last split may have fewer.
@@ -143,7 +143,7 @@ struct ScoreLines {
   std::uint8_t mask;
 };
 
-/// Caps, biases and, if `masked`, masks a tile of scores.
+/// Applies cap, bias and, if `masked`, the mask to a tile of scores.
 void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                   Program& program);
 /// The same in a backward pass, which keeps the cap's derivative T of the tile.

@@ -8,12 +8,12 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kWindowOps = 1 << 16;  // operations kept around the playhead
+constexpr Index kWindowOps = 1 << 16;  // operations that are kept around the playhead
 
 /// Thrown to end a thread block's program early.
 struct SeenEnough {};
 
-/// Hands on the operations [begin, end) of one thread block.
+/// Passes on the operations [begin, end) of one thread block.
 class OpVisitor : public Observer {
  public:
   OpVisitor(Index begin, Index end, const VisitOp& visit)
@@ -43,7 +43,7 @@ void regenerate(const RunInfo& run, const BlockOps& ops, const VisitOp& visit,
   try {
     run.pass.launches[ops.launch].run(run.grids[ops.launch], ops.block, program);
   } catch (const SeenEnough&) {
-    // The rest of the block was not asked for
+    // The rest of the block was not requested
   }
 }
 

@@ -22,7 +22,7 @@ struct BlockOps {
   Index block = 0;  ///< within the head
   Index begin = 0, end = 0;
 };
-/// Takes an operation and its number in the thread block; returns whether to go on.
+/// Takes an operation and its number in the thread block; returns whether to continue.
 using VisitOp = std::function<bool(Index local, const TileOp& op)>;
 
 /// Visits the operations in order, from the schedule. Throws Cancelled once `cancel`, which may be

@@ -1,4 +1,4 @@
-/// One head, run once from its first operation to its last: what SteppedRun keeps of it.
+/// One head, run once from its first operation to its last: the data that SteppedRun keeps.
 #pragma once
 
 #include <atomic>

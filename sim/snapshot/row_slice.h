@@ -18,11 +18,13 @@ class RowSlice {
   /// `run` must outlive the slice, with the problem and the inputs of the one head.
   explicit RowSlice(const RecordedRun& run);
 
-  /// The rows to execute with a row tile's: if launches have larger tiles, all that these hold.
+  /// The rows to execute together with a row tile's: if launches have larger tiles, all rows of
+  /// those.
   RowRange aligned(RowRange rows) const;
 
-  /// Brings these rows, which must be aligned, to the state after operation `step`; continues where
-  /// it is, if that is earlier and of the same rows. Follows row `query` and column `column`.
+  /// Brings these rows, which must be aligned, to the state after operation `step`; continues from
+  /// its current step if that is earlier and of the same rows. Follows row `query` and column
+  /// `column`.
   void move_to(Index step, const RowRange& rows, Index query, Index column);
 
   const NumericExecutor::OnChip& on_chip() const { return executor_->on_chip(); }
@@ -33,7 +35,7 @@ class RowSlice {
   void restart(const RowRange& rows, Index query, Index column);
   void run_forward_pass();
   bool touches_rows(const RunInfo& run, std::size_t launch, Index block) const;
-  /// Which trackers an operation is shown to: none in the forward pass before a backward one.
+  /// Which trackers receive an operation: none in the forward pass before a backward one.
   enum class Follow : std::uint8_t { nothing, softmax, both };
   void take(const TileOp& op, const TileGrid& grid, Follow follow);
   void execute(const TileOp& op, const TileGrid& grid, Follow follow);

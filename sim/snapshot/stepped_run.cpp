@@ -39,9 +39,9 @@ struct SteppedRun::Impl {
   }
 
   std::unique_ptr<RecordedRun> recorded;
-  std::shared_ptr<const RunInfo> published;  ///< the run's, as readers see it
+  std::shared_ptr<const RunInfo> published;  ///< the run's, read-only
   OpWindow ops;
-  Index hbm_step;                                 ///< the executor's HBM is the one after this step
+  Index hbm_step;                                 ///< the step of the executor's HBM state
   std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row requested last
   std::optional<FollowedRow> followed;            ///< in the last snapshot
   /// Of a problem too large for all values: the row tile under the playhead, and the followed
@@ -258,7 +258,7 @@ Index SteppedRun::Impl::first_key(const BlockStart& block) const {
   return g.col_begin(column_tiles_of_split(g, split).first);
 }
 
-/// The tracker's row, compared with attention over just the keys folded in so far.
+/// The tracker's row, compared with attention over only the keys folded in so far.
 SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
                                          const NumericExecutor::OnChip& on_chip,
                                          const RowMatrix* O_in_hbm, const BlockStart& block) const {

@@ -21,9 +21,9 @@ class SteppedRun {
   ~SteppedRun();
 
   const std::shared_ptr<const RunInfo>& info() const;
-  /// The state after operation `step`, -1 <= step < step_count; exact, whichever step was requested
-  /// before. `query` and `O_column` choose the row that SoftmaxRow and GradientRow follow; query
-  /// -1: the first row of the current row tile.
+  /// The state after operation `step`, -1 <= step < step_count; exact, regardless of which step was
+  /// requested before. `query` and `O_column` choose the row that SoftmaxRow and GradientRow
+  /// follow; query -1: the first row of the current row tile.
   Snapshot at(Index step, Index query = -1, Index O_column = 0);
 
  private:

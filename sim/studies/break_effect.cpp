@@ -105,7 +105,7 @@ class Comparer : public Observer {
     }
   }
 
-  /// How wrong values were lost; the last way comes last.
+  /// How wrong values were lost, in the order in which it happened.
   const std::vector<NoChange>& losses() const { return losses_; }
   const std::vector<std::pair<NoChange, Index>>& without_effect() const { return without_effect_; }
 
@@ -281,7 +281,8 @@ std::vector<ResultDeviation> results_of(const NumericExecutor& wrong, const Nume
   return results;
 }
 
-/// Why a result is right: executions without an effect, and how the others' effects were lost.
+/// Why a result is right: executions without an effect, and how the effects of the others were
+/// lost.
 std::vector<std::pair<NoChange, Index>> reasons_of(const BreakEffect& effect,
                                                    const Comparer& comparer) {
   std::vector<std::pair<NoChange, Index>> reasons = comparer.without_effect();

@@ -1,5 +1,5 @@
-/// What a run's break changes in one head: the first operation with another result, the first wrong
-/// tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
+/// What a run's break changes in one head: the first operation with a different result, the first
+/// wrong tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
 ///
 /// Errors are differences from the correct run: the same run without its break, whose operations
 /// are executed beside those of the broken one. A difference counts where it exceeds rounding. In a
@@ -26,9 +26,9 @@ struct OpPlace {
   TileOp op;
 };
 
-/// How far values are from those of the correct run.
+/// How far values deviate from those of the correct run.
 struct Deviation {
-  double max_abs = 0;    ///< infinite where only one of both is; NaN elements are left out
+  double max_abs = 0;    ///< infinite where only one of the two is; NaN elements are left out
   bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
   /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
   /// of the row tile (0 for rows before its share), infinite if it has a NaN. Else empty.
@@ -84,7 +84,7 @@ struct BreakEffect {
   /// The first operation that runs and leaves a wrong tile, or the first dropped store that leaves
   /// one in HBM.
   std::optional<OpPlace> first_difference;
-  /// The first store, atomic add or dropped one of them that leaves a wrong tile in HBM.
+  /// The first store or atomic add, executed or dropped, that leaves a wrong tile in HBM.
   std::optional<OpPlace> first_wrong_store;
   std::optional<Deadlock> deadlock;  ///< the first; operations that it stops are not reached
   /// Every change of a tile's deviation, by step.

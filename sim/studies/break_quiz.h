@@ -11,7 +11,7 @@ namespace attnscope {
 
 struct BreakQuiz {
   ResolvedRun run;                     ///< the broken one
-  BreakEffect effect;                  ///< what can be seen of it
+  BreakEffect effect;                  ///< its visible effect
   std::vector<PassOperation> choices;  ///< each on a different line, in the order of the lines
   std::size_t answer = 0;              ///< index into `choices`
 

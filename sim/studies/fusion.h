@@ -16,7 +16,7 @@ namespace attnscope {
 struct FusionStep {
   std::string name;   ///< "separate", "flash1, refined"
   std::string words;  ///< the variant in words, for a chart: "standard, unfused"
-  std::string idea;   ///< what changed from the step before
+  std::string idea;   ///< what changed from the previous step
   SimulationReport forward;
   SimulationReport backward;
   /// The reason why the step cannot be counted for this problem; the reports are then empty.

@@ -12,7 +12,7 @@ namespace attnscope {
 
 namespace {
 
-/// Blocks on one SM, and how far each of them is.
+/// Blocks on one SM, and the progress of each.
 class Sm {
  public:
   void add(const BlockTask& task, const ScheduledBlock& block) {
@@ -23,12 +23,12 @@ class Sm {
   bool is_empty() const { return running_.empty(); }
   double now() const { return now_; }
 
-  /// When the first of its blocks ends a phase, if none is added before.
+  /// The time at which the first of its blocks ends a phase, if none is added before.
   double next_event(std::span<const double> cycles_of_step) const {
     return now_ + until_event(of_step(cycles_of_step));
   }
 
-  /// Moves on to the time of next_event(), and removes the blocks that have ended to `ended`.
+  /// Advances to the time of next_event(), and moves the blocks that have ended to `ended`.
   void move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles,
                std::vector<ScheduledBlock>& ended) {
     const double step_cycles = of_step(cycles_of_step), passed = until_event(step_cycles);

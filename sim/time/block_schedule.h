@@ -38,13 +38,13 @@ struct ScheduledBlock {
 
 class BlockSchedule {
  public:
-  /// `cycles_of_step[k - 1]`: of one block's step, while k blocks of its SM take steps; as many as
-  /// an SM holds blocks.
+  /// `cycles_of_step[k - 1]`: cycles of one block's step while k blocks of its SM take steps; one
+  /// entry for each block that an SM holds.
   BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
 
-  /// Runs the blocks of each of `heads` identical heads; of very many, the first ones stand for
-  /// the rest. `scheduled`, if not null, receives the blocks that ran, in the order in which they
-  /// end. Throws Cancelled.
+  /// Runs the blocks of each of `heads` identical heads; if there are very many, the first ones
+  /// represent the rest. `scheduled`, if not null, receives the blocks that ran, in the order in
+  /// which they end. Throws Cancelled.
   ScheduleCycles run(std::span<const BlockTask> blocks_of_head, Index heads,
                      const std::atomic<bool>* cancel = nullptr,
                      std::vector<ScheduledBlock>* scheduled = nullptr) const;

@@ -1,4 +1,4 @@
-/// What each thread block of a pass does, as far as its time depends on it.
+/// The work of each thread block of a pass that determines its time.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct BlockWork {
   Index column_loads = 0;   ///< tiles Kj that it loads
   Index first_bytes = 0;    ///< read before its first step
   Index read_bytes = 0;     ///< in all
-  Index written_bytes = 0;  ///< in all, added ones included
+  Index written_bytes = 0;  ///< in total, including added ones
   Index last_bytes = 0;     ///< written since its last step began
 };
 

@@ -17,7 +17,7 @@ struct MachineRates {
   double l2_read_bytes_per_s = 0;
   double l2_write_bytes_per_s = 0;
   double added_bytes_per_s = 0;               ///< atomically, fp32, in L2
-  double l2_read_one_sm_bytes_per_cycle = 0;  ///< of one SM while no other one reads
+  double l2_read_one_sm_bytes_per_cycle = 0;  ///< of one SM while no other SM reads
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events

@@ -7,7 +7,8 @@ namespace attnscope {
 namespace {
 
 /// moves[n]: steps of the first n in which a maximum of a warp's rows is expected to move. The
-/// maximum of a row moves in step j with probability 1 / j, however the scores are distributed.
+/// maximum of a row changes in step j with probability 1 / j, whatever the distribution of the
+/// scores.
 std::vector<double> expected_moves(Index most_steps, Index rows) {
   std::vector<double> moves = {0.0};
   for (Index j = 1; j <= most_steps; ++j) {
@@ -30,7 +31,7 @@ SteppingLaunch::SteppingLaunch(const LaunchSetting& setting, const StepCosts& co
   const double blocks_in_all =
       static_cast<double>(work.blocks.size()) * static_cast<double>(work.heads);
   active_sms_ = std::min(rates.sm_count, blocks_in_all);
-  // Power falls with the SMs at work, and the clock rises
+  // The clock measured for the kernel's steps, even if few SMs are busy
   clock_hz_ = costs.clock_hz;
   const double miss = setting_.bytes.miss_share();
   dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
@@ -62,7 +63,7 @@ ScheduleCycles SteppingLaunch::run(const std::vector<double>& of_step,
       .run(tasks, work_.heads, setting_.cancel, scheduled);
 }
 
-/// What DRAM needs for its bytes after the last block has ended.
+/// The time that DRAM still needs for its bytes after the last block has ended.
 double SteppingLaunch::further_dram_s(const ScheduleCycles& cycles) const {
   const double dram_s =
       setting_.rates.dram_seconds(setting_.bytes.dram_read, setting_.bytes.dram_written);
@@ -74,7 +75,7 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   const ScheduleCycles cycles = run(cycles_of_step(), &scheduled);
   std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
 
-  // What the launch's start and DRAM add to its time delays all steps, and slows them down
+  // The time that the launch's start and DRAM add delays all steps, and stretches them
   const double start = start_s();
   const double blocks_s = cycles.end / clock_hz_;
   const double slower = blocks_s > 0 ? 1.0 + further_dram_s(cycles) / blocks_s : 1.0;
@@ -99,7 +100,7 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   return schedule;
 }
 
-/// What the start of a launch costs beyond its overhead, and the first waits and steps of its
+/// The cost of the start of a launch beyond its overhead and the first waits and steps of its
 /// blocks: code that comes from DRAM, SMs that change their configuration.
 double SteppingLaunch::start_s() const {
   if (costs_.first_step_s == 0) return 0;
@@ -110,7 +111,7 @@ double SteppingLaunch::start_s() const {
   return std::max(0.0, costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
 }
 
-/// Steps that cost more count as more steps.
+/// Steps with a higher cost count as several.
 BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
   const MachineRates& rates = setting_.rates;
   const double all_cycles = costs_.cycles.back();
@@ -128,8 +129,8 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
                                    : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
 }
 
-/// With tiles from DRAM in part, and not below what memory allows. What L2 allows is in calibrated
-/// cycles.
+/// With some tiles from DRAM, and never faster than memory allows. Calibrated cycles already
+/// include the limit of L2.
 std::vector<double> SteppingLaunch::cycles_of_step() const {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {

@@ -42,7 +42,7 @@ class SteppingLaunch {
 
   double clock_hz() const { return clock_hz_; }
   LaunchTime time() const;
-  /// The blocks in the order of the launch; those of the first heads, where there are very many.
+  /// The blocks in the order of the launch; only those of the first heads if there are very many.
   /// `heads_of_entry`: heads of a batch entry.
   PredictedSchedule schedule(Index heads_of_entry) const;
 

@@ -70,8 +70,8 @@ StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts&
   return measured;
 }
 
-/// The blocks of one head of a batch entry, launch by launch; of those that run once for each KV
-/// head, too.
+/// The blocks of one head of a batch entry, launch by launch, including launches that run once for
+/// each KV head.
 std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
                                                  const GpuDescription& gpu, Index batch,
                                                  const std::atomic<bool>* cancel) {
@@ -87,7 +87,8 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
 }
 
 /// Every launch's blocks, those of a head in `costs.order`. Heads differ only by the batch entry's
-/// key length; heads whose blocks start in turn are one whose every block starts so many times.
+/// key length; a set of heads whose blocks start in turn is treated as one head, each of whose
+/// blocks starts that many times.
 std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDescription& gpu,
                                      const KernelCosts& costs, const std::atomic<bool>* cancel) {
   const AttentionProblem& problem = report.run.problem;

@@ -2,11 +2,11 @@
 /// that it predicts.
 ///
 /// A launch with matrix products in tiles runs block by block (block_schedule.h): a block waits for
-/// its first tiles, takes steps, each of which costs the cycles that the calibration measured for
-/// such steps, and waits for its last stores. A step takes at least as long as L2 and DRAM need for
-/// its bytes, and a launch at least as long as DRAM needs for all of its bytes. A product of a
-/// library works tile by tile: what it reads arrives while it multiplies, what it writes leaves
-/// afterwards. All other launches are as fast as their bytes move.
+/// its first tiles, takes steps, each of which takes the cycles that the calibration measured for
+/// it, and waits for its last stores. A step takes at least as long as L2 and DRAM need for its
+/// bytes, and a launch at least as long as DRAM needs for all of its bytes. A product of a library
+/// works tile by tile: its reads arrive while it multiplies, and its writes follow afterwards. All
+/// other launches are as fast as their bytes move.
 ///
 /// The launches of a pass follow each other; the first one has an overhead, each further one a gap.
 #pragma once
@@ -26,8 +26,8 @@
 
 namespace attnscope {
 
-/// A launch of a kernel that the model's schedule does not have, such as one that sets initial
-/// values: it moves bytes.
+/// A launch of a kernel that is not in the model's schedule, such as one that sets initial values:
+/// it only moves bytes.
 struct FurtherLaunch {
   std::string name;
   double read_bytes = 0, written_bytes = 0;
@@ -37,7 +37,7 @@ struct FurtherLaunch {
 struct KernelCosts {
   std::optional<StepCosts> steps;  ///< of the launch with the products, if calibrated
   std::string uncalibrated = {};   ///< why `steps` is missing, in one clause
-  /// The rates at which `steps` were measured, if those of the prediction differ: a what-if.
+  /// The rates at which `steps` were measured, if the prediction's rates differ: a what-if.
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kUnits = 5;
 using Demands = std::array<double, kUnits>;  ///< cycles that a customer needs of each unit
 
-/// Cycles between two customers that leave the network, of `customers` in it.
+/// Cycles between two departures from the network, with `customers` in it.
 double cycles_between(const Demands& demands, Index customers) {
   Demands queues{};
   double cycles = 0;
@@ -61,7 +61,7 @@ StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
 StepCosts unit_step_costs(const MachineRates& rates, const StepsWork& work, MatrixUnit unit,
                           Index warps, Index residency) {
   constexpr Index kPartsOfSm = 4;
-  // wgmma reads its operands from shared memory itself
+  // wgmma reads its operands directly from shared memory
   const double shared_bytes = unit == MatrixUnit::wgmma ? work.exchanged_bytes : work.shared_bytes;
   const Demands of_step{work.matrix_flops / work.steps / flops_per_cycle(rates, unit),
                         work.exponentials / work.steps / rates.exponentials_per_cycle,

@@ -114,7 +114,7 @@ struct TraceSummary {
 };
 
 /// Runs the pass over every head as a timeline on the GPU; `report` is the result of its
-/// simulation. Returns when the last block ends. `beside` (may be null) watches the same
+/// simulation. Returns when the last block ends. `beside` (may be null) observes the same
 /// operations.
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
                          const GpuDescription& gpu, TimelineSink& sink,
