@@ -63,7 +63,7 @@ struct Algorithm {
   std::optional<WarpPartition> warps;
   /// Cuts the keys into RunSpec::splits parts.
   bool splits_keys = false;
-  /// Where a key length ends inside a column tile, the rows of K and V beyond it are not loaded.
+  /// If a key length ends inside a column tile, the rows of K and V beyond it are not loaded.
   bool skips_padded_keys = false;
 };
 

@@ -179,7 +179,7 @@ constexpr std::array<std::string_view, 2> enum_names(Carry) {
   return {"problem", "fp32"};
 }
 
-/// Rows of a softmax launch of `standard` per thread block: short rows share a block, one per warp.
+/// Rows per thread block of a softmax launch of `standard`: short rows share a block, one per warp.
 constexpr Index softmax_rows_per_block(Index N_kv) {
   return N_kv <= 1024 ? 4 : 1;
 }
@@ -197,7 +197,7 @@ struct KeyLengthGroup {
 /// Every batch entry is in one group; the shortest keys come first.
 std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& problem);
 
-/// Leaves one batch entry of the group in the problem, whose own lengths no longer matter.
+/// Reduces the problem to one batch entry of the group; its own lengths no longer matter.
 void leave_one_entry(AttentionProblem& problem, const KeyLengthGroup& group);
 
 /// Nothing, or one line: what, why, what would be accepted. The sizes of the problem are valid.

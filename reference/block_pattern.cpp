@@ -206,7 +206,7 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
   }
 }
 
-/// The mask's file, at its first value.
+/// The mask's file, positioned at its first value.
 Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
   ATTNSCOPE_TRY(auto file, NpyReader::open(pattern.path, NpyTypes::any_number));
   if (file.shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
@@ -231,7 +231,7 @@ std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Inde
   return std::nullopt;
 }
 
-/// Appends row i of a mask that no file holds.
+/// Appends row i of a mask that does not come from a file.
 void draw_row(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
   switch (pattern.kind) {
     case BlockPattern::Kind::butterfly:
@@ -256,7 +256,8 @@ std::optional<Index> known_ones(const BlockPattern& pattern, const MaskGrid& gri
   return ones;
 }
 
-/// At least, of a row or a column, for its place in the lists: the limit is one of memory.
+/// The fewest steps that a row or a column counts for, because of its place in the lists: the limit
+/// is one of memory.
 constexpr Index kStepsOfPlace = 8;
 
 Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
@@ -270,7 +271,7 @@ Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
   return static_cast<Index>(std::bit_width(longer));
 }
 
-/// What `limits` accept of a mask that takes more steps.
+/// The largest mask within `limits`, as text, for one that takes more steps.
 std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
                        const MaskLimits& limits) {
   const Index columns = limits.steps / kStepsOfPlace;

@@ -48,8 +48,8 @@ struct MaskLimits {
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 
-/// What a mask takes besides its ones, in visited tiles: Tr Tc if every tile is visited once, else
-/// Tr times the steps of a row; at least what the lists of its rows and of its columns take.
+/// The cost of a mask besides its ones, in visited tiles: Tr Tc if every tile is visited once, else
+/// Tr times the steps of a row; at least the cost of the lists of its rows and of its columns.
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
 /// Draws the mask for N queries and N_kv keys in these tiles. If Tr and Tc differ, butterfly and

@@ -102,7 +102,7 @@ bool parse_with(std::string_view text, RunSpec& spec) {
 template <auto parser, auto... path>
 inline constexpr FieldAccess at_parsed = {print<path...>, parse_with<parser, path...>};
 
-// Members whose text is no value of one type
+// Members whose text does not correspond to a single type
 
 inline bool parse_pattern(std::string_view text, RunSpec& spec) {
   const auto pattern = parse_block_pattern(text);

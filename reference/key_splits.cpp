@@ -34,7 +34,7 @@ Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index s
   double best = 0.0;
   for (Index splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
   for (Index splits = 1; splits <= most; ++splits) {
-    // Of two counts with equally long splits, the smaller has no empty split
+    // Of two counts with splits of equal length, the smaller has no empty split
     const bool shorter = splits == 1 || ceil_div(Tc, splits) < ceil_div(Tc, splits - 1);
     if (shorter && fullness(splits) >= kGoodEnough * best) return splits;
   }

@@ -1,4 +1,4 @@
-/// Text for messages: one line, whatever a file or a user put into it; the name nearest to a
+/// Text for messages: one line, whatever a file or user input contains; the name nearest to a
 /// mistyped one; sizes with their units.
 #pragma once
 
@@ -49,7 +49,7 @@ struct Prefixed {
   std::string_view prefix;
 };
 
-/// Scales the value so that one to three digits stand before the decimal point. `most`: the least
+/// Scales the value so that it has one to three digits before the decimal point. `most`: the least
 /// value that is printed as 1000. Values below 1 are scaled only if `small`.
 Prefixed with_si_prefix(double value, double most, bool small = false);
 

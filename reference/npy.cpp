@@ -191,7 +191,8 @@ const NpyElement* find_type(std::string_view descr, NpyTypes types) {
   return type;
 }
 
-/// Splits a file into the text of its header and its payload; the message says what is wrong.
+/// Splits a file into the text of its header and its payload; an error's message says what is
+/// wrong.
 struct Parts {
   std::string_view header;
   std::string_view payload;

@@ -26,8 +26,8 @@ struct NpyArray {
 enum class NpyTypes : std::uint8_t { floating, any_number };
 
 /// Parses a whole file held in memory. Every message begins with `name`. invalid_request for
-/// anything but a complete file of the kinds above: Fortran order, big endian, another type, fewer
-/// or more bytes than the shape asks for, a shape too large to count.
+/// anything but a complete file of the kinds above: Fortran order, big endian, a different type,
+/// fewer or more bytes than the shape requires, a shape too large to count.
 Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
                            NpyTypes types = NpyTypes::floating);
 
@@ -40,7 +40,7 @@ class NpyReader {
   static Result<NpyReader> open(const std::string& path, NpyTypes types = NpyTypes::floating);
 
   const std::vector<Index>& shape() const { return shape_; }
-  /// Nothing when as many bytes follow the header as the shape asks for.
+  /// Nothing when as many bytes follow the header as the shape requires.
   const std::optional<Error>& wrong_size() const { return wrong_size_; }
   /// The next values, in C order; no more than are left. Errors as in read_npy().
   std::optional<Error> read(std::span<double> values);

@@ -1,4 +1,4 @@
-/// What a run is asked to do wrong, to show what depends on it: an operation of the schedule that
+/// A deliberate error in a run, which shows what depends on it: an operation of the schedule that
 /// is dropped, or a row statistic that is replaced by a number.
 #pragma once
 

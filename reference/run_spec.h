@@ -1,8 +1,8 @@
 /// One question, one struct: which attention runs, on which data, in which tiles, on which GPU.
 ///
-/// A RunSpec is the request; unset fields follow by rule. It is made from options, a scene,
-/// a recording or the screen by one table of fields (run_fields.h). resolve() (sim/resolve.h,
-/// kernels/resolve.h) makes a ResolvedRun of it, the identity that caches, comparisons and
+/// A RunSpec is the request; unset fields follow by rule. It is made from options, a scene, a
+/// recording or the screen by one table of fields (run_fields.h). resolve() (sim/resolve.h,
+/// kernels/resolve.h) turns it into a ResolvedRun, the identity that caches, comparisons and
 /// recordings use. How a run is measured (repeats, cache state) and what the screen shows are not
 /// part of either.
 #pragma once
@@ -53,7 +53,7 @@ struct RunSpec {
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
   bool round_to_storage = false;   ///< the model's values are rounded where a kernel rounds them
   bool fp32_accumulators = false;  ///< the model's on-chip results are rounded to fp32
-  /// What a slot on chip holds before its tile is loaded: nothing valid, or the tile before it.
+  /// What a slot on chip holds before its tile is loaded: nothing valid, or the previous tile.
   bool stale_memory = false;
   bool deterministic = false;   ///< backward: dQ is bit-identical on every run
   bool allow_overflow = false;  ///< a tiling that does not fit on the chip is counted anyway

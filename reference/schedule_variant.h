@@ -50,7 +50,7 @@ struct ProductTiles {
   bool operator==(const ProductTiles&) const = default;
 };
 
-/// The choices that an algorithm leaves open besides its tiles. The defaults are the paper's.
+/// The choices that an algorithm leaves open, besides its tiles. The defaults are the paper's.
 struct ScheduleVariant {
   Carry carry = Carry::problem;  ///< precision of O in HBM between passes: flash1, block_sparse
   Fusion fusion = Fusion::rows;  ///< standard
@@ -58,8 +58,8 @@ struct ScheduleVariant {
   /// checkpointing).
   bool checkpoint = false;
   ProductTiles product_tiles;  ///< standard
-  /// flash1: what line 2 initialises starts on chip; the first visit of a row tile reads nothing
-  /// of O, m, l and dQ.
+  /// flash1: the tensors that line 2 initialises start on chip; the first visit of a row tile does
+  /// not read O, m, l or dQ.
   bool skip_first_reads = false;
   /// flash1: D = rowsum(dO o O) once, in a separate launch, instead of for every column tile.
   bool d_once = false;

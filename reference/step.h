@@ -13,8 +13,8 @@ namespace attnscope {
 enum class Step : std::uint8_t {
   outer_loop, inner_loop,
   inner_loop_again,     ///< the second sweep over a row that is read twice
-  given,                ///< what an earlier launch computed
-  load_row_tile,        ///< Q_i and what comes with it: O_i, dO_i, dQ_i, row statistics
+  given,                ///< the result of an earlier launch
+  load_row_tile,        ///< Q_i and what is loaded with it: O_i, dO_i, dQ_i, row statistics
   load_column_tile,     ///< K_j, V_j
   load, load_again,     ///< the operands of one of standard's launches; again in its second sweep
   load_scores,          ///< S, for the derivative of the soft cap

@@ -43,15 +43,16 @@ Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInpu
 /// Gradients may have three times the error of unfused attention's.
 inline constexpr double kGradientFactor = 3.0;
 
-/// In fp32 the yardstick computes as precisely as a kernel, in another order, and P = exp(S - LSE)
-/// has the rounding of LSE, which no unfused softmax has: a relative error this small is accepted.
+/// In fp32 the yardstick computes as precisely as a kernel, in a different order, and P = exp(S -
+/// LSE) has the rounding error of LSE, which no unfused softmax has: a relative error this small is
+/// accepted.
 inline constexpr double kFp32RelError = 2e-6;
 
 /// The rule for one of dQ, dK, dV, with k = 3. If a query sees one key, or its softmax is
 /// concentrated on one key, dP = D: the gradient vanishes, and with it the yardstick's dS. A
-/// kernel's dP and D are sums of d products in fp32, whose rounding error remains, and dK adds up N
-/// such dS as random errors add up: a gradient below that size may differ by as much. `inputs` are
-/// those of the problem, or the rows of them that `ref` depends on.
+/// kernel's dP and D are sums of d products in fp32, whose rounding error remains, and dK sums N
+/// such dS, whose errors add up like random ones: a gradient below that size may differ by as much.
+/// `inputs` are those of the problem, or the rows of them that `ref` depends on.
 Tolerance gradient_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                              std::span<const double> yardstick, std::span<const double> ref);
 

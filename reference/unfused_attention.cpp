@@ -37,7 +37,7 @@ float softmax_row(DType dtype, const KeyRange& keys, Row&& row) {
   return m + std::log(l);
 }
 
-/// Dropout of a stored block, stored again.
+/// Applies dropout to a stored block, and stores it again.
 void drop_block(const ScoreSteps& steps, DType dtype, const RowBlock& block, RowMatrixF& P) {
   if (!steps.drops()) return;
   for (Index row = 0; row < block.rows; ++row) {

@@ -49,7 +49,7 @@ std::optional<std::string> value_in(std::string_view bytes, std::string_view for
   return std::string(*value);
 }
 
-/// Folders of the user alone, as the XDG Base Directory Specification asks for.
+/// Creates folders that only the user can access, as the XDG Base Directory Specification requires.
 void create_folders(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_directory(folder, ignored) || !folder.has_relative_path()) return;
@@ -59,7 +59,7 @@ void create_folders(const fs::path& folder) {
 
 /// Whether to count the folder's entries after one of this size was kept. Counting takes longer
 /// than writing a small entry, so it follows only some of them, chosen by the hash of their keys:
-/// one in as many as take 1/64 of the folder's size.
+/// about once for every 1/64 of the folder's size limit.
 bool is_counted_after(std::uint64_t key_hash, std::uintmax_t entry_bytes,
                       std::uintmax_t most_bytes) {
   const std::uintmax_t entries = most_bytes / 64 / entry_bytes;
@@ -126,7 +126,7 @@ void DiskCache::remove_oldest() const {
     std::error_code gone;  // removed by another process
     const Entry entry{at->path(), at->file_size(gone), at->last_write_time(gone)};
     if (gone) continue;
-    const bool is_left_over =  // by a process that was killed
+    const bool is_left_over =  // left by a process that was killed
         at->path().filename().string().starts_with(".attnscope-") &&
         entry.used < fs::file_time_type::clock::now() - std::chrono::hours(1);
     if (is_left_over) fs::remove(at->path(), gone);

@@ -21,12 +21,12 @@ class DiskCache {
   /// What the entries are.
   struct Kind {
     std::string_view format;  ///< first line of every entry: the kind, and a number of its layout
-    std::string_view suffix;  ///< of the files
+    std::string_view suffix;  ///< of the files' names
   };
 
-  /// An empty path: nothing is found, nothing kept. Once entries take more than `most_bytes`, those
-  /// that were not used for the longest time are removed. Small entries are not counted every time:
-  /// all together may take a few percent more.
+  /// With an empty path, nothing is found or kept. Once entries take more than `most_bytes`, the
+  /// least recently used ones are removed. Small entries are not counted every time: all together
+  /// may take a few percent more.
   DiskCache(std::filesystem::path folder, Kind kind, std::uintmax_t most_bytes);
 
   std::optional<std::string> find(std::string_view key) const;

@@ -20,7 +20,7 @@ std::filesystem::path follow_links(const std::filesystem::path& path, std::error
 bool is_written_in_place(const std::filesystem::path& path);
 
 /// Identifies a file independently of its path: by device and inode. For a file that does not
-/// exist: those of the nearest existing folder, and the rest of the path.
+/// exist: by those of the nearest existing folder, and the rest of the path.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;

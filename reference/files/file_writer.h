@@ -68,8 +68,8 @@ std::string reason_not_writable(const std::filesystem::path& path);
 /// therefore written twice, once to each copy, and earlier text is not written again.
 ///
 /// A process that is killed leaves the file as of the last completed write(), and perhaps the other
-/// copy. Some writes are also synced to the disk, so few that syncing takes at most a tenth of the
-/// time: a power failure may lose the last ones. finish() syncs the rest.
+/// copy. Some writes are also synced to the disk, few enough that syncing takes at most a tenth of
+/// the time: a power failure may lose the last ones. finish() syncs the rest.
 class GrowingFile {
  public:
   /// An empty path: nothing is written.

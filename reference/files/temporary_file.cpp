@@ -86,7 +86,7 @@ int TemporaryFile::create(const fs::path& target) {
   const bool exists = ::stat(target.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) return errno;
   if (exists && S_ISDIR(old.st_mode)) return EISDIR;
-  // Renaming would not ask whether the old file may be written
+  // Renaming would not check whether the old file may be written
   if (exists && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) return errno;
 
   if (exists && !may_replace(target, old)) return EPERM;

@@ -28,8 +28,8 @@ constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 /// written.
 constexpr std::size_t kMaxDepth = 64;
 
-/// Larger documents are not AttnScope's either: one-digit numbers alone take 8 bytes of memory for
-/// each byte of the file, and recordings and traces less.
+/// Larger documents are not AttnScope's either: a file of one-digit numbers takes 8 bytes of memory
+/// for each of its bytes, and recordings and traces take less.
 constexpr std::size_t kMaxDocumentBytes = 9 * kMaxFileBytes;
 
 /// About what a value takes in memory, without its elements.
@@ -233,7 +233,7 @@ std::string bytes_of(std::string_view utf8_text) {
       bytes += static_cast<char>(high_bits | (utf8_text[3] & 0x3f));
       utf8_text.remove_prefix(kLength);
     } else {
-      // All up to what may be the next escaped byte, at once: a text may be megabytes long
+      // Take everything up to a possible escaped byte at once: a text may be megabytes long
       const std::size_t length = std::min(utf8_text.find(kEscapedLow.front(), 1), utf8_text.size());
       bytes += utf8_text.substr(0, length);
       utf8_text.remove_prefix(length);
@@ -267,7 +267,7 @@ Result<json> read_json_file(const std::filesystem::path& path) {
     return invalid_request("{}: {} bytes are too many; at most {} are read", path.string(),
                            size_bytes, kMaxFileBytes);
   }
-  // What grows meanwhile is not read to its end, and some files of the system have none
+  // A file that grows meanwhile is not read to its end, and some system files have no end
   std::string text(ignored ? 0 : size_bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return failed("cannot read {}: input error", path.string());

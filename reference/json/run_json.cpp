@@ -38,7 +38,7 @@ std::string text_in(const JsonObject& object, const RunField& field) {
   switch (field.kind) {
     case FieldKind::whole: {
       const Index value = object.integer(key);
-      // Older files store 0 if a rule sets the value
+      // Older files store 0 where a rule sets the value
       const bool by_rule = value == 0 && field.min > 0 && field.print(RunSpec{}).empty();
       return by_rule ? "" : fmt::format("{}", value);
     }
