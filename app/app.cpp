@@ -25,7 +25,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The nearest head in the problem to this head of a possibly different problem.
+/// The head of the problem that is nearest to this head of a possibly different problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }

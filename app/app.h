@@ -1,4 +1,4 @@
-/// The state of the app between two frames, and the effects of commands. No drawing, no window.
+/// The state of the app between two frames, and the effects of commands. No drawing and no window.
 #pragma once
 
 #include <functional>
@@ -95,8 +95,7 @@ class App {
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
-  /// The progress, 0 to 1, of work that the user has waited for that long: a simulation or a
-  /// search.
+  /// The progress, 0 to 1, of work that the user waits for: a simulation or a search.
   std::optional<double> waiting() const;
   /// The choice that the fields show: the pending one, else the rejected one, else the valid one.
   const RunSpec& shown_choice() const {
@@ -185,7 +184,7 @@ class App {
   ChoiceHistory history_;
   std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
                                              ///< ones
-  int generation_ = 0;  ///< of the user's choices and scenes: a later one outdates an earlier one
+  int generation_ = 0;  ///< of the user's choices and scenes: a later one replaces an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest that was wanted

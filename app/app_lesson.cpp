@@ -10,7 +10,7 @@ namespace attnscope::app {
 
 namespace {
 
-// Speed of the playhead on its way to a step's place, and limits on how long the move takes
+// Speed of the playhead as it moves to a step's place, and limits on the duration of the move
 constexpr double kGlideOpsPerSecond = 12.0;
 constexpr double kShortestGlide_s = 0.6;
 constexpr double kLongestGlide_s = 3.0;
@@ -109,7 +109,7 @@ void App::run_lesson(double elapsed_s) {
   glide(elapsed_s);
 }
 
-/// Its questions are about the runs of its step, so another choice of the user ends it.
+/// Its questions are about the runs of its step, so a different choice by the user ends it.
 void App::leave_lesson_of_another_run() {
   if (!lesson_player.is_open()) lesson_run_.reset();
   if (!lesson_run_ || opening_) return;
@@ -143,7 +143,7 @@ void App::enter_lesson_step() {
   show_tabs(lesson_player.current(), lesson_player.lesson(), view);
 }
 
-/// Shows what the answer brings: another run, or a place to which the playhead moves.
+/// Shows what follows the answer: another run, or a place to which the playhead moves.
 void App::reveal_lesson_step() {
   if (const auto& revealed = lesson_player.prepared()->revealed) {
     choose(*revealed);

@@ -1,5 +1,5 @@
-/// Seeking by a click on a thing: the next operation is searched for in the background. After the
-/// last one follows the first.
+/// Seeking by a click on a thing: the next operation is searched for in the background. The first
+/// one follows the last.
 #include <fmt/core.h>
 
 #include "app/app.h"
@@ -38,7 +38,7 @@ void App::end_search() {
 }
 
 void App::run_search() {
-  search_.latest();  // releases the run of a search that was ended
+  search_.latest();  // releases the run of a search that was cancelled
   if (searching_ && !shows(*searching_->seek.run)) end_search();
   if (!searching_) return;
   if (search_.wants(searching_->number)) {
@@ -60,7 +60,7 @@ void App::run_search() {
   }
   const std::optional<Index>* found = search_.latest();
   if (search_.busy()) return;
-  // The search before this one may have ended just now
+  // The previous search may just have ended
   const bool is_this_one = search_.latest_key() && *search_.latest_key() == searching_->number;
   if (!search_.error() && !is_this_one) return;
   const SeekThing done = std::exchange(searching_, std::nullopt)->seek;

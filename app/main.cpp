@@ -16,7 +16,7 @@ int report(const Error& error) {
 
 namespace {
 
-/// Nothing if no lesson was requested, or it has the requested step.
+/// The error if the requested lesson cannot be read or lacks the requested step; else nothing.
 std::optional<Error> check_lesson(const Arguments& arguments) {
   if (arguments.lesson.empty()) return std::nullopt;
   ATTNSCOPE_TRY(const auto lesson, lessons::load_lesson(arguments.lesson));

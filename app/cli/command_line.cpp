@@ -58,7 +58,7 @@ bool is_option_of(const CommandSpec& command, const std::string& word) {
                                                      &OptionSpec::name) != command.options.end();
 }
 
-/// The error for an argument that the command does not take.
+/// The error for an argument that the command does not accept.
 Error unexpected(const CommandSpec& command, std::span<const CommandSpec> commands,
                  const std::string& argument) {
   if (!argument.starts_with("--") || argument == "--") {

@@ -48,7 +48,7 @@ struct NamedFile {
   std::string name;  ///< of what names it: "--json"
   std::string value;
   fs::path path;
-  FileIdentity identity;  ///< empty for standard output that is no regular file
+  FileIdentity identity;  ///< empty if standard output is not a regular file
   bool is_stdout = false;
   std::string_view may_replace = {};  ///< as OptionFiles
 };
@@ -82,7 +82,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
   return files;
 }
 
-/// The outputs; standard output, too, if it goes to a file and is none of them.
+/// The outputs; also standard output, if it goes to a file and is not one of them.
 std::vector<NamedFile> with_standard_output(std::vector<NamedFile> outputs) {
   if (std::ranges::any_of(outputs, &NamedFile::is_stdout)) return outputs;
   if (const auto identity = standard_output_file()) {

@@ -36,7 +36,7 @@ class ProgressLine {
             show_time(stop, with_part(text, part), after, start);
           });
     } catch (const std::system_error&) {
-      // No thread could be started: the line does not count the seconds
+      // No thread could be started, so the line does not count the seconds
     }
   }
   ~ProgressLine() {

@@ -189,7 +189,7 @@ SweepOutputs split_outputs(const OutputFiles& outputs) {
   return split;
 }
 
-/// What a signal's line says about the rows; a recording's line says how to resume.
+/// The line about the rows that a signal prints; for a recording, it says how to resume.
 std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& planned,
                             const SweepOutputs& outputs, bool is_model) {
   const auto& [files, streams] = outputs;
@@ -241,7 +241,7 @@ SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
   return swept;
 }
 
-/// Reports the points without a result, with the reason of the first: a line on standard error, or
+/// Reports the points without a result, with the reason for the first: a line on standard error, or
 /// the sweep's error when no point has a result.
 std::optional<Error> tell_missing(const std::vector<std::optional<Error>>& errors,
                                   const std::vector<PlannedPoint>& planned) {

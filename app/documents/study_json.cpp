@@ -32,7 +32,7 @@ ordered_json cell_json(const Cell& cell) {
       cell.value());
 }
 
-/// Stores the value under its key, whose parts are members of members.
+/// Stores the value under its key, whose parts name nested members.
 void store(ordered_json& row, std::string_view key, ordered_json value) {
   ordered_json* place = &row;
   for (auto dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
@@ -56,7 +56,7 @@ ordered_json row_json(const Table& table, const std::vector<Cell>& cells) {
   return row;
 }
 
-/// The lines of CSV of a row.
+/// The CSV lines of a row.
 ordered_json lines_json(const Table& table, const std::vector<Cell>& cells) {
   const ordered_json row = row_json(table, cells);
   ordered_json lines = ordered_json::array();
@@ -198,7 +198,7 @@ Table orders_table(const std::vector<OrderCase>& orders) {
   return table;
 }
 
-/// The note of the first case that rounds O in every pass; empty if none does.
+/// The note for the first case that rounds O in every pass; empty if none does.
 std::string note_of(const AccuracyReport& report) {
   for (const AccuracyCase& entry : report.errors) {
     const auto note =

@@ -43,7 +43,8 @@ ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
   return {inner.x + 2.0f * padding.x, inner.y + 2.0f * padding.y};
 }
 
-/// Whether the mouse lies where it was last clicked: what has come there since is not asked about.
+/// Whether the mouse is still where it was last clicked: things that have appeared there since get
+/// no tooltip.
 bool rests_after_click() {
   const ImGuiIO& io = ImGui::GetIO();
   const ImVec2 clicked = io.MouseClickedPos[ImGuiMouseButton_Left];
@@ -62,7 +63,7 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
   const int frame = ImGui::GetFrameCount();
   const bool has_begun = window != nullptr && window->LastFrameActive == frame;
   if (!has_begun) {
-    // Its size, if it was there in the last frame, is that of all its lines
+    // If the tooltip was there in the last frame, its window's size is that of all its lines
     const bool was_there = window != nullptr && window->LastFrameActive == frame - 1;
     const ImVec2 alone = size_of(padding, width, text);
     const ImVec2 size =

@@ -31,9 +31,9 @@ struct ZoomedAxis {
   void show(double first, double last);
 };
 
-/// What a turn of the wheel over `rect` does to the axes, of which either may be nullptr: it zooms
-/// both around the mouse; with Shift it scrolls x, with Ctrl y; a wheel that turns sideways scrolls
-/// x. Returns whether there was a turn. To be called in the window that the picture is drawn in.
+/// Applies the wheel's motion over `rect` to the axes, either of which may be nullptr: it zooms
+/// both around the mouse; with Shift it scrolls x, with Ctrl y; a horizontal wheel scrolls x.
+/// Returns whether the wheel moved. Call it in the window in which the picture is drawn.
 bool zoom_by_wheel(const Rect& rect, ZoomedAxis* x, ZoomedAxis* y, const ZoomLimits& x_limits,
                    const ZoomLimits& y_limits = {});
 

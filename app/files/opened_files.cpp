@@ -63,7 +63,7 @@ std::optional<NamedPart> named_part(const std::string& stem) {
   return found;
 }
 
-/// The file of another tensor whose name differs in this part only; empty if there is none.
+/// The file of another tensor whose name differs only in this part; empty if there is none.
 std::string sibling(const fs::path& file, const NamedPart& part, const TensorName& tensor) {
   std::string stem = file.stem().string();
   std::string word(tensor.words[part.word]);

@@ -36,8 +36,8 @@ struct OpenedFiles {
 Result<OpenedFiles> open_files(const std::vector<std::string>& paths, const Scene& base);
 
 /// Which of the .npy files are Q, K, V and dO, by a part of their names: "q.npy", "layer0_k.npy",
-/// "value.npy". Files whose names differ only in this part complete them: q.npy alone brings k.npy
-/// and v.npy of its folder. invalid_request for a name without such a part.
+/// "value.npy". Files whose names differ only in this part complete them: q.npy alone also opens
+/// k.npy and v.npy of its folder. invalid_request for a name without such a part.
 Result<InputPaths> tensors_among(std::span<const std::string> npy_files);
 
 }  // namespace attnscope::app

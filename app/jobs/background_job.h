@@ -1,4 +1,4 @@
-/// Work beside the thread that draws: its progress and cancellation, jobs of panels, files.
+/// Work outside the thread that draws: its progress and cancellation, the jobs of panels, files.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace attnscope::app {
 
-// How work on another thread reports its progress, and is informed of its cancellation.
+// How work on another thread reports its progress and learns that it was cancelled.
 
 /// Work that takes longer is reported, and can be cancelled.
 inline constexpr double kPatienceSeconds = 0.1;

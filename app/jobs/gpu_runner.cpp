@@ -25,7 +25,7 @@ RecordingRow refused(const RunSpec& choice, Error error) {
   RecordingRow row;
   row.run = {
       .asked = choice, .problem = choice.problem, .tiling = choice.tiling().value_or(Tiling{0, 0})};
-  draw_block_mask(row.run);  // without it, the row would be that of another problem
+  draw_block_mask(row.run);  // without it, the row would belong to a different problem
   row.error = std::move(error);
   return row;
 }

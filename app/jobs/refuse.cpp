@@ -15,8 +15,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Counts of heads divide each other: every number near the wanted one is tried. Other numbers are
-/// valid up to or from some size: a few are tried, and then the limit is searched.
+/// Head counts must divide one another: every number near the wanted one is tried. Other numbers
+/// are valid up to or from some size: a few are tried, and then the limit is searched for.
 bool tries_every_number(const RunField& field) {
   return field.key == "heads" || field.key == "kv_heads";
 }
@@ -50,14 +50,14 @@ class Search {
   bool works(const RunSpec& choice) const {
     return !control_.cancelled() && !check_choice(choice, gpus_);
   }
-  /// The choice with another value of one field, if it is valid.
+  /// The choice with a different value of one field, if it is valid.
   std::optional<RunSpec> with(const RunField& field, const std::string& text) const {
     auto changed = change_field(choice_, field.key, text);
     if (!changed || changed.value() == choice_ || !works(changed.value())) return std::nullopt;
     return std::move(changed).value();
   }
 
-  /// Each keeps the choice as the nearest if it is valid.
+  /// Each of these keeps its choice as the nearest one if it is valid.
   bool take(const RunSpec& choice, std::string label) {
     if (choice == choice_ || !works(choice)) return false;
     nearest_ = choice;

@@ -81,8 +81,8 @@ std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus) {
 
 namespace {
 
-/// The choice's run; the run of a race's second run uses the largest tiles that fit if the
-/// first one's do not.
+/// The choice's run; in a race, the second run uses the largest tiles that fit if the first one's
+/// do not.
 Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
   auto run = resolve_choice(request.choice, gpus);
   if (run || !request.is_rival) return run;

@@ -33,7 +33,7 @@ struct Path {
   std::string run;  ///< name of a run of the lesson
   std::vector<PathPart> parts;
   std::string text;       ///< as written, the run included
-  std::size_t begin = 0;  ///< where it stands in the expression
+  std::size_t begin = 0;  ///< its position in the expression
 };
 
 /// An operator or a function with its operands, a constant or a path.

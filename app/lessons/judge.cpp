@@ -14,7 +14,7 @@ namespace attnscope::lessons {
 
 namespace {
 
-/// Ends a curve's changes however it is left.
+/// Restores the runs' changes after those of a curve, on every exit from the scope.
 class RestoreChanges {
  public:
   explicit RestoreChanges(LessonRuns& runs) : runs_(runs), before_(runs.changes()) {}
@@ -64,7 +64,7 @@ Result<Answer> tile_of(const Expression& expression, LessonRuns& runs) {
 bool is_within(double answer, double truth, double factor) {
   if (answer == truth) return true;
   const double ratio = answer / truth;
-  const double slack = 1.0 + 1e-9;  // a typed number on the limit is right
+  const double slack = 1.0 + 1e-9;  // a typed number exactly on the limit is right
   return ratio <= factor * slack && ratio * factor * slack >= 1.0;
 }
 

@@ -66,7 +66,7 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
                      time.value("calibration_reason", "the time of this run is not predicted"));
 }
 
-/// The text of a value as a selection spells it.
+/// The text of a value in the spelling of a selection.
 std::string plain_text(const ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -80,7 +80,7 @@ bool is_selected(const ordered_json& element, const PathPart& part) {
   });
 }
 
-/// Walks one path through a document.
+/// Follows one path through a document.
 class Walk {
  public:
   explicit Walk(const Path& path) : path_(path), walked_(path.run) {}
@@ -90,7 +90,7 @@ class Walk {
     if (part.key.empty()) return element(at, part);
     if (!at.is_object()) return invalid_request("{}: {} has no keys", path_.text, walked_);
     if (!at.contains(part.key)) {
-      // Nothing was moved of a tensor that is not listed
+      // A tensor that is not listed moved no bytes
       static const ordered_json nothing = {
           {"read_bytes", 0}, {"write_bytes", 0}, {"atomic_bytes", 0}};
       if (walked_.ends_with(".by_tensor") && parse_name<Tensor>(part.key)) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int kStays = 255;             // the index of a pixel that stays
 constexpr std::size_t kFrequent = 160;  // colours that get an entry of the palette for themselves
 
-/// Colours that agree in the upper six bits of each channel.
+/// Colours whose upper six bits are equal in each channel.
 constexpr std::size_t kBins = std::size_t{1} << 18;
 std::size_t bin_of(const std::uint8_t* rgb) {
   return static_cast<std::size_t>(rgb[0] >> 2) << 12 | static_cast<std::size_t>(rgb[1] >> 2) << 6 |

@@ -21,7 +21,7 @@ struct Candidate {
   EGLDisplay display;
 };
 
-/// Every display that might work without a window system, the best first.
+/// Every display that might work without a window system, in order of preference.
 std::vector<Candidate> candidate_displays() {
   std::vector<Candidate> candidates;
   const auto get_platform_display = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(

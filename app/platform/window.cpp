@@ -17,7 +17,7 @@ bool is_modifier(int key) {
   return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER;
 }
 
-/// A key with an immediate effect: text typed after it belongs to a later frame.
+/// A key with an immediate effect: text that is typed after it belongs to a later frame.
 bool is_action(int key, int mods) {
   if (is_modifier(key)) return false;
   return key >= GLFW_KEY_ESCAPE || (mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT)) != 0;

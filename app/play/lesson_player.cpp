@@ -25,7 +25,7 @@ struct LessonPlayer::Desk {
   lessons::LessonProgress done;
 
   Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
-  /// With these changes of the lesson's fields, whatever the work before has set.
+  /// Sets these changes of the lesson's fields, whatever earlier work has set.
   Result<Reply> prepare(std::size_t step, const lessons::Changes& changes);
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 

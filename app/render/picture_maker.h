@@ -29,7 +29,7 @@ class PictureMaker {
   Result<Image> draw(App& app, std::optional<Slot> panel = {});
   /// A panel alone as an SVG document.
   Result<std::string> draw_svg(App& app, Slot panel);
-  /// The screen again, when only the playhead has moved since the last picture.
+  /// The screen again, if only the playhead has moved since the last picture.
   Result<Image> draw_moved(App& app);
 
  private:

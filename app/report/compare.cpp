@@ -30,8 +30,8 @@ std::string_view changed_numbers(const GpuDescription& gpu) {
   return gpu.is_altered ? "values that differ from the shipped description" : "";
 }
 
-/// Whether the field is a choice that changes what a kernel does: every field of a kernel except
-/// the problem with its block mask, the tiles and the tensors.
+/// Whether the field is a choice that affects a kernel: every field of a kernel except the problem
+/// with its block mask, the tiles and the tensors.
 bool is_choice(const RunField& field) {
   return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
 }
@@ -77,7 +77,8 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
 namespace {
 
 /// The recorded run, with a switch for its program if this version's kernel has two: a recording
-/// may be older than the program in Hopper's instructions, and then no switch names what it ran.
+/// may be older than the program with Hopper's instructions, and then no switch names the program
+/// that ran.
 ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
   ResolvedRun run = row.run;
   if (!row.measurement || row.measurement->instructions != kernels::kTensorCores) return run;

@@ -58,8 +58,8 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
                          const RecordingRow& row, const MeasuredOn& on);
 
 /// The level of traffic, or the time, of a line (never mixed). `l2`, `dram` and `time` are
-/// predictions, `bound` is the compulsory bytes and the lower bound of the time: both stand beside
-/// what a GPU measured.
+/// predictions, `bound` is the compulsory bytes and the lower bound of the time: both are shown
+/// beside the measurements of a GPU.
 enum class Level : std::uint8_t { paper, requested, l2, dram, bound, time };
 constexpr std::array<std::string_view, 6> enum_names(Level) {
   return {"paper", "requested", "l2", "dram", "bound", "time"};

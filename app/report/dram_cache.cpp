@@ -66,7 +66,7 @@ class Packer {
     add_all(rows, cols);
   }
   void add(const ScheduleVariant& variant) {
-    // A dropped operation is counted all the same, so `broken` changes no prediction
+    // A dropped operation is still counted, so `broken` changes no prediction
     const auto& [carry, fusion, checkpoint, product_tiles, skip_first_reads, d_once, skip_unused_kv,
                  stages, consumers, visit_hidden, broken] = variant;
     const auto& [S, O, dV, dP, dQ, dK] = product_tiles;
@@ -93,7 +93,7 @@ class Packer {
   std::string bytes_;
 };
 
-/// What Packer makes of a prediction.
+/// The prediction that Packer's bytes hold; nothing if they are damaged.
 std::optional<DramPrediction> prediction_in(std::string_view bytes, std::size_t launches) {
   static_assert(sizeof(Bytes) == 3 * sizeof(Index), "has no padding");
   if (take<std::uint64_t>(bytes) != launches) return std::nullopt;

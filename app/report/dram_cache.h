@@ -10,8 +10,8 @@
 namespace attnscope {
 
 /// Everything that predict_dram() depends on: the run, the GPU's numbers that it reads, where and
-/// in which order blocks start, and the version and constants of the model. With `most_transfers`,
-/// so that a command predicts the same runs, whatever ran before.
+/// in which order blocks start, and the version and constants of the model. Includes
+/// `most_transfers`, so that a command predicts the same runs, whatever ran before.
 std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
                            const BlockPlacement& placement, double most_transfers,
                            DramInterval interval = DramInterval::followed);
@@ -24,7 +24,7 @@ class DramCache {
 
   explicit DramCache(std::filesystem::path folder = user_cache_folder("predictions"));
 
-  /// The prediction of a pass with so many launches.
+  /// The prediction for a pass with this many launches.
   std::optional<DramPrediction> find(const std::string& key, std::size_t launches) const;
   void keep(const std::string& key, const DramPrediction& prediction) const;
 

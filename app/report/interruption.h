@@ -18,8 +18,8 @@ void end_on_signals();
 /// The results that the signal's message describes.
 enum class SavedResults { rows, recording };
 
-/// Runs `step`, which saves a result and returns the text that a signal prints about these results
-/// from then on: "12 of 50 points are in r.json". A signal that arrives during the step waits for
+/// Runs `step`, which saves a result and returns the text about the saved results that any later
+/// signal prints: "12 of 50 points are in r.json". A signal that arrives during the step waits for
 /// it, half a second at most.
 void save_before_signals(SavedResults results, const std::function<std::string()>& step);
 

@@ -20,11 +20,11 @@ struct PredictionLimits {
 /// starts with the last row tile, which has the most columns under a causal mask, unless a switch
 /// says otherwise.
 BlockOrder kernel_block_order(const ResolvedRun& run);
-/// The heads of which it starts blocks in turn: BlockPlacement::heads_at_once.
+/// The number of heads whose blocks it starts in turn: BlockPlacement::heads_at_once.
 Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// Blocks of each launch that an SM holds: as the recorded kernels of `launches` say, else by the
-/// model's account of on-chip memory.
+/// Blocks of each launch that an SM holds: according to the recorded kernels of `launches`, else to
+/// the model's account of on-chip memory.
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 

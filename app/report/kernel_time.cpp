@@ -72,14 +72,14 @@ double clock_ratio(const GpuDescription& gpu) {
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
 }
 
-/// Sets how the kernel works, as its programs say.
+/// Sets the properties of the kernel that follow from its programs.
 void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescription& gpu) {
   if (kernels::supports(run)) return;
   const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
   const auto programs = kernels::programs_of(run, target);
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
   const kernels::LaunchProgram* const products = kernels::launch_with_products(programs);
-  // Tiles of fewer rows than a warp has are the model's alone
+  // Only the model has tiles with fewer rows than a warp
   if (products != nullptr && products->block.threads >= kWarpThreads) {
     costs.warps = products->block.threads / kWarpThreads;
   }
@@ -97,7 +97,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       value_of(calibration, kernels::first_step_name(steps)) == 0) {
     return unavailable("the calibration has only some of the steps {}", steps);
   }
-  // In flash2's forward pass in Hopper's instructions four more warps only load
+  // flash2's forward pass with Hopper's instructions has four additional warps that only load
   const bool has_servers =
       run.pass() == PassKind::forward &&
       kernels::instructions_of(kernels::programs_of(run, target)) == kernels::kHopper;
@@ -142,7 +142,7 @@ MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   return rates;
 }
 
-/// Of flash1, what the papers' initialisation lines and the row statistics cost.
+/// The cost of flash1's initialisation lines and row statistics.
 std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
   if (run.algorithm() != "flash1") return {};
   const AttentionProblem& problem = run.problem;
@@ -202,7 +202,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
 
 namespace {
 
-/// How the run's kernel works, and the rates at which: those of the calibration, or of a what-if.
+/// How the run's kernel works, and at which rates: those of the calibration, or of a what-if.
 struct CalibratedKernel {
   MachineRates rates;
   KernelCosts costs;

@@ -15,8 +15,8 @@ namespace attnscope {
 /// an incomplete one.
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu);
 
-/// How the run's kernel works on the GPU, by the GPU's calibration. Blocks on an SM as the recorded
-/// kernels of `launches` say, else as the calibration found.
+/// How the run's kernel works on the GPU, by the GPU's calibration. Blocks on an SM according to
+/// the recorded kernels of `launches`, else to the calibration.
 KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& gpu,
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches = {});

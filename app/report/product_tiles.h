@@ -16,7 +16,7 @@ namespace attnscope {
 std::optional<ProductTile> tile_in_name(std::string_view kernel_name);
 
 /// The tiles that cuBLAS (CUDA 13) is expected to choose on Hopper for products of 16-bit elements.
-/// Of other products the library's choice is unknown: all 0, so that the tiling decides.
+/// For other products the library's choice is unknown: all 0, so that the tiling decides.
 ProductTiles expected_product_tiles(const AttentionProblem& problem);
 
 /// Where the tiles of a recorded run's products come from.
@@ -31,7 +31,7 @@ struct RecordedProductTiles {
   ProductTilesFrom from = ProductTilesFrom::nothing;
 };
 
-/// The tiles of the products that the row's launches made. Of a product that several kernels made,
+/// The tiles of the products that the row's launches made. For a product that several kernels made,
 /// or one whose name has no tile, it is unknown: 0.
 RecordedProductTiles recorded_product_tiles(const RecordingRow& run);
 

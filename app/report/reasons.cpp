@@ -45,7 +45,7 @@ std::string product_tiles_text(const RecordingRow& run, std::string_view launch)
 }
 
 /// Why standard's products read more than each operand once, or differ from the model: for all
-/// products of the pass, else for the product of the launch.
+/// products of the pass, or for the product of the launch.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
   const bool one_tile =
@@ -195,7 +195,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-/// What an inaccurate prediction leaves unexplained.
+/// The words for an inaccurate prediction.
 std::string prediction_reason(const ComparisonLine& line, const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
   const bool agrees = std::abs(gap) <= kDramAgreementPercent;
@@ -218,7 +218,7 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
       capacity_text(gpu.l2_bytes), kL2Margin, bytes_text(least), bytes_text(most));
 }
 
-/// What L2's slices serve differs from what is requested where reads are merged before them.
+/// L2's slices serve less than is requested where reads are merged before they reach them.
 std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
                       const RecordingRow& run) {
   const double gap = *line.gap_percent;

@@ -1,5 +1,5 @@
-/// How many thread blocks of a kernel an SM holds at once: of a compiled one, of a recorded one, or
-/// by the model's account of on-chip memory.
+/// How many thread blocks of a kernel an SM holds at once: for a compiled kernel, a recorded one,
+/// or according to the model's account of on-chip memory.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ namespace attnscope {
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
 
-/// The recorded kernel of a launch; of several, the one with the largest grid; null without any.
+/// The recorded kernel of a launch; if there are several, the one with the largest grid; null if
+/// there is none.
 const LaunchShape* recorded_kernel(const std::vector<LaunchCounters>& launches,
                                    std::string_view launch);
 

@@ -48,7 +48,7 @@ class Cell {
   Cell() = default;
   template <typename T>
   Cell(const T& value) : value_(value_of(value)) {}
-  /// With `text` in place of the value's text.
+  /// Shows `text` in place of the value's text.
   template <typename T>
   Cell(const T& value, std::string text) : value_(value_of(value)), text_(std::move(text)) {}
   /// Only text: "-".

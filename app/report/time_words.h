@@ -41,7 +41,7 @@ std::string time_bound_reason(const ComparisonLine& line, const SimulationReport
                               const GpuDescription& gpu, const RecordingRow& run);
 
 /// What a predicted time consists of, and why the recorded one may differ: steps that are not
-/// calibrated, another clock, other DRAM bytes. `model.time` is the prediction.
+/// calibrated, a different clock, different DRAM bytes. `model.time` is the prediction.
 std::string predicted_time_reason(const ComparisonLine& line, const SimulationReport& model,
                                   const GpuDescription& gpu, const RecordingRow& run);
 

@@ -20,7 +20,7 @@ struct Choices {
   Index step = 0;  ///< the playhead's last place
   Index race_tick = 0;
 
-  /// Whether the scene and the view have the same ones; the playhead may be elsewhere.
+  /// Whether the scene and the view have the same choices; the playhead may be elsewhere.
   bool are_those_of(const Scene& opened, const ViewState& view) const;
 };
 
@@ -32,7 +32,7 @@ class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
 
-  /// Notes the playhead and, if they differ from the current choices, those of the scene and the
+  /// Records the playhead and, if they differ from the current choices, those of the scene and the
   /// view, which then become the last ones: undone choices are forgotten. Called every frame.
   void note(const Scene& opened, const ViewState& view);
   /// The choices `by` places after the current ones, before them when negative; nullptr when there

@@ -150,8 +150,8 @@ RunButton run_button(const App& app) {
           help + (running ? "\nA click adds the shown run to the queue." : "") + queue, true};
 }
 
-/// The button that runs the kernel, and while one is compiled another one that cancels it, at the
-/// right end of the room; returns their left edge.
+/// Draws, at the right end of the room, the button that runs the kernel and, while a kernel is
+/// being compiled, one that cancels it; returns their left edge.
 float draw_run_button(const Frame& frame, const Rect& room) {
   const RunButton button = run_button(frame.app);
   const Measurements& measurements = frame.app.measurements;

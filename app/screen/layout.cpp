@@ -141,7 +141,7 @@ Layout place_panels(float width, float height, const Scales& scales, const std::
   return layout;
 }
 
-/// Over the whole width the counter of bytes; the memory above the online softmax at the left;
+/// The counter of bytes over the whole width; the memory above the online softmax at the left;
 /// scores, timeline and the whole pseudo-code at the right.
 Layout place_for_presenter(float width, float height, const Scales& scales,
                            const std::set<Slot>& shown) {

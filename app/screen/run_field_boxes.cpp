@@ -52,7 +52,7 @@ void RunFieldBoxes::request(const Frame& frame, const RunSpec& run) const {
   frame.app.commands.push(ChooseRace{Race{run, frame.app.view.race->clock}});
 }
 
-/// Requests the run with another value of the field; a text that cannot be understood is shown at
+/// Requests the run with a different value of the field; a text that cannot be parsed is shown at
 /// the field.
 void RunFieldBoxes::change(const Frame& frame, const RunField& field,
                            const std::string& text) const {

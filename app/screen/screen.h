@@ -38,7 +38,7 @@ class Screen {
                                   Slot slot, bool of_rival = false);
 
   /// Whether the next frame may differ: a panel has background work in progress, or the mouse
-  /// points at another thing.
+  /// points at something else.
   bool busy() const;
   /// The rectangles of the widgets of the last frame.
   const NamedRects& rects() const { return rects_; }

@@ -47,7 +47,7 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
   if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
   if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
 
-  // The choices that the algorithm has; of warps the screen shows the paper's, in both partitions
+  // The choices that the algorithm has; the screen shows the paper's warps, in both partitions
   const Algorithm* algorithm = find_algorithm(choice.algorithm);
   for (const RunField& field : run_fields()) {
     const bool is_its_own = algorithm != nullptr && field.scope.holds != nullptr &&
@@ -181,7 +181,7 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     shown.erase(least);
   }
 
-  // They share what is left over
+  // They share the remaining room
   const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
   const float spare = std::max(rect.width() - total(), 0.0f) / std::max(takers, 1.0f);
 

@@ -127,8 +127,8 @@ float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
   return x;
 }
 
-/// The clock's reading, which neither racer has exceeded: each is at the end of the last tile
-/// within it; and what it counts.
+/// The clock's reading, which neither racer has exceeded, and what it counts: each racer is at the
+/// end of its last tile within the reading.
 std::pair<std::string, std::string> clock_words(const Frame& frame, const RaceCourse& course,
                                                 Index tick) {
   const Index reading = course.reading(tick);

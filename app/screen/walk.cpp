@@ -19,7 +19,7 @@ namespace attnscope::app {
 namespace {
 
 constexpr std::string_view kToEnd = "end";
-/// Of the first row tile, whose softmax is running while the stops explain it.
+/// A row of the first row tile, whose softmax is running while the stops explain it.
 constexpr Index kWatchedRow = 5;
 constexpr std::size_t kStopsBeforeSoftmax = 3;
 

@@ -1,4 +1,4 @@
-/// Frames of Dear ImGui beside those of the screen.
+/// Frames of Dear ImGui in addition to those of the screen.
 #pragma once
 
 struct ImGuiContext;

@@ -245,7 +245,7 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
     SweepKey asked = sweep_key(run, asked_chart, view, runs);
     SweepKey predicted = asked;
     predicted.predicts = true;
-    // A sweep that predicts has everything that another one has
+    // A sweep with predictions includes everything that one without them has
     if (sizes.latest_key() != nullptr && *sizes.latest_key() == predicted) asked = predicted;
     return chart(sizes, asked, run_size_sweep, [&](const SweepKey&, const SizeSweep& sweep) {
       ShownChart shown = size_chart(sweep, asked_chart.quantity, gpu, runs, theme);

@@ -42,7 +42,7 @@ std::optional<double> sum_of(const MeasuredRun& run,
   return sum;
 }
 
-/// What the counters of a run say about a level.
+/// The bytes of a level according to a run's counters.
 std::optional<double> recorded_bytes(const MeasuredRun& run, Side side) {
   switch (side) {
     case Side::requested:

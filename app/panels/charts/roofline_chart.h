@@ -20,7 +20,7 @@ Result<Roofline> predict_roofline(const ResolvedRun& run, const GpuDescription& 
                                   WorkControl& control);
 
 /// Predicted and recorded points for the bytes that are requested, that L2 serves and that DRAM
-/// moves. Without a prediction of the time, what the lower bound of it allows: "bounds only".
+/// moves. Without a predicted time, the points that its lower bound allows: "bounds only".
 ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
                           const Measurements& measurements, const Theme& theme);
 

@@ -16,7 +16,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The block mask of the sweep in words; over the density, each value has another mask.
+/// The block mask of the sweep in words; over the density, each value has its own mask.
 std::string mask_words(const SweepKey& key) {
   return key.over == ChartAxis::density ? "uniform" : run_field("block_mask").print(key.run);
 }
@@ -137,7 +137,7 @@ struct Making {
     series.name = fmt::format("{} {}", algorithm,
                               label.starts_with(what) ? label : fmt::format("{}, {}", what, label));
     chart.series.push_back(std::move(series));
-    // Algorithms share a line of the legend: their colours repeat those of the modelled lines
+    // All algorithms share one legend entry: their colours repeat those of the modelled lines
     const auto listed = std::ranges::find(chart.legend, label, &draw::LegendEntry::label);
     if (listed != chart.legend.end()) return;
     chart.legend.push_back({label, theme.text_dim, draw::LegendEntry::Sample::marker, marker});
@@ -230,7 +230,7 @@ struct Making {
   }
 };
 
-/// "N: queries and keys of a head"; what stands before the colon is in the title.
+/// "N: queries and keys of a head"; the part before the colon is in the title.
 std::string_view axis_name(const SweepKey& key) {
   switch (key.over) {
     case ChartAxis::heads:

@@ -50,7 +50,7 @@ std::string tick_label(IoAxis axis, double value) {
 struct Curve {
   std::string name;
   std::string kind;       ///< "modelled: counted from the schedule"
-  std::string note = {};  ///< a line more of its points
+  std::string note = {};  ///< one more line of its points' text
 };
 
 draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& point, double bytes) {
@@ -64,7 +64,7 @@ draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& poi
               point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")};
 }
 
-/// The leading term of the closed form: 3 or 5 matrices of N d elements a column tile.
+/// The leading term of the closed form: 3 or 5 matrices of N d elements for each column tile.
 Curve leading_curve(const TheoremKey& key) {
   const bool sparse = key.axis == IoAxis::density;
   const int factor = key.run.pass == PassKind::forward ? 12 : 20;
@@ -95,7 +95,7 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
   const std::string algorithm = sparse ? "block_sparse" : "flash1";
   const std::string counted = "modelled: counted from the schedule";
   const ImU32 flash_color = tensor_text_color(theme, "m");
-  // With the looks of `series`; a curve without a point is left out, of the legend as well
+  // In the style of `series`; a curve without points is left out, also of the legend
   const auto add = [&](const Curve& curve, const std::string& legend, draw::Series series,
                        const auto& value_of) {
     for (const IoPoint& point : points) {

@@ -50,8 +50,8 @@ class GpuPanel {
     const OwnGpu* own;
     const double* now;
   };
-  /// Call once a frame: a result that arrives between two calls would be missing from the frame,
-  /// and nothing would request another one.
+  /// Call it once per frame: a result that arrives between two calls would be missing from the
+  /// frame, and nothing would request another frame.
   Newest ask(const RunInfo& run);
   void draw_times(const PanelContext& context, const RunInfo& run, const Newest& newest,
                   const Rect& line);

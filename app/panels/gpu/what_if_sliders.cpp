@@ -41,7 +41,7 @@ std::string value_text(const RunSpec& spec, const RunField& field, const GpuDesc
   return field.key == "sm_count" ? fmt::format("{}", now) : capacity_text(now);
 }
 
-/// The multiple under a place of the track, 0 to 1.
+/// The multiple at a position on the track, 0 to 1.
 double multiple_at(double place) {
   const double octave = (2.0 * std::clamp(place, 0.0, 1.0) - 1.0) * kOctaves;
   return std::exp2(std::round(octave * kStepsOfOctave) / kStepsOfOctave);

@@ -332,7 +332,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, const ViewState& view,
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
   if (context.presenter && is_line) {
-    basis_.latest();  // takes the result of work begun at another size: the app rests afterwards
+    basis_.latest();  // takes the result of work for a different size: the app rests afterwards
     return draw_counter(snapshot, context);
   }
   refresh(snapshot, view, context.measurements);

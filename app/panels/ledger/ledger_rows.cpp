@@ -107,7 +107,7 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
   return about;
 }
 
-/// The run beside the model at the kernel's tiles.
+/// Shows the run beside the model at the kernel's tiles.
 void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledger) {
   const SimulationReport& model = basis.comparison->model;
   const Tiling& tiling = model.run.tiling;
@@ -181,7 +181,8 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
           fmt::format("whole pass{}: {}", one_head ? "" : ", all heads", paper), peak};
 }
 
-/// All notes in a line, then in fewer words, then fewer of them with a mark, never a part of one.
+/// All notes in one line, then in fewer words, then fewer notes with a mark, but never a part of a
+/// note.
 std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
   constexpr std::string_view kLong = "whole pass, all heads";

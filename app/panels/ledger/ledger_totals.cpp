@@ -13,7 +13,7 @@ double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
 }
 
-/// A total that the model and a GPU both have.
+/// A total that both the model and a GPU have.
 struct Total {
   const char* label;
   std::string_view quantity;
@@ -72,7 +72,7 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
   row.whole = row.modelled.value_or(0.0);
 }
 
-/// What the DRAM rows say about their prediction, beside the compulsory bytes.
+/// The note of the DRAM rows about their prediction, beside the compulsory bytes.
 void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
                     const std::optional<DramPrediction>& dram) {
   row.formula = bytes_of(model.compulsory, total.write);
@@ -101,8 +101,7 @@ void add_about_l2(LedgerRow& row, const Total& total) {
       "hold; it comes from the other partition or from DRAM";
 }
 
-/// What a time's row says about itself; a predicted time that is missing, in the number's place,
-/// too.
+/// The note of a time's row; if the predicted time is missing, the number's place says so, too.
 void add_about_time(LedgerRow& row, const Total& total, const PredictedTime& time) {
   if (total.level == Level::bound) row.formula_text = kAboutBound;
   if (total.level != Level::time) return;

@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The legend and the line of text of a bar leave out smaller parts.
+/// Parts with a smaller share are left out of the bar's legend and line of text.
 constexpr double kLeastPercent = 0.5;
 
 struct BarPart {

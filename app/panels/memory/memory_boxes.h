@@ -148,7 +148,7 @@ class SramBox {
     Rect cell;  ///< with the label
   };
 
-  /// From top to bottom below the title: capacity bars, room for arcs, slots, their names.
+  /// From top to bottom, below the title: capacity bars, room for arcs, slots, their names.
   struct Heights {
     float bars = 0.0f, arcs = 0.0f, slots = 0.0f, names = 0.0f;
   };

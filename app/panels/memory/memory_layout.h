@@ -26,7 +26,7 @@ struct RowPlace {
 struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< shapes are to scale, not only areas
-  bool largest_true = true;  ///< the widest and the highest tensor are as large as the scale says
+  bool largest_true = true;  ///< the widest and the highest tensor are exactly to scale
   bool fits = true;          ///< labels and least boxes are no wider than the row
   float gap = 0.0f;          ///< between cells
 };

@@ -27,7 +27,7 @@ struct Transfer {
   draw::Route route;
   Tensor tensor = Tensor::Q;
   std::string label;  ///< "load K 512 B"
-  std::string bytes;  ///< "512 B": the arrow's ends say the rest
+  std::string bytes;  ///< "512 B": the arrow's ends show the rest
 };
 
 std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, std::size_t launch,

@@ -283,8 +283,8 @@ void SramBox::draw_operation() const {
   }
   if (longest <= 0.0f) return;
 
-  // The label is beside the arcs, at the result, above the slots; else where it covers no end of an
-  // arc
+  // The label is beside the arcs, at the result, above the slots; if that fails, where it covers no
+  // end of an arc
   const std::string label = op_label(op);
   const float width = font.measure(label).x + context_.px(14.0f);
   const draw::Range room{left_edge(), rect_.max.x - context_.px(6.0f)};

@@ -23,8 +23,8 @@ struct RunOfWork {
 /// The launch of the snapshot's operation.
 const Launch& launch_of(const Snapshot& snapshot);
 
-/// The tensor's colour, or that of the one that it looks like: flash1's m~, l~ and beta look like
-/// m, l and alpha.
+/// The tensor's colour, or that of the tensor that it corresponds to: flash1's m~, l~ and beta have
+/// the colours of m, l and alpha.
 ImU32 color_of(const Theme& theme, Tensor tensor);
 ImU32 text_color_of(const Theme& theme, Tensor tensor);
 

@@ -52,7 +52,7 @@ std::string score_formula(const AttentionProblem& problem, Index head, std::stri
 }
 
 StoredScores stored_scores(const Snapshot& snapshot) {
-  // From the launch that stores S to the softmax that reads it
+  // The launches from the one that stores S to the softmax that reads it
   const RunInfo& run = *snapshot.run;
   if (run.algorithm->softmax != SoftmaxForm::whole_rows) return StoredScores::final_values;
   const std::vector<Launch>& launches = run.pass.launches;

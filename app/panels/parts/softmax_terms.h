@@ -26,7 +26,7 @@ std::string score_formula(const AttentionProblem& problem, Index head, std::stri
 enum class StoredScores : std::uint8_t {
   final_values,  ///< the same, or S is not kept
   unmasked,      ///< the same for visible keys; hidden ones still have a score
-  unfinished,    ///< another value: scale, cap or bias come in a later launch
+  unfinished,    ///< a different value: scale, cap or bias follow in a later launch
 };
 StoredScores stored_scores(const Snapshot& snapshot);
 
@@ -38,7 +38,7 @@ std::vector<std::string> scores_headline(const Snapshot& snapshot, Tensor shown)
 /// has not run yet in this tile.
 struct SoftmaxTerm {
   std::string symbol;   ///< "alpha", "O[3]"
-  std::string tensor;   ///< whose colour it takes
+  std::string tensor;   ///< the tensor whose colour it takes
   std::string formula;  ///< "exp(m_prev - m)"
   std::string numbers;  ///< "exp(-1.167)"; empty while an operand is missing
   std::optional<double> result;
@@ -57,7 +57,7 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 
-/// Says in the term of a statistic that a broken run replaces: "1, not exp(m_prev - m)".
+/// Changes the term of a statistic that a broken run replaces: "1, not exp(m_prev - m)".
 void mark_replaced(std::vector<SoftmaxTerm>& terms, const ReplacedOperand& replaced);
 
 bool folds_splits(const Snapshot& snapshot);

@@ -66,11 +66,11 @@ std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
   return means;
 }
 
-/// The value that this share of the finite ones does not exceed in magnitude, of at most 2^16 of
-/// them.
+/// The value that this share of the finite values, at most 2^16 of them, does not exceed in
+/// magnitude.
 double quantile(const std::vector<double>& values, double share) {
   constexpr std::size_t kMostLookedAt = std::size_t{1} << 16;
-  const std::size_t stride = values.size() / kMostLookedAt * 2 + 1;  // odd: meets every column
+  const std::size_t stride = values.size() / kMostLookedAt * 2 + 1;  // odd: samples every column
   std::vector<double> sample;
   for (std::size_t k = 0; k < values.size(); k += stride) {
     if (std::isfinite(values[k])) sample.push_back(std::abs(values[k]));

@@ -25,15 +25,15 @@ inline Area tile_area(const RunInfo& run, Index i, Index j) {
           {j * tiling.Bc, std::min((j + 1) * tiling.Bc, problem.N_kv)}};
 }
 
-/// One stretch of rows (or columns) of the scores that is drawn as one: elements [begin, end),
-/// within tile `tile` or, if tiles are many, of several whole ones from `tile` on.
+/// A stretch of rows (or columns) of the scores that is drawn as one: elements [begin, end), within
+/// tile `tile` or, if there are many tiles, of several whole ones from `tile` on.
 struct CellSpan {
   Index begin = 0, end = 0;
   Index tile = 0;
 };
 
-/// Elements of the part of an axis that share a cell, so that there are few cells: some of a tile,
-/// or several whole tiles.
+/// The number of elements of the part of an axis that share a cell, so that there are few cells:
+/// some of a tile, or several whole tiles.
 Index cell_size(const Span& part, Index tile_size);
 /// Cuts a part of an axis of `count` elements in tiles into cells, which never cross a tile's
 /// border unless they hold whole tiles. The first and the last one may reach over the part's edges:

@@ -317,7 +317,7 @@ Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* 
 }  // namespace
 
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel) {
-  // Of equally suitable ones, the one with the most thread blocks
+  // Among equally suitable traces, the one with the most thread blocks
   KernelTrace best;
   std::string best_name;
   Suitability suits;

@@ -231,7 +231,7 @@ void Painter::draw_product(const Rect& rect) const {
 }
 
 void Painter::draw_row(const Rect& rect) const {
-  // Widths by columns, all at one height but vectors at least as wide as a label
+  // Widths by columns, all at one height, but vectors at least as wide as a label
   const auto count = static_cast<float>(parts_.tiles.size());
   const float gap = context_.px(18.0f);
   const float least = context_.fonts.ui_bold.size * 1.6f;

@@ -61,7 +61,7 @@ std::span<const Row> rows_of(const PanelContext& context) {
   return std::span(kRows).subspan(context.presenter ? 2 : 0);
 }
 
-/// Closer lines in presenter mode, where they are high.
+/// Smaller line spacing in presenter mode, where lines are high.
 float pitch_of(const PanelContext& context) {
   const FontRef& small = context.fonts.small;
   return context.presenter ? small.size * 1.1f : draw::line_height(small);
