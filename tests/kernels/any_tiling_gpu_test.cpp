@@ -1,5 +1,5 @@
-/// Random problems in random tilings, masks and score functions: each is computed as the reference
-/// computes it, by the tolerance rule, or refused with its limit.
+/// Random problems in random tilings, masks and score functions: each result agrees with the
+/// reference by the tolerance rule, or the run is rejected with the limit that it exceeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct RandomRun {
   AttentionProblem problem;
 };
 
-/// A mask and a score function that the kernel takes, or none.
+/// A mask and a score function that the kernel supports, or none.
 void add_features(RandomRun& run, std::mt19937_64& random) {
   const auto& features = kFeatures[random() % std::size(kFeatures)];
   AttentionProblem changed = run.problem;
@@ -60,7 +60,7 @@ RandomRun random_run(std::mt19937_64& random) {
     run.carry = Carry::fp32;
   }
   if (below(2) == 0) add_features(run, random);
-  // The backward pass follows a forward pass in the same tiles
+  // The backward pass follows a forward pass with the same tiles
   const bool forward_fits = !supports(
       test::kernel_run(run.kernel->name, run.problem, PassKind::forward, run.tiling, run.carry));
   if (run.kernel->takes_block_mask && forward_fits && below(3) != 0) {
@@ -100,7 +100,7 @@ TEST_P(AnyTiling, IsComputedOrRefusedWithItsLimit) {
 
 INSTANTIATE_TEST_SUITE_P(Random, AnyTiling, ::testing::Range(0, kProblems));
 
-/// At least half of the tilings are computed: a refusal is the exception.
+/// At least half of the tilings are computed: rejections are the exception.
 TEST(AnyTilings, AreMostlyComputed) {
   int computed = 0;
   for (int n = 0; n < kProblems; ++n) {

@@ -16,7 +16,7 @@
 namespace attnscope::kernels {
 namespace {
 
-/// A problem with its right answer and the yardstick, computed once for all tilings.
+/// A problem with its correct result and the yardstick, computed once for all tilings.
 struct Expected {
   AttentionProblem problem;
   AttentionInputs inputs;
@@ -36,16 +36,16 @@ struct Expected {
     SCOPED_TRACE(describe(problem) + ", " + describe(backward_case));
     const BackwardRun run = run_backward(backward_case, problem, inputs, forward);
     EXPECT_TRUE(run.padding_is_untouched);
-    Gradients modelled;  // of flash1, where the rule alone is not kept
+    Gradients modelled;  // of flash1, if the rule alone is not met
     check_tensor("dQ", run.gradients, &Gradients::dQ, backward_case, modelled);
     check_tensor("dK", run.gradients, &Gradients::dK, backward_case, modelled);
     check_tensor("dV", run.gradients, &Gradients::dV, backward_case, modelled);
   }
 
  private:
-  /// P = exp(S - LSE) has the absolute rounding of S and of LSE as a relative error, the unfused
-  /// softmax of a row that one score dominates has none: four units in the last place of the
-  /// largest LSE.
+  /// P = exp(S - LSE) has the absolute rounding errors of S and LSE as a relative error; the
+  /// unfused softmax of a row that one score dominates has none: four units in the last place of
+  /// the largest LSE.
   double fp32_rel_error() const {
     double largest = 0.0;
     for (const double LSE : forward.LSE.data) {
@@ -92,7 +92,7 @@ class BackwardKernels : public ::testing::TestWithParam<Precision> {
             .dtype = GetParam().dtype,
             .mask = mask};
   }
-  /// The same of one batch entry: for long sizes.
+  /// The same for one batch entry: for long sequences.
   AttentionProblem problem_of(Index heads, Size size, Mask mask) const {
     AttentionProblem p = problem(size.first, size.second, mask);
     p.batch = 1;
@@ -204,7 +204,7 @@ TEST_P(BackwardKernels, GiveZeroWhereNothingIsSeen) {
   }
 }
 
-/// Bulk copies cannot walk along such a tensor: on Hopper it takes the kernels of every GPU.
+/// Bulk copies cannot address such a tensor: Hopper runs the kernels for all GPUs instead.
 TEST_P(BackwardKernels, TakeAnOutputGradientThatAllHeadsShare) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -341,8 +341,8 @@ INSTANTIATE_TEST_SUITE_P(PaddedPrecisions, BackwardHeadDims,
                                   std::to_string(test.param.d);
                          });
 
-/// The case "bwd_overflow" of the flash-attention sources' tests: what keys behind the last one
-/// would be given overflows where it is not masked, and dP is as large as fp16 allows.
+/// The case "bwd_overflow" of the flash-attention sources' tests: the values for keys after the
+/// last one would overflow if they were not masked, and dP is as large as fp16 allows.
 class BackwardOverflow : public BackwardKernels {};
 
 TEST_P(BackwardOverflow, LeavesLargeGradientsOfShortSequencesExact) {
@@ -350,7 +350,7 @@ TEST_P(BackwardOverflow, LeavesLargeGradientsOfShortSequencesExact) {
   for (const Index N : {1, 2, 5, 17, 128}) {
     for (const Mask& mask : {Mask::none(), Mask::causal()}) {
       AttentionProblem large = problem(N, N, mask);
-      large.batch = N <= 5 ? 96 : 8;  // most rows choose one key: the rule needs some that do not
+      large.batch = N <= 5 ? 96 : 8;  // most rows select one key: the rule needs some that do not
       large.heads = large.kv_heads = 6;
       AttentionInputs inputs = make_inputs(large, {.seed = 970});
       for (HeadTensor* const tensor : {&inputs.Q, &inputs.K, &inputs.V}) {

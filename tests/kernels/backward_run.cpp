@@ -33,9 +33,9 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
 
 namespace {
 
-/// Kernels whose backward pass reads what the forward pass left in its workspace run it first, over
-/// the given O and LSE; gives that workspace. So do those in fp32: S rounds alike in both passes,
-/// and where one score dominates a row its rounding cancels that of LSE.
+/// Kernels whose backward pass reads the forward pass's workspace first run the forward pass, over
+/// the given O and LSE; returns that workspace. So do kernels in fp32: S has the same rounding in
+/// both passes, and where one score dominates a row, its rounding error cancels that of LSE.
 DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& problem,
                              const DeviceTensor& Q, const DeviceTensor& K, const DeviceTensor& V,
                              const DeviceTensor& O, const DeviceTensor& LSE) {

@@ -28,7 +28,7 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
 struct BackwardRun {
   Gradients gradients;
   std::vector<std::byte> dQ_bytes, dK_bytes, dV_bytes;  ///< as the kernel left them
-  int passes_of_other_dQ = 0;      ///< of those after the first: dQ has other bits
+  int passes_of_other_dQ = 0;      ///< of those after the first: dQ has different bits
   int passes_of_other_dK_dV = 0;   ///< dK or dV has
   double largest_dQ_change = 0.0;  ///< of an element, any pass against the first
   bool padding_is_untouched = false;
@@ -36,9 +36,9 @@ struct BackwardRun {
 };
 
 /// `forward` is the reference's; O is rounded to the problem's precision, LSE to fp32. standard and
-/// flash1 run their own forward pass instead, whose workspace they read, and so do kernels in fp32.
-/// The gradients hold NaN before each pass, the workspace before the first. Fails the test on an
-/// error.
+/// flash1 run their own forward pass instead, since they read its workspace, and so do kernels in
+/// fp32. The gradients hold NaN before each pass, the workspace before the first. Fails the test on
+/// an error.
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward);
 

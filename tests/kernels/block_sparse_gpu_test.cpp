@@ -19,7 +19,7 @@ const KernelInfo& kernel() {
   return *find_kernel("block_sparse2");
 }
 
-/// Both passes on the problem's mask; the backward pass where it has the mask's tiling.
+/// Both passes with the problem's mask; the backward pass if it has the mask's tiling.
 void check(const AttentionProblem& problem, std::uint64_t seed) {
   const Tiling& tiling = problem.block_mask->tiling();
   SCOPED_TRACE(describe(problem) + ", " + problem.block_mask->text() + " in tiles of " +
@@ -89,7 +89,7 @@ TEST_P(BlockSparseKernels, AgreeWithTheReferenceAtLongSizes) {
   }
 }
 
-/// Row tile 1 sees nothing, column tile 1 is seen by nobody.
+/// Row tile 1 sees nothing, and no row tile sees column tile 1.
 AttentionProblem with_empty_tiles(AttentionProblem problem, const Tiling& tiling) {
   problem.N = 3 * tiling.Br - 5;
   problem.N_kv = 3 * tiling.Bc - 3;

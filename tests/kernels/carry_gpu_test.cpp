@@ -1,4 +1,5 @@
-/// What flash1's carry costs as N grows, on the GPU and in the model: prints the table.
+/// How the error of flash1 grows with N if O is kept in 16 bits in HBM, on the GPU and in the
+/// model: prints the table.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

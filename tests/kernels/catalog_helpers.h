@@ -1,4 +1,4 @@
-/// What tests of the kernels' catalog ask it.
+/// Queries of the kernels' catalog, for its tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline const KernelInfo& kernel_named(std::string_view name) {
   return *kernel;
 }
 
-/// The message of the refusal, or "accepted".
+/// The message of the rejection, or "accepted".
 inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& problem,
                            std::optional<Tiling> tiling = std::nullopt,
                            Carry carry = Carry::problem) {
@@ -55,7 +55,7 @@ inline bool is_16_bit_only(const KernelInfo& kernel) {
   return kernel.name == "split_kv" || kernel.name == "block_sparse2";
 }
 
-/// Problems with one thing each that few kernels take.
+/// Problems with one property each that few kernels support.
 inline std::vector<std::pair<AttentionProblem, const char*>> scored_problems(DType dtype) {
   const AttentionProblem plain = problem_of(dtype, 64);
   std::vector<std::pair<AttentionProblem, const char*>> problems(

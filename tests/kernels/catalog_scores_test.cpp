@@ -1,4 +1,4 @@
-/// Which kernels take score functions, windows, key lengths and packed sequences.
+/// Which kernels support score functions, windows, key lengths and packed sequences.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// A trace without blocks, for tests of what traces are made into.
+/// A trace without blocks, for tests of the formats that traces are converted to.
 #pragma once
 
 #include "kernels/measure/trace/kernel_trace.h"

@@ -1,5 +1,5 @@
-/// A [B, H, rows, d] tensor in device memory for tests: any of three layouts, poisoned with NaN,
-/// and able to tell whether anything outside the tensor was written.
+/// A [B, H, rows, d] tensor in device memory for tests: any of three layouts, filled with NaN, and
+/// with a check that nothing outside the tensor was written.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace attnscope::kernels {
 
 /// contiguous: C order. interleaved: the heads of a row side by side, as frameworks keep them, with
-/// eight unused elements after every row. shared: all heads are one, zero elements apart, to be
+/// eight unused elements after every row. shared: all heads are the same one, zero elements apart,
 /// read only.
 enum class Layout { contiguous, interleaved, shared };
 
@@ -26,7 +26,7 @@ class DeviceTensor {
 
   /// Every byte 0xff again.
   void poison();
-  /// Rounds to the tensor's precision; the bytes between the rows stay poisoned.
+  /// Rounds to the tensor's precision; the bytes between the rows stay NaN.
   void upload(const HeadTensor& values);
   HeadTensor download() const;
   std::vector<std::byte> bytes() const;

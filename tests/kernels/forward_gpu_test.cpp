@@ -1,7 +1,7 @@
 /// Every kernel, in every tiling and carry, against the reference by the tolerance rule.
 ///
-/// The rule compares largest errors, so the pool must be large: eight times six heads, lest one
-/// element's luck decide. flash1 that carries O in 16 bits has the yardstick of its own model: see
+/// The rule compares largest errors, so the sample must be large: eight times six heads, so that no
+/// single element decides. flash1 with O kept in 16 bits in HBM has its own model as yardstick: see
 /// modelled_carry.h.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace attnscope::kernels {
 namespace {
 
-/// A problem with its right answer and the yardstick, computed once for all kernels.
+/// A problem with its correct result and the yardstick, computed once for all kernels.
 struct Expected {
   AttentionProblem problem;
   AttentionInputs inputs;
@@ -65,7 +65,7 @@ class ForwardKernels : public ::testing::TestWithParam<Precision> {
             .dtype = GetParam().dtype,
             .mask = mask};
   }
-  /// The same of one batch entry: for many sizes, or long ones.
+  /// The same for one batch entry: for many sizes, or long ones.
   AttentionProblem problem_of(Index heads, Size size, Mask mask) const {
     AttentionProblem p = problem(size.first, size.second, mask);
     p.batch = 1;
@@ -121,7 +121,8 @@ TEST_P(ForwardKernels, AgreeWithTheReferenceAtTheLongestSizes) {
 
 TEST_P(ForwardKernels, AgreeWithTheReferenceOnLongCachesOfKeys) {
   ATTNSCOPE_NEEDS_GPU();
-  // Sixteen rows a head: heads make the pool, of as many elements at every d
+  // Sixteen rows per head: the heads make up the sample, with the same number of elements at every
+  // d
   const Index heads = std::max<Index>(4, 512 / GetParam().d);
   for (AttentionProblem decoding : {problem_of(heads, {16, 100000}, Mask::causal()),
                                     problem_of(heads, {16, 131072}, Mask::none())}) {
@@ -219,8 +220,8 @@ std::vector<Precision> precisions() {
   return all;
 }
 
-/// Head dimensions that are no tile's width, or have an instance of their own; rows of 59, 100, 111
-/// and 250 elements are no whole pieces of 16 bytes.
+/// Head dimensions that are not the width of a tile, or have an instance of their own; rows of 59,
+/// 100, 111 and 250 elements are not multiples of 16 bytes.
 class ForwardHeadDims : public ForwardKernels {};
 
 TEST_P(ForwardHeadDims, AgreeWithTheReference) {

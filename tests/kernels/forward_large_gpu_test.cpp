@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index kBandRows = 48;
 
-/// Rows [first, first + kBandRows) of one head as a problem of its own: under a bottom-right causal
+/// Rows [first, first + kBandRows) of one head as a separate problem: under a bottom-right causal
 /// mask they see the keys up to their last row, else all.
 struct Band {
   AttentionProblem problem;

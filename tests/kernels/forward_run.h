@@ -24,7 +24,7 @@ struct ForwardCase {
   int runs = 1;  ///< one after the other on the same inputs; the last one's output counts
 };
 
-/// Runs that a kernel is given to come to other bits.
+/// Repeated runs in which a kernel could produce different bits.
 inline constexpr int kRepeats = 250;
 
 /// "flash1 128x128 carry fp32".
@@ -48,7 +48,8 @@ struct ForwardRun {
 ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                        const AttentionInputs& inputs);
 
-/// Of the test program's GPU; never destroyed, because CUDA may be gone when the program ends.
+/// The resources of the test program's GPU; never destroyed, because CUDA may already be shut down
+/// when the program ends.
 LaunchResources& test_resources();
 
 /// Why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1 that is a

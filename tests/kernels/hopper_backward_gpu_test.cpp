@@ -1,4 +1,4 @@
-/// flash2's backward pass in Hopper's own instructions against the reference, by the tolerance
+/// flash2's backward pass with Hopper's own instructions against the reference, by the tolerance
 /// rule.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class HopperBackward : public HopperProgram {
         << name << ": max error " << report.max_abs_error << " at " << report.worst_index
         << ", relative " << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
   }
-  /// The run takes the program, and its gradients are right.
+  /// The run uses the program, and its gradients are correct.
   static void check(const AttentionProblem& problem, const BackwardCase& backward_case,
                     std::uint64_t seed = 1) {
     SCOPED_TRACE(describe(backward_case));
@@ -55,7 +55,7 @@ class HopperBackward : public HopperProgram {
   ATTNSCOPE_NEEDS_GPU();         \
   if (compute_capability() != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
 
-/// One tile, whole; then many.
+/// One whole tile; then many.
 TEST_P(HopperBackward, IsRightInWholeTiles) {
   ATTNSCOPE_NEEDS_HOPPER();
   const auto [Br, Bc] = GetParam().tiling;

@@ -1,4 +1,5 @@
-/// flash2's forward pass in Hopper's own instructions against the reference, by the tolerance rule.
+/// flash2's forward pass with Hopper's own instructions against the reference, by the tolerance
+/// rule.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,12 +23,12 @@ class HopperForward : public HopperProgram {
   ForwardCase forward_case() const {
     return {.kernel = find_kernel("flash2"), .tiling = GetParam().tiling};
   }
-  /// Whether its tiles leave room for what the problem's score features need.
+  /// Whether its tiles leave room for the data of the problem's score features.
   static bool fits(const AttentionProblem& problem) {
     return has_hopper_program(
         test::kernel_run("flash2", problem, PassKind::forward, GetParam().tiling), {});
   }
-  /// The run takes the program, and its O and LSE are right.
+  /// The run uses the program, and its O and LSE are correct.
   static void check(const AttentionProblem& problem, const ForwardCase& forward_case,
                     std::uint64_t seed = 1) {
     ResolvedRun run = test::kernel_run("flash2", problem, PassKind::forward, forward_case.tiling);
@@ -148,7 +149,7 @@ TEST_P(HopperForward, TakesScoreFeaturesInRowTileAfterRowTile) {
   }
 }
 
-/// NaN beyond the key lengths, where P is 0: bulk copies load what stands there.
+/// NaN beyond the key lengths, where P is 0: bulk copies load whatever is there.
 TEST_P(HopperForward, TakesNoPartOfPadding) {
   ATTNSCOPE_NEEDS_HOPPER();
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -201,7 +202,7 @@ TEST_P(HopperForward, ComesToTheSameBitsEveryTime) {
   }
 }
 
-/// Ten thousand launches of a small odd-sized problem end.
+/// Ten thousand launches of a small odd-sized problem all end.
 TEST(HopperForwardRuns, NeverHang) {
   ATTNSCOPE_NEEDS_HOPPER();
   const AttentionProblem odd{.batch = 1,

@@ -1,4 +1,5 @@
-/// The programs in Hopper's own instructions that tests launch, by type, head dimension and tiling.
+/// The programs with Hopper's own instructions that tests launch, by type, head dimension and
+/// tiling.
 #pragma once
 
 #include <gtest/gtest.h>

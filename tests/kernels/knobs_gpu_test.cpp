@@ -53,7 +53,7 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
                                        problem_of(96, {add_window, add_soft_cap})};
   int computed = 0;
   for (const AttentionProblem& problem : problems) {
-    // Each of up to eight warps needs 16 rows; warps that slice the keys have O of all rows
+    // Each of up to eight warps needs 16 rows; with sliced keys, each warp has O of all rows
     const Tiling sides = name == "partition"            ? Tiling{64, 64}
                          : find_knob(name)->hopper_only ? Tiling{128, 176}
                                                         : Tiling{128, 64};

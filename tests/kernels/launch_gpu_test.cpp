@@ -1,4 +1,4 @@
-/// The entry point: launch names, and requests that it refuses.
+/// The entry point: launch names, and requests that it rejects.
 #include "kernels/launch.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   }
 }
 
-/// dQ may differ, where it is added up in an arbitrary order in fp32: by the rounding to 16 bits.
+/// dQ may differ if it is added up in an arbitrary order in fp32: by the rounding to 16 bits.
 TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   ATTNSCOPE_NEEDS_GPU();
   const AttentionProblem problem = problem_of_many_blocks(64, 600);  // several column tiles
@@ -104,7 +104,7 @@ TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   EXPECT_EQ(kernels, 4);
 }
 
-/// A place on the GPU whose alignment alone is looked at.
+/// An address on the GPU of which only the alignment is checked.
 void* place_dev(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): never read
 }

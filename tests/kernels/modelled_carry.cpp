@@ -26,7 +26,7 @@ NumericResult simulate_rounded(const KernelInfo& kernel, PassKind pass,
   spec.variant.carry = carry;
   spec.round_to_storage = true;
   spec.fp32_accumulators = true;
-  spec.allow_overflow = true;  // the numbers do not depend on a chip
+  spec.allow_overflow = true;  // the numbers do not depend on the GPU
   const auto gpu = gpu_of(spec);
   ATTNSCOPE_CHECK(gpu.ok(), ==, true);
   const auto run = resolve(spec, gpu.value());

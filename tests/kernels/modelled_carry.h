@@ -1,7 +1,7 @@
 /// The yardstick of flash1 where O, or dQ, travels through HBM in 16 bits (Carry::problem): its own
 /// schedule, run by the CPU model with the same tiling, carry and roundings. Each of the Tc passes
-/// rounds O or dQ once more, which unfused attention does not, so the rule of tolerance.h asks for
-/// what the algorithm cannot give; a kernel may err twice as much as its model does.
+/// rounds O or dQ once more, which unfused attention does not, so the algorithm cannot satisfy the
+/// rule of tolerance.h; a kernel may have twice the error of its model.
 #pragma once
 
 #include "reference/inputs.h"

@@ -27,7 +27,8 @@ double score(const AttentionProblem& problem, const AttentionInputs& inputs, con
   return s;
 }
 
-/// Some row of the row tile that holds `row` sees a key of column tile j, which is `tile`.
+/// Whether some row of the row tile that contains `row` sees a key of column tile j, whose keys are
+/// `tile`.
 bool is_visited(const AttentionProblem& problem, const TracedRow& row, Index Br, Index j,
                 const KeyRange& tile) {
   const Index i = row.row / Br;

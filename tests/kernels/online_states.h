@@ -1,4 +1,4 @@
-/// m, l and alpha of a row as the online softmax has them, in double precision.
+/// m, l and alpha of a row in the online softmax, in double precision.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ struct OnlineState {
   double m, l, alpha;
 };
 
-/// Which keys a sweep takes: it begins anew with each of `splits` parts of the column tiles, and
-/// has of each tile the `part`-th of `parts` equal pieces.
+/// Which keys a sweep visits: it restarts with each of `splits` parts of the column tiles, and
+/// takes the `part`-th of `parts` equal pieces of each tile.
 struct Sweep {
   Index splits = 1;
   Index part = 0;

@@ -1,5 +1,5 @@
-/// Kernels of which NVRTC makes only PTX, as for GPUs that it does not know: the driver compiles
-/// it.
+/// Kernels for which NVRTC generates only PTX, as for GPUs that it does not know: the driver
+/// compiles it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

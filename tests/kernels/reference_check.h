@@ -8,15 +8,16 @@
 
 namespace attnscope::kernels {
 
-/// Adds a failure where x is out of the tolerance. In fp32 the yardstick computes as precisely as
-/// the kernels, in another order: its sums of d products run in several parts, a kernel's in one,
-/// and err less. So a small relative error will do as well.
+/// Adds a failure where x is outside the tolerance. In fp32 the yardstick computes as precisely as
+/// the kernels, in a different order: its sums of d products are split into several parts, a
+/// kernel's are not, so its errors are smaller. Therefore a small relative error is accepted as
+/// well.
 void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
                    const Tolerance& tolerance, DType dtype);
 
 /// O and LSE of the case; `reference` is naive_forward of the same problem and inputs. Adds a
-/// failure for each tensor that is out of the rule. flash1 that carries O in 16 bits has the
-/// yardstick of its own model: see modelled_carry.h.
+/// failure for each tensor that violates the rule. flash1 with O kept in 16 bits in HBM has its own
+/// model as yardstick: see modelled_carry.h.
 void check_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                    const AttentionInputs& inputs, const ForwardResult& reference);
 

@@ -1,5 +1,5 @@
-/// Thread blocks that an SM holds at once: computed from what the compiler reports, as
-/// `attnscope-cli compile` prints them, they are those of the driver.
+/// Thread blocks that an SM holds at once: the number computed from the compiler's report, which
+/// `attnscope-cli compile` prints, equals the driver's.
 #include "app/report/residency.h"
 
 #include <cuda_runtime_api.h>

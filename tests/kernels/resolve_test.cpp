@@ -1,4 +1,4 @@
-/// From what was asked to the kernel that runs it.
+/// From a request to the kernel that runs it.
 #include "kernels/resolve.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-/// Masks, score functions, padding and packing that kernels are tested with, alone and together.
+/// Masks, score functions, padding and packing with which kernels are tested, separately and
+/// together.
 #pragma once
 
 #include <vector>
@@ -21,7 +22,7 @@ inline void add_causal(AttentionProblem& p) {
   p.mask = Mask::causal();
 }
 inline void add_soft_cap(AttentionProblem& p) {
-  p.score.soft_cap = 1.5;  // small against the scores, so that it bends them
+  p.score.soft_cap = 1.5;  // smaller than the scores, so that it changes them
 }
 inline void add_alibi(AttentionProblem& p) {
   p.score.alibi_slopes = standard_alibi_slopes(p.heads);
@@ -41,8 +42,8 @@ inline void pack(AttentionProblem& p, const std::vector<Index>& key_eighths) {
 inline void add_packing(AttentionProblem& p) {
   pack(p, {0, 2, 3, 4, 4, 7, 8});
 }
-/// No sequence with one key: with dropout its gradients of Q and K vanish but for the rounding of
-/// the stored O, which D is computed from and which the tolerance rule does not know.
+/// No sequence with one key: with dropout, its gradients of Q and K vanish except for the rounding
+/// error of the stored O, from which D is computed and which the tolerance rule does not include.
 inline void add_packing_of_many_keys(AttentionProblem& p) {
   pack(p, p.N_kv < 16 ? std::vector<Index>{0, 0, 0, 0, 0, 8, 8}
                       : std::vector<Index>{0, 2, 3, 4, 4, 7, 8});

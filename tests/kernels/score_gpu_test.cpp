@@ -1,5 +1,5 @@
-/// The kernels that take score functions, sliding windows, key padding and packed sequences, both
-/// passes, against the reference by the tolerance rule; dropout to the bit.
+/// The kernels that support score functions, sliding windows, key padding and packed sequences,
+/// both passes, against the reference by the tolerance rule; dropout bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class ScoredKernels : public ::testing::TestWithParam<Subject> {
   }
 };
 
-/// Both passes, or the one that there is.
+/// Both passes, or the only one.
 void check(const KernelInfo* kernel, const AttentionProblem& problem, const AttentionInputs& inputs,
            Layout layout = Layout::contiguous) {
   const ForwardResult reference = naive_forward(problem, inputs);
@@ -65,7 +65,7 @@ void check(const KernelInfo* kernel, const AttentionProblem& problem, const Atte
     const bool is_refused =
         supports(test::kernel_run(kernel->name, problem, PassKind::forward, std::nullopt, carry))
             .has_value();
-    if (carry == Carry::fp32 && is_refused) continue;  // but for flash1
+    if (carry == Carry::fp32 && is_refused) continue;  // except for flash1
     check_forward({.kernel = kernel, .carry = carry, .layout = layout}, problem, inputs, reference);
   }
   if (!kernel->has_backward() || problem.dtype == DType::fp32) return;
@@ -97,7 +97,7 @@ TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
   }
 }
 
-/// The cap that models have, among scores that reach it.
+/// The cap of common models, with scores that reach it.
 TEST_P(ScoredKernels, AgreeWithTheReferenceUnderASoftCapOf50) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -143,10 +143,11 @@ TEST_P(ScoredKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
   }
 }
 
-/// standard and split_kv; tiles of the others are of one length.
+/// standard and split_kv; the other kernels have tiles of one length.
 class KernelsOfWholeRows : public ScoredKernels {};
 
-/// Of many splits, and of every instance of standard's launches; rows of 16 bytes' pieces or not.
+/// Lengths for many splits, and for every instance of standard's launches; rows that are multiples
+/// of 16 bytes, and others.
 TEST_P(KernelsOfWholeRows, TakeRowsOfEveryLength) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index keys : {1016, 1501, 5000, 9001, 9008, 17000, 17003, 40000}) {
@@ -179,7 +180,7 @@ TEST_P(ScoredKernels, HandleLargeLogits) {
 /// All but standard, which multiplies all keys.
 class KernelsOfValidKeys : public ScoredKernels {};
 
-/// A cache of keys has anything behind the last one.
+/// The memory after the last key of a cache may contain anything.
 TEST_P(KernelsOfValidKeys, NeverReadPaddingOfACache) {
   ATTNSCOPE_NEEDS_GPU();
   AttentionProblem cache = problem(1, 700);
@@ -208,7 +209,7 @@ TEST_P(KernelsOfValidKeys, NeverReadPaddingOfACache) {
       run_backward({.kernel = kernel()}, cache, inputs, reference).gradients;
   EXPECT_EQ(gradients.dK.data, clean.dK.data);
   EXPECT_EQ(gradients.dV.data, clean.dV.data);
-  const ErrorReport dQ = compare(gradients.dQ.data, clean.dQ.data);  // added in an order of chance
+  const ErrorReport dQ = compare(gradients.dQ.data, clean.dQ.data);  // added in a random order
   EXPECT_TRUE(!dQ.has_nan && dQ.rel_fro_error <= 1e-3) << dQ.rel_fro_error;
 }
 
@@ -255,7 +256,7 @@ void set_unit_rows(HeadTensor& tensor, Index first) {
   }
 }
 
-/// With dropout, and without a block mask, which hides elements as well.
+/// With dropout, but without a block mask, which would hide elements as well.
 class KernelsWithDropout : public ScoredKernels {};
 
 TEST_P(KernelsWithDropout, DropTheElementsThatTheReferenceDrops) {

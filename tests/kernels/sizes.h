@@ -16,7 +16,7 @@ inline constexpr Size kSizes[] = {
     {113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256},
     {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384},
 };
-/// Those of the flash-attention sources' tests that are not above.
+/// Those of the tests in the flash-attention sources that are not listed above.
 inline constexpr Size kMoreSizes[] = {
     {64, 128},  {128, 128}, {200, 200}, {127, 512}, {127, 513}, {203, 113},
     {217, 128}, {211, 113}, {256, 108}, {512, 127}, {513, 127}, {768, 768},

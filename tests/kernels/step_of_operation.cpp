@@ -78,7 +78,7 @@ std::optional<KernelStep> step_of_compute(const TileOp& op) {
       return whole(TraceStep::mask);
     case OpKind::running_max:
       return whole(TraceStep::update_max);
-    case OpKind::row_max:  // flash1: m~ is not kept apart from m
+    case OpKind::row_max:  // flash1: m~ is not kept separate from m
       return part_of(TraceStep::update_max);
     case OpKind::exp:  // flash1: beta folds into P, taken against the merged maximum
       return dest == Tensor::P ? whole(TraceStep::exponentiate) : part_of(TraceStep::exponentiate);

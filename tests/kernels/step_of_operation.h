@@ -8,13 +8,13 @@
 
 namespace attnscope {
 
-/// What stands for an operation in the kernel's text: a whole step, or a part of one.
+/// The step that represents an operation in the kernel's source: a whole step, or a part of one.
 struct KernelStep {
   kernels::TraceStep step;
-  bool whole;  ///< false: the step is another operation's, this one is folded into it
+  bool whole;  ///< false: the step belongs to another operation, which includes this one
 };
 
-/// Nothing for what a kernel does by giving registers their first value.
+/// Nothing for operations that only set the initial values of registers.
 std::optional<KernelStep> step_of(const TileOp& op);
 
 }  // namespace attnscope

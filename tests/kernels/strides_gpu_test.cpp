@@ -13,8 +13,8 @@
 namespace attnscope::kernels {
 namespace {
 
-/// One allocation in which the first entries of all tensors lie side by side, and so do the second
-/// ones, far behind; what lies between is never touched.
+/// One allocation in which the first entries of all tensors are side by side, and so are the second
+/// ones, far behind them; the memory in between is never accessed.
 class FarMemory {
  public:
   static constexpr Index kStride = (Index{1} << 31) + (Index{1} << 20);  ///< elements
@@ -66,7 +66,7 @@ class FarMemory {
   DeviceBuffer buffer_;
 };
 
-/// One tile of keys, so that flash1 carries nothing.
+/// One tile of keys, so that flash1 keeps nothing in HBM between passes.
 AttentionProblem problem_of(Index d) {
   return {.batch = 2,
           .heads = 3,
@@ -87,7 +87,7 @@ void expect_within(std::string_view name, const std::vector<double>& x, const He
 }
 
 /// own: every head has its own tensors. shared: K, V and dO are the same for all heads of a batch
-/// entry, which stand zero elements apart.
+/// entry, which are zero elements apart.
 enum class Heads { own, shared };
 
 /// Forward and, where there is one, backward, whose O, LSE and workspace are the forward pass's.

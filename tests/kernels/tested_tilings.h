@@ -10,8 +10,8 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, a small one and an odd one that the kernel computes, and one that a Hopper GPU
-/// computes with its own instructions.
+/// The default ones, a small one and an unusual one that the kernel supports, and one that a Hopper
+/// GPU computes with its own instructions.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {

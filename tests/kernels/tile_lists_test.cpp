@@ -1,4 +1,4 @@
-/// The lists that block_sparse2's kernels walk are the tiles that its schedule visits.
+/// The lists of block_sparse2's kernels contain the tiles that its schedule visits.
 #include "kernels/tile_lists.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<int> list_of(const TileLists& lists, Index t) {
   return tiles;
 }
 
-/// Those of the range that the schedule does not leave out as empty.
+/// Those tiles of the range that the schedule does not skip as empty.
 template <typename IsEmpty>
 std::vector<int> tiles_of(const TileRange& range, IsEmpty is_empty) {
   std::vector<int> tiles;

@@ -1,5 +1,5 @@
-/// Traced kernels on a GPU: each does its schedule's tile operations, computes what the plain
-/// kernel computes, and records the m, l and alpha that the algorithm has.
+/// Traced kernels on a GPU: each executes its schedule's tile operations, gives the same results as
+/// the plain kernel, and records the algorithm's m, l and alpha.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ class TracedKernels : public ::testing::Test {
                                       });
   }
 
-  /// dK and dV alone: the order in which dQ is added up is one of chance.
+  /// Only dK and dV: the order in which dQ is added up is random.
   static void expect_plain_key_gradients(std::string_view name, const AttentionProblem& problem) {
     expect_plain_bits<BackwardTensors>(
         name, PassKind::backward, problem, {CheckedTensor::dK, CheckedTensor::dV},
@@ -133,7 +133,7 @@ class TracedKernels : public ::testing::Test {
         });
   }
 
-  /// m, l and alpha are the algorithm's in double precision; nothing is recorded of column tiles
+  /// m, l and alpha are the algorithm's in double precision; nothing is recorded for column tiles
   /// that the row's tile does not visit.
   static void expect_algorithms(const std::vector<TraceRow>& found,
                                 const std::vector<std::optional<test::OnlineState>>& expected) {
@@ -207,7 +207,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
   }
 }
 
-/// In tilings that a Hopper GPU computes with its own instructions.
+/// With tilings that a Hopper GPU computes with its own instructions.
 TEST_F(TracedKernels, DoTheirSchedulesOperationsForwardInWideTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const auto& [d, tiling] :
@@ -231,7 +231,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsBackward) {
   }
 }
 
-/// In tilings that a Hopper GPU computes with its own instructions.
+/// With tilings that a Hopper GPU computes with its own instructions.
 TEST_F(TracedKernels, DoTheirSchedulesOperationsBackwardInWideTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const auto& [d, tiling] : {std::pair{64, Tiling{128, 128}},
@@ -320,7 +320,7 @@ TEST_F(TracedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKeys) {
   constexpr Index kRowStep = 7;
   constexpr int kWarps = split_kv_warps({kSplitRows, 64});
   for (const Index d : {16, 64, 128}) {
-    // Alone, over several splits; the last column tile cut; warps and splits that see no key
+    // One split and several; a partial last column tile; warps and splits that see no key
     for (const AttentionProblem& problem :
          {problem_of(d, 1, 5000), problem_of(d, 20, 5000), problem_of(d, 20, 5000, Mask::causal()),
           problem_of(d, 300, 409),

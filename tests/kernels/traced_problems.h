@@ -34,8 +34,8 @@ inline Tiling sparse_tiling(PassKind pass, Index d) {
   return pass == PassKind::forward ? Tiling{128, 64} : Tiling{64, 128};
 }
 
-/// Problems under block masks at several head dimensions, for each
-/// one with a row tile that sees nothing and a column tile that nobody sees.
+/// Problems under block masks at several head dimensions, each with a row tile that sees nothing
+/// and a column tile that no query sees.
 inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
   std::vector<AttentionProblem> problems;
   for (const Index d : {16, 64, 128}) {
@@ -64,7 +64,7 @@ inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
 inline std::vector<AttentionProblem> scored_problems() {
   constexpr Index d = 64;
   std::vector<AttentionProblem> problems;
-  // Windows that leave column tiles out on both sides, and rows that see nothing
+  // Windows that exclude column tiles on both sides, and rows that see nothing
   problems.push_back(problem_of(d, 700, 900, Mask::window(150, 40)));
   problems.push_back(problem_of(d, 900, 700, Mask::window(200, 0)));
   problems.push_back(
@@ -78,7 +78,8 @@ inline std::vector<AttentionProblem> scored_problems() {
   padded.key_lengths = {409, 256};
   problems.push_back(padded);
 
-  // Packed sequences, one of them without queries, with tiles between two that nobody sees
+  // Packed sequences, one of them without queries, and with tiles between two sequences that no
+  // query sees
   AttentionProblem packed = problem_of(d, 733, 800);
   packed.batch = 1;
   packed.cu_seqlens_q = {0, 50, 50, 400, 733};
@@ -102,8 +103,8 @@ inline std::vector<AttentionProblem> scored_problems() {
   return problems;
 }
 
-/// Which of them a kernel takes; `block_sparse2` under a block mask. Its lists of tiles are those
-/// of all batch entries, so that its program under key lengths is not its schedule's.
+/// Which of them a kernel supports; `block_sparse2` with a block mask. Its lists of tiles are
+/// shared by all batch entries, so that with key lengths its program differs from its schedule.
 inline std::vector<AttentionProblem> scored_problems(std::string_view kernel) {
   std::vector<AttentionProblem> taken;
   for (AttentionProblem& problem : scored_problems()) {

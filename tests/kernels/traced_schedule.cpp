@@ -109,7 +109,7 @@ TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
   return steps;
 }
 
-/// Kernels load row statistics by plain loads, apart from the asynchronous copies.
+/// Kernels load row statistics by plain loads, separately from the asynchronous copies.
 bool is_copy(const Visit& visit) {
   return (visit.step >= TraceStep::load_Qi && visit.step < TraceStep::load_statistics) ||
          visit.step == TraceStep::load_dQi;
@@ -126,7 +126,7 @@ bool is_product(const Visit& visit) {
   return kernels::step_class(visit.step) == kernels::StepClass::matrix;
 }
 
-/// The tiles (i, j) that matrix products visit, each once a visit.
+/// The tiles (i, j) that matrix products visit, once per visit.
 std::vector<Visit> tiles_in_order(const std::vector<Visit>& products) {
   std::vector<Visit> tiles;
   for (const Visit& step : products) {
@@ -136,21 +136,21 @@ std::vector<Visit> tiles_in_order(const std::vector<Visit>& products) {
   return tiles;
 }
 
-/// Whether the launch is flash2's forward pass in Hopper's instructions.
+/// Whether the launch is flash2's forward pass with Hopper's instructions.
 bool is_hopper_forward(const KernelTrace& trace) {
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
   return trace.run.pass() == PassKind::forward &&
          kernels::runs_on_hopper(trace.run, target, {.knobs = kernels::knobs_of(trace.run.asked)});
 }
 
-/// Whether the program starts S of a tile before the output product of the tile before, so that the
-/// softmax is computed while that one is under way.
+/// Whether the program starts S of a tile before the output product of the previous tile, so that
+/// the softmax is computed while that product is running.
 bool skews_products(const KernelTrace& trace) {
   return is_hopper_forward(trace) && kernels::knobs_of(trace.run.asked).overlap != 0;
 }
 
-/// Column tiles from here on are hidden from that program's first consumer, which alone is
-/// recorded: it leaves them out, but for the first one of all.
+/// Column tiles from here on are hidden from that program's first consumer, the only one that is
+/// recorded: it leaves them out, except for the very first tile.
 Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
                                   const TracedBlock& block) {
   constexpr Index kConsumerRows = 64;
@@ -165,8 +165,8 @@ Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid
   return ceil_div(trace.run.problem.keys_of(last, block.batch).end, grid.tiling().Bc);
 }
 
-/// Whether two groups of warps share a tile's products, and one is ahead: flash2's backward pass of
-/// wide heads in Hopper's instructions. The recording group has S and dV.
+/// Whether two groups of warps share a tile's products, and one is ahead: flash2's backward pass
+/// for wide heads with Hopper's instructions. The recording group has S and dV.
 bool splits_products(const KernelTrace& trace) {
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
   return trace.run.pass() == PassKind::backward &&
@@ -202,7 +202,7 @@ bool first_warp_masks(const KernelTrace& trace, const TileGrid& grid, Index batc
   return false;
 }
 
-/// What the schedule asks of a block's first warp.
+/// The steps that the schedule requires of a block's first warp.
 std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& traced,
                                    const TracedBlock& block) {
   std::vector<Visit> scheduled =
@@ -225,8 +225,8 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
   return scheduled;
 }
 
-/// What a block recorded, but for waiting, for masks that hide padding alone, and for loads of
-/// column tiles of which all is padding: they read nothing.
+/// The steps that a block recorded, except for waiting, masks that hide only padding, and loads of
+/// column tiles that are all padding: they read nothing.
 std::vector<Visit> recorded_steps(const TracedBlock& block, const TileGrid& grid) {
   const bool padded = grid.cols_of(grid.Tc() - 1) < grid.tiling().Bc;
   std::vector<Visit> recorded;
@@ -246,7 +246,7 @@ std::string name(const std::vector<Visit>& visits, std::size_t n) {
   return fmt::format("{} ({}, {})", kernels::step_name(visits[n].step), visits[n].i, visits[n].j);
 }
 
-/// Nothing when two sequences agree, else where they part.
+/// Nothing when two sequences agree, else where they first differ.
 std::optional<std::string> parting(std::string_view what, const std::vector<Visit>& recorded,
                                    const std::vector<Visit>& scheduled) {
   if (recorded == scheduled) return std::nullopt;

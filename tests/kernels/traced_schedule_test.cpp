@@ -15,7 +15,7 @@ namespace {
 using kernels::TraceStep;
 using ::testing::HasSubstr;
 
-/// What flash2 does on described()'s problem, its second column tile loaded ahead.
+/// The steps of flash2 on described()'s problem, with its second column tile loaded ahead.
 KernelTrace faithful() {
   KernelTrace trace = described();
   TracedBlock block;
@@ -65,7 +65,7 @@ TEST(TracedSchedule, ADifferentOrderShows) {
   EXPECT_FALSE(differences_from_schedule(backwards).empty());
 }
 
-/// What flash2 does in Hopper's instructions on three column tiles of 128 keys.
+/// The steps of flash2 with Hopper's instructions on three column tiles of 128 keys.
 KernelTrace skewed() {
   KernelTrace trace = described();
   trace.run.problem.N = 128;
@@ -105,7 +105,7 @@ TEST(TracedSchedule, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct
   KernelTrace older = skewed();
   older.header.device.compute_capability = "8.0";
   EXPECT_THAT(differences_from_schedule(older), tiles_differ);
-  // Each product must be there once, as a second warp group's would not
+  // Each product must occur once; those of a second warp group would occur twice
   KernelTrace twice = skewed();
   const auto steps = twice.blocks[0].steps;
   std::ranges::copy_if(steps, std::back_inserter(twice.blocks[0].steps),

@@ -1,4 +1,4 @@
-/* A client in plain C: the header must compile as C, and the calls must work by dlsym alone. */
+/* A client in plain C: the header must compile as C, and the calls must work with dlsym only. */
 #include "tests/measure/c_client.h"
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ int c_client_run(const char* library, char* message, size_t message_size) {
   }
   if (version() != ATTNSCOPE_KERNELS_VERSION) return C_CLIENT_OTHER_VERSION;
 
-  /* S and P of standard attention, at least */
+  /* at least S and P of standard attention */
   attnscope_problem problem = {
       sizeof problem, ATTNSCOPE_BF16, 2, 4, 4, 1024, 1024, 64, -1, -1, 0, 0};
   attnscope_kernel kernel = {sizeof kernel, ATTNSCOPE_CARRY_PROBLEM, "standard", 0, 0};

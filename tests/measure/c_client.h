@@ -10,7 +10,7 @@ extern "C" {
 /* C's own customs: NOLINTBEGIN(readability-identifier-naming) */
 enum {
   C_CLIENT_HAS_GPU,
-  C_CLIENT_NO_GPU, /* the library said why, in `message` */
+  C_CLIENT_NO_GPU, /* the library's reason is in `message` */
   C_CLIENT_NO_LIBRARY,
   C_CLIENT_NO_FUNCTION,
   C_CLIENT_OTHER_VERSION,
@@ -19,7 +19,7 @@ enum {
 };
 /* NOLINTEND(readability-identifier-naming) */
 
-/* Loads the library at the path and walks through it. */
+/* Loads the library at the path and calls its functions. */
 int c_client_run(const char* library, char* message, size_t message_size);
 
 #ifdef __cplusplus

@@ -33,7 +33,7 @@ attnscope_kernel valid_kernel(const char* name) {
   return kernel;
 }
 
-/// The message of a workspace query that must be refused.
+/// The message of a workspace query that must be rejected.
 std::string refusal(const attnscope_problem* problem, const attnscope_kernel* kernel) {
   std::uint64_t bytes = 0;
   EXPECT_EQ(attnscope_forward_workspace(problem, kernel, &bytes), ATTNSCOPE_INVALID_REQUEST);

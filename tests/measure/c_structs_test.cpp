@@ -17,7 +17,7 @@ using test::kernel_run;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-static_assert(std::is_same_v<Index, std::int64_t>);  // arrays are lent without conversion
+static_assert(std::is_same_v<Index, std::int64_t>);  // arrays are passed without conversion
 
 template <typename Number>
 const Number* if_any(const std::vector<Number>& numbers) {
@@ -77,7 +77,7 @@ class CProblem {
   }
 
   attnscope_problem value_{};
-  std::vector<std::uint8_t> block_mask_;  ///< a byte a tile
+  std::vector<std::uint8_t> block_mask_;  ///< one byte per tile
 };
 
 /// A caller's kernel; points into the run.
@@ -94,7 +94,7 @@ attnscope_kernel c_kernel(const ResolvedRun& run) {
   return c;
 }
 
-/// The run as it arrives on the other side of the C interface.
+/// The run as it is after passing the C interface.
 Result<ResolvedRun> there(const ResolvedRun& run) {
   const CProblem c(run.problem);
   const attnscope_kernel kernel = c_kernel(run);

@@ -1,4 +1,4 @@
-/// The microbenchmarks on a GPU: every quantity has a value that physics allows.
+/// The microbenchmarks on a GPU: every quantity has a physically possible value.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace attnscope::kernels {
 namespace {
 
-/// One calibration, which all tests read.
+/// One calibration, shared by all tests.
 class CalibrateTest : public GpuTest {
  protected:
   void SetUp() override {
@@ -24,7 +24,7 @@ class CalibrateTest : public GpuTest {
     }
   }
 
-  /// The value; a failure where it is missing.
+  /// The value; a test failure if it is missing.
   static double value(std::string_view name) {
     for (const MeasuredQuantity& quantity : *calibration_) {
       if (quantity.name == name && quantity.is_available()) return quantity.value;
@@ -120,7 +120,8 @@ TEST_F(CalibrateTest, NoRateExceedsTheDatasheet) {
   const double multiply_adds = gpu->other_flops_per_s / 2 / of_all_sms;
   expect_between(0.9 * multiply_adds, "ffma_per_cycle_per_sm", 1.05 * multiply_adds);
 
-  // Units work on powers of two a cycle; datasheets state some rates at a clock below the boost
+  // Units execute powers of two per cycle; datasheets state some rates at a clock below the boost
+  // clock
   const double flops = *gpu->matrix_flops_per_s(DType::bf16) / of_all_sms;
   const double peak = std::exp2(std::round(std::log2(flops)));
   for (const OperationBenchmark& benchmark : operation_benchmarks(session().target())) {

@@ -10,11 +10,11 @@ namespace attnscope::kernels {
 /// Reads and writes each of `bytes` (a multiple of 16) once.
 void enqueue_copy(const Session& session, void* to_dev, const void* from_dev, std::size_t bytes);
 
-/// Each of `blocks` thread blocks reads all `bytes` once, past L1.
+/// Each of `blocks` thread blocks reads all `bytes` once, bypassing L1.
 void enqueue_repeated_read(const Session& session, const void* from_dev, std::size_t bytes,
                            int blocks);
 
-/// Writes where no memory is.
+/// Writes to an address without memory.
 void enqueue_bad_write(const Session& session);
 
 }  // namespace attnscope::kernels

@@ -1,5 +1,5 @@
-/// The hardware counters and the shapes of launches against kernels whose traffic and launches are
-/// known.
+/// The hardware counters and the shapes of launches, compared with kernels whose traffic and
+/// launches are known.
 #include <gmock/gmock.h>
 
 #include "kernels/host/device_buffer.h"
@@ -23,7 +23,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 class CounterTest : public GpuTest {
  protected:
-  /// A machine that may not read counters skips the test, too.
+  /// Also skips the test if reading counters is not permitted.
   void SetUp() override {
     GpuTest::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
@@ -48,7 +48,7 @@ class CounterTest : public GpuTest {
   }
 };
 
-/// One launch of a pass, between its marks where there are any.
+/// One launch of a pass, between its marks if there are any.
 void marked(const LaunchMarks& marks, std::string_view name, const std::function<void()>& launch) {
   if (marks.before) marks.before(name);
   launch();
@@ -236,7 +236,7 @@ TEST_F(LaunchShapeTest, Flash2LaunchesOneKernelOnTheModelledThreadBlocks) {
   const LaunchShape& kernel = launches[0].kernels[0];
   EXPECT_THAT(kernel.name, ::testing::HasSubstr("flash2_forward"));
 
-  // The model's thread blocks; its GPU does not matter, since the tiling is given
+  // The model's thread blocks; the GPU does not matter, since the tiling is given
   const GpuDescription gpu = load_gpu("h200").value();
   const auto modelled = attnscope::resolve(run.asked, gpu);
   ASSERT_TRUE(modelled) << modelled.error().message;
@@ -244,7 +244,7 @@ TEST_F(LaunchShapeTest, Flash2LaunchesOneKernelOnTheModelledThreadBlocks) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(thread_blocks(kernel), report.value().launches.at(0).thread_blocks);
 
-  // The resources that the program asks for
+  // The resources that the program requests
   const BlockProgram block = programs_of(run, session().target()).at(0).block;
   EXPECT_EQ(kernel.threads, block.threads);
   EXPECT_GE(kernel.shared_bytes, block.shared_bytes);

@@ -43,7 +43,7 @@ TEST(WhereRisen, IsNothingWithoutARise) {
   EXPECT_FALSE(where_risen({1, 2, 3}, {NAN, NAN, NAN}, 1, 5, 0.5));
 }
 
-/// Lines of half 0 are near the SMs of half 0, and those of half 1 near the others.
+/// Lines of half 0 are close to the SMs of half 0, and those of half 1 to the others.
 std::vector<std::vector<double>> two_partitions(const std::vector<int>& halves, double noise) {
   std::vector<std::vector<double>> latencies;
   unsigned state = 1;
@@ -55,7 +55,7 @@ std::vector<std::vector<double>> two_partitions(const std::vector<int>& halves, 
     auto& row = latencies.emplace_back();
     for (int line = 0; line < 64; ++line) {
       const bool is_near = (line * 7 % 5 % 2) == halves[s];
-      // SMs and lines differ by themselves as well, more than the partitions do
+      // SMs and lines also differ individually, by more than the partitions
       row.push_back(200 + 8.0 * static_cast<double>(s % 7) + 3.0 * (line % 11) +
                     (is_near ? 0 : 20) + noise * random());
     }

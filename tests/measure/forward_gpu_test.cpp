@@ -115,7 +115,7 @@ TEST_F(ForwardTest, EveryKernelRunsOnTheHostsData) {
     EXPECT_GT(run.time.median_s, 0.0);
   }
 
-  // A refusal leaves the GPU usable, and a measurement becomes a recording's row
+  // A rejection leaves the GPU usable, and a measurement becomes a recording's row
   AttentionProblem odd = problem;
   odd.d = 300;
   const RecordingRow refused = gpu.value()->record(test::kernel_run("flash2", odd), {});

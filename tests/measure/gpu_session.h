@@ -23,7 +23,7 @@ inline AttentionProblem grouped_problem(Index N, DType dtype, Mask mask) {
           .mask = mask};
 }
 
-/// Skips the test without a GPU; fails it where ATTNSCOPE_REQUIRE_GPU=1 promised one.
+/// Skips the test without a GPU; fails it if ATTNSCOPE_REQUIRE_GPU=1 requires one.
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -12,7 +12,7 @@
 namespace attnscope::kernels {
 namespace {
 
-/// A finished backward pass, served row by row as a GPU's memory would.
+/// A finished backward pass, read row by row as from a GPU's memory.
 struct Memory {
   AttentionProblem problem;
   AttentionInputs inputs;
@@ -53,7 +53,7 @@ Memory exact(Index N, Index N_kv, const Mask& mask,
   return memory;
 }
 
-// Beyond the size at which the whole reference is computed
+// Larger than the sizes for which the whole reference is computed
 constexpr Index kLargeN = 1200;
 
 TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {

@@ -1,4 +1,4 @@
-/// A poisoned context. A program of its own: nothing else can use the GPU in it afterwards.
+/// A corrupted context. A separate program, since nothing else in it can use the GPU afterwards.
 #include <gmock/gmock.h>
 
 #include "tests/measure/copy_kernel.h"

@@ -1,4 +1,4 @@
-/// Before work on a GPU begins, every kernel that it launches is known.
+/// Every kernel that work on a GPU launches is known before the work begins.
 #include "kernels/measure/needed_programs.h"
 
 #include <gmock/gmock.h>

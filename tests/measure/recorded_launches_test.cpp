@@ -66,7 +66,7 @@ TEST(RecordedLaunches, LaunchesWithoutKernelsStillOpen) {
   }
 }
 
-/// The message about the recording after an edit of its kernels, from where they begin.
+/// The message about the recording after an edit of its text from its kernels on.
 template <typename Edit>
 std::string refusal(Edit edit) {
   const std::string place = "r.json: rows[0]: launches[1]: kernels";

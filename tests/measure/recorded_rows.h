@@ -1,4 +1,4 @@
-/// What the tests of shipped recordings ask of a row.
+/// Properties of rows that the tests of shipped recordings use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline std::string describe(const RecordingRow& row) {
          std::to_string(p.N) + " d " + std::to_string(p.d) + " " + to_string(p.mask);
 }
 
-/// Query rows that the column tiles of a head visit, under no mask or a causal one: of each tile
+/// Query rows that the column tiles of a head visit, with no mask or a causal one: for each tile,
 /// those from the first row tile that sees it on.
 inline double rows_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
@@ -37,8 +37,8 @@ inline double rows_visited(const RecordingRow& row) {
   return static_cast<double>(rows);
 }
 
-/// Tiles of the row's block mask of which its mask, none or a causal one, leaves something: over
-/// all row tiles of a head.
+/// Tiles of the row's block mask that are at least partly visible under its mask, none or a causal
+/// one: over all row tiles of a head.
 inline Index tiles_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   const BlockMask& M = *p.block_mask;

@@ -89,7 +89,7 @@ TEST(RecordedRun, BlockMasksAreComparedByTheTilesThatTheyKeep) {
   EXPECT_FALSE(same_run(masked("uniform:1"), row));
 }
 
-/// A mask file in a folder of the test's own, and a row that ran with it.
+/// A mask file in a folder of the test, and a row that ran with it.
 class RecordedMaskFile : public ::testing::Test {
  protected:
   void write_mask(const std::vector<double>& tiles) const {
@@ -104,7 +104,7 @@ class RecordedMaskFile : public ::testing::Test {
     row.run.problem.block_mask = mask.value();
     return row;
   }
-  /// The recording that was written still has the row, which is of no known run.
+  /// The written recording still has the row, whose run is unknown.
   void expect_unidentified(const RecordingRow& row, const std::string& written,
                            std::string_view why) const {
     const auto recording = parse_recording(written, "r.json");

@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The message of a text that must be refused.
+/// The message of a text that must be rejected.
 std::string refusal_of(const std::string& text) {
   const auto recording = parse_recording(text, "r.json");
   EXPECT_FALSE(recording.ok());
@@ -167,7 +167,7 @@ TEST(Recording, ATimeWithoutItsClockHasNoField) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read.value().rows[0].measurement, before.rows[0].measurement);
 
-  // Measured again where the clock cannot be read, a row loses that of before
+  // A row that is measured again without a readable clock loses its previous clock
   auto again = parse_recording(recording_text(sample()), "r.json");
   ASSERT_TRUE(again.ok()) << again.error().message;
   again.value().rows[0].measurement->time.sm_clock_hz.reset();

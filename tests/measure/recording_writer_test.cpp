@@ -29,7 +29,7 @@ TEST(RecordingWriter, AddsRowsOneByOneAndContinuesAnExistingFile) {
   EXPECT_TRUE(writer.value().find_measured(measured_row(256)));
   ASSERT_FALSE(writer.value().add(measured_row(512), writer.value().lock().value()));
 
-  // The same run again takes its row's place
+  // A repeated run replaces its row
   RecordingRow again = measured_row(256);
   again.measurement->time.median_s = again.measurement->time.max_s = 9.0;
   ASSERT_FALSE(writer.value().add(again, writer.value().lock().value()));

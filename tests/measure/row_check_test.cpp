@@ -24,7 +24,7 @@ AttentionProblem problem_of(Index N, Index N_kv, Mask mask) {
   return problem;
 }
 
-/// Serves rows of whole tensors, as a GPU's memory would.
+/// Reads rows of whole tensors, as from a GPU's memory.
 struct Memory {
   AttentionInputs inputs;
   ForwardResult output;
@@ -96,7 +96,7 @@ TEST(CheckRows, TakesTheRowsOfABlockMask) {
   }
 }
 
-/// Problems whose rows are more than a softmax over all keys up to the diagonal.
+/// Problems whose rows are not just a softmax over all keys up to the diagonal.
 std::vector<AttentionProblem> scored_problems() {
   AttentionProblem scored = problem_of(40, 53, Mask::window(9, 4));
   scored.score.soft_cap = 2.0;
@@ -115,7 +115,7 @@ std::vector<AttentionProblem> scored_problems() {
   return {scored, padded, padded_scored, packed, packed_plain};
 }
 
-/// The same, and a window, under a block mask that leaves one row tile nothing.
+/// The same, and a window, with a block mask that leaves one row tile without keys.
 std::vector<AttentionProblem> sparse_scored_problems() {
   std::vector<AttentionProblem> problems = scored_problems();
   problems.push_back(problem_of(40, 53, Mask::window(9, 4)));

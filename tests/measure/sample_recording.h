@@ -58,7 +58,7 @@ inline Recording sample() {
   return recording;
 }
 
-/// Of a file that does not exist.
+/// For a file that does not exist.
 inline std::filesystem::path fresh_path(const std::string& name) {
   auto path = std::filesystem::path(::testing::TempDir()) / name;
   std::filesystem::remove(path);

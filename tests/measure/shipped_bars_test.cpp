@@ -1,5 +1,6 @@
-/// What the recordings of an H200 have to show: the backward passes ask for the bytes of their
-/// formulas, and each rung is as fast as the ladder claims. Ratios are within one recording.
+/// Requirements on the recordings of an H200: the backward passes request the bytes of their
+/// formulas, and each kernel is as fast as kernels/README.md claims. Ratios are within one
+/// recording.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ using test::read_shipped;
 using test::rows_visited;
 using test::tiles_visited;
 
-/// The counters of the launch that has the tiles; null for a row without them.
+/// The counters of the launch with the tiles; null for a row without them.
 const Counters* counters_of(const RecordingRow& row, std::string_view launch_name) {
   if (!row.measurement) return nullptr;
   for (const LaunchCounters& launch : row.measurement->launches) {
@@ -35,8 +36,9 @@ void expect_within_half_a_percent(const RecordingRow& row, const Counters& count
       << describe(row) << ": " << name;
 }
 
-/// FlashAttention-1's backward launch: K and V once and dK and dV once; for each column tile Q, O,
-/// dO, dQ, m and l of the rows from the first that sees it on, and dQ back.
+/// FlashAttention-1's backward launch: reads K and V once and writes dK and dV once; for each
+/// column tile, reads Q, O, dO, dQ, m and l of the rows from the first that sees it on, and writes
+/// dQ.
 TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
@@ -60,8 +62,8 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHal
   EXPECT_GE(checked, 40);
 }
 
-/// block_sparse2's, over the tiles of its block mask that the mask leaves something of, from
-/// N = 512 on: K and V once, Q, dO, LSE and D of each tile; dQ added in fp32 for each.
+/// block_sparse2's, over the tiles of its block mask that are at least partly visible, from N = 512
+/// on: reads K and V once, Q, dO, LSE and D of each tile; adds dQ in fp32 for each.
 TEST(ShippedRecordings, BlockSparse2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {
@@ -86,8 +88,8 @@ TEST(ShippedRecordings, BlockSparse2sBackwardLaunchRequestsWhatTheFormulaSaysWit
   EXPECT_GE(checked, 30);
 }
 
-/// With a head for each of the 132 SMs flash1 is as fast as standard, where it carries
-/// O in the problem's precision.
+/// With one head for each of the 132 SMs, flash1 is as fast as standard if it keeps O in HBM in the
+/// problem's precision.
 TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor) {
   const Recording recording = read_shipped("h200.json");
   int compared = 0;
@@ -109,8 +111,8 @@ TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor)
   EXPECT_EQ(compared, 24);  // 3 shapes, 2 head dimensions, 2 masks, 2 passes
 }
 
-/// The share of flash2's time that block_sparse2 takes is the density of its mask, down to 10 %, at
-/// N >= 16k; of the backward pass the launch that has the tiles.
+/// block_sparse2's share of flash2's time is the density of its mask, down to 10 %, at N >= 16k; in
+/// the backward pass, that of the launch with the tiles.
 TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
   const Recording recording = read_shipped("h200-sweeps.json");
   int compared = 0;
@@ -131,7 +133,8 @@ TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
              row.run.problem == dense && row.run.tiling == sparse.run.tiling && row.measurement;
     });
     if (flash2 == recording.rows.end()) continue;  // recorded for its bytes
-    // What the launch takes of the pass, by the profiler, of what the pass takes without it
+    // The launch's share of the pass, by the profiler, times the duration of the pass without the
+    // profiler
     const auto launch_s = [](const RecordingRow& row) {
       const Counters& launch = *counters_of(row, to_string(row.run.pass()));
       const double pass_ns = row.measurement->counter(counter::kTimeNs).value();

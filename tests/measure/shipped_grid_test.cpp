@@ -1,4 +1,4 @@
-/// What the recordings of an H200 cover: every rung over N, d, both passes, causal and not.
+/// The coverage of the recordings of an H200: every kernel over N, d, both passes, causal and not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::vector<Point> grid_of(const std::string& kernel, DType dtype) {
   return points;
 }
 
-/// Of both recordings, read once.
+/// The rows of both recordings, read once.
 const std::vector<RecordingRow>& recorded_rows() {
   static const std::vector<RecordingRow> rows = [] {
     std::vector<RecordingRow> all = test::read_shipped("h200.json").rows;
@@ -64,7 +64,7 @@ bool is_recorded(const Point& point) {
   });
 }
 
-/// Every point of the kernel is recorded, or is not, as `is_left_out` says.
+/// Every point of the kernel is recorded, except those for which `is_left_out` is true.
 void expect_grid(const std::string& kernel, DType dtype, bool (*is_left_out)(const Point&)) {
   for (const Point& point : grid_of(kernel, dtype)) {
     EXPECT_EQ(is_recorded(point), !is_left_out(point)) << describe(point);

@@ -1,4 +1,5 @@
-/// The recordings in assets/recordings: readable, from clean builds, and as the formulas say.
+/// The recordings in assets/recordings: readable, from clean builds, and in agreement with the
+/// formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,8 +71,7 @@ std::string text_in(const std::filesystem::path& path) {
 TEST(ShippedRecordings, AreWrittenAsTheyWereToTheByte) {
   for (const auto& path : shipped_files(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
     Recording recording = read_recording(path).value();
-    for (RecordingRow& row : recording.rows)
-      row.source = nullptr;  // from what was understood alone
+    for (RecordingRow& row : recording.rows) row.source = nullptr;  // only from what was parsed
     EXPECT_EQ(recording_text(recording) == text_in(path), true) << path;
   }
 }
@@ -128,7 +128,7 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   EXPECT_GE(checked, 28);
 }
 
-/// What a recorded row asked for beyond the SM, over what the formula says.
+/// The bytes that a recorded row requested beyond the SM, divided by those of the formula.
 void expect_requested(const RecordingRow& row, double reads, double writes) {
   const auto gap = [&](std::string_view name, double bytes) {
     return std::abs(row.measurement->counter(name).value() / bytes - 1.0);
@@ -137,8 +137,8 @@ void expect_requested(const RecordingRow& row, double reads, double writes) {
   EXPECT_LE(gap(counter::kRequestedWriteBytes, writes), 0.005) << describe(row);
 }
 
-/// FlashAttention-1: K and V once; for each column tile Q, O, m and l of the rows from the first
-/// that sees it on. O carried in fp32 is read once more and rounded.
+/// FlashAttention-1: K and V once; for each column tile, Q, O, m and l of the rows from the first
+/// that sees it on. O in fp32 is read once more and rounded.
 TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const Recording& recording : shipped()) {
@@ -164,8 +164,8 @@ TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   EXPECT_GE(checked, 28);
 }
 
-/// block_sparse2: as flash2, over the tiles of its block mask that the mask leaves something of,
-/// each of whole rows here. From N = 512 on: below, what the lists of tiles take weighs.
+/// block_sparse2: as flash2, over the tiles of its block mask that are at least partly visible,
+/// here all with whole rows. From N = 512 on: at smaller N, the lists of tiles matter.
 TEST(ShippedRecordings, BlockSparse2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const Recording& recording : shipped()) {
@@ -187,7 +187,7 @@ TEST(ShippedRecordings, BlockSparse2ReadsAndWritesWhatTheFormulaSaysWithinHalfAP
   EXPECT_GE(checked, 40);
 }
 
-/// What one launch of a recorded row counted.
+/// The counters of one launch of a recorded row.
 double counted(const RecordingRow& row, std::string_view launch_name, std::string_view name) {
   for (const LaunchCounters& launch : row.measurement->launches) {
     if (launch.name == launch_name) return launch.counters.at(std::string(name));
@@ -202,7 +202,8 @@ void expect_within_half_a_percent(const RecordingRow& row, std::string_view laun
       << describe(row) << ", " << launch << ": " << name;
 }
 
-/// What one launch of a recorded row asked for beyond the SM, over what the formula says.
+/// The bytes that one launch of a recorded row requested beyond the SM, divided by those of the
+/// formula.
 void expect_launch_asked_for(const RecordingRow& row, std::string_view launch, Index read_bytes,
                              Index written_bytes) {
   expect_within_half_a_percent(row, launch, counter::kRequestedReadBytes,
@@ -211,14 +212,14 @@ void expect_launch_asked_for(const RecordingRow& row, std::string_view launch, I
                                static_cast<double>(written_bytes));
 }
 
-/// Bytes of the sectors that [begin_bytes, begin_bytes + size_bytes) lies in.
+/// Bytes of the sectors that contain [begin_bytes, begin_bytes + size_bytes).
 Index sectors_bytes(Index begin_bytes, Index size_bytes) {
   return (ceil_div(begin_bytes + size_bytes, kSectorBytes) - begin_bytes / kSectorBytes) *
          kSectorBytes;
 }
 
-/// split_kv with one query a head: K and V once. A thread block of "partial" reads its query and
-/// leaves O and LSE of its split in fp32, each statistic a sector of its own; one of "combine"
+/// split_kv with one query per head: K and V once. A thread block of "partial" reads its query and
+/// writes O and LSE of its split in fp32, each statistic in a separate sector; one of "combine"
 /// reads those of a row and writes the row.
 TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
@@ -244,7 +245,7 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
       ++checked;
       if (p.N_kv < 65536) continue;
 
-      // Where the cache is long, all that it reads and writes is K and V once
+      // With a long cache, nearly all traffic is reading K and V once
       const double both = row.measurement->counter(counter::kRequestedReadBytes).value() +
                           row.measurement->counter(counter::kRequestedWriteBytes).value();
       const auto once = static_cast<double>(2 * heads * p.N_kv * row_bytes);
@@ -256,9 +257,9 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
 
 /// FlashAttention-2's backward main launch: K and V once, then Q, dO, LSE and D of the rows from
 /// the first that sees each column tile on; dQ added in fp32 for each of those, dK and dV written
-/// once. In a fixed order of dQ each tile adds 4 bytes to its row tile's turn, a sector, and a
-/// block reads for as long as it waits for its turn: longer under a causal mask, where the blocks
-/// begin one after the other.
+/// once. With a fixed order of dQ, each tile adds 4 bytes, a sector, to the turn counter of its row
+/// tile, and a block reads the counter while it waits for its turn: longer under a causal mask,
+/// where the blocks begin one after the other.
 TEST(ShippedRecordings, Flash2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   int deterministic = 0;
@@ -297,8 +298,9 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHal
   EXPECT_GE(deterministic, 2);
 }
 
-/// Up to d = 128: the wider heads' tiles leave room for one thread block, and cuBLAS's products,
-/// which have the tensor cores to themselves, are faster than what that block saves in bytes.
+/// Up to d = 128: the tiles of wider heads leave room for one thread block, and the gain of
+/// cuBLAS's products, which have the tensor cores to themselves, exceeds what that block saves in
+/// bytes.
 TEST(ShippedRecordings, Flash2sForwardPassIsFasterThanStandardsFrom1024OnUpToD128) {
   int compared = 0;
   for (const Recording& recording : shipped()) {

@@ -1,4 +1,4 @@
-/// The SM clock of timed passes on a GPU: it is one that the chip can have, and reading it does
+/// The SM clock of timed passes on a GPU: its value is possible for the chip, and reading it does
 /// not change the times.
 #include "kernels/measure/timing/sm_clock.h"
 
@@ -43,7 +43,7 @@ class SmClockTest : public GpuTest {
     return time ? time.value() : TimeStatistics();
   }
 
-  /// Compares the medians of rounds that take turns with and without readings: their difference is
+  /// Compares the medians of alternating rounds with and without readings: their difference is
   /// below 3 % and half a microsecond, about what medians of one pass differ by.
   void expect_equal_times(const char* name, const Pass& pass, CacheState cache) {
     constexpr int kRounds = 9;

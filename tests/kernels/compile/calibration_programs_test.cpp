@@ -1,4 +1,5 @@
-/// The microbenchmarks of a calibration, as machine code: each loop holds what it is to measure.
+/// The microbenchmarks of a calibration, as machine code: each loop contains the instructions that
+/// it must measure.
 #include "kernels/measure/calibrate/calibration_programs.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ std::map<unsigned, int> loop_of(const BlockProgram& block) {
   return longest_loop(code);
 }
 
-/// How often the instruction occurs in one iteration of the named operation.
+/// How many times the instruction occurs in one iteration of the named operation.
 int in_iteration(const char* name, unsigned instruction) {
   return loop_of(operation_benchmark(name, target_of("9.0")).block)[instruction];
 }
@@ -43,7 +44,7 @@ TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
   for (const auto& [compute_capability, architecture] :
        {std::pair{"9.0", "sm_90a"}, {"8.0", "sm_80"}, {"8.9", "sm_89"}, {"10.0", "sm_100a"}}) {
     auto programs = calibration_programs(target_of(compute_capability));
-    std::erase_if(programs, is_step);  // many, and another test's
+    std::erase_if(programs, is_step);  // many, and those of another test
     EXPECT_GT(programs.size(), 30u);
     for (KernelProgram& program : programs) program.architecture = architecture;
     KernelCompiler compiler{KernelCache(cache.path())};
@@ -88,7 +89,8 @@ TEST(TileSteps, DoWhatTheKernelsLoopDoes) {
   }
 }
 
-/// Of flash2's forward pass in Hopper's instructions the kernel's longest loop is over row tiles.
+/// In flash2's forward pass with Hopper's instructions, the kernel's longest loop is over row
+/// tiles.
 TEST(TileSteps, MultiplyOneColumnTileInHoppersForwardLoop) {
   const auto all = calibrated_steps(target_of("9.0"));
   for (const auto& [name, d, Bc] : {std::tuple{"flash2_forward_hopper_bf16_d64_192x128", 64, 128},
@@ -97,7 +99,7 @@ TEST(TileSteps, MultiplyOneColumnTileInHoppersForwardLoop) {
     const auto steps = std::ranges::find(all, name, &TileSteps::name);
     ASSERT_NE(steps, all.end()) << name;
     const std::vector<int> arithmetic = arithmetic_of(steps->block);
-    // The compiler may keep a loop for masked tiles beside the other one
+    // The compiler may have a separate loop for masked tiles
     const int loops = arithmetic[1] / (d / 16);
     EXPECT_TRUE(loops == 1 || loops == 2) << name;
     EXPECT_EQ(arithmetic[1], loops * d / 16) << name;
@@ -160,7 +162,8 @@ TEST(OperationBenchmarks, HaveTheirMatrixProductsInTheLoop) {
 }
 
 TEST(OperationBenchmarks, AddOnlyTheLoopToWhatTheyMeasure) {
-  // Where the instructions alone fill the issue slots, others would count as slow ones
+  // Where these instructions alone fill the issue slots, additional ones would make them appear
+  // slower
   for (const OperationBenchmark& benchmark : operation_benchmarks(target_of("9.0"))) {
     if (!benchmark.block.program.expression.ends_with("256>")) continue;
     int all = 0;

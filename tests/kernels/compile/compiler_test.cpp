@@ -96,7 +96,7 @@ TEST(Compiler, ARefusedSourceIsAnErrorWithItsFileAndLine) {
   KernelProgram wrong = small_flash2();
   wrong.expression =
       "attnscope::kernels::flash2_forward<attnscope::kernels::device::Bf16, 16, 24, "
-      "16, 1>";  // rows that are no multiple of 16 a warp
+      "16, 1>";  // rows per warp that are not a multiple of 16
   const auto compiled = compile(wrong);
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().kind, Error::Kind::failed);

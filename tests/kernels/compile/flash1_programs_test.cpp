@@ -122,7 +122,7 @@ TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
   EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::fp32, kAmpere)),
             fmt::format("flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, {}>",
                         kPlain));
-  // Three fit beside what a window needs, two beside what dropout keeps
+  // Three fit beside the data of a window, two beside the bits of dropout
   AttentionProblem dropped = problem_of(128, "none");
   dropped.score.dropout.probability = 0.1;
   const auto stages_of = [&](const AttentionProblem& problem) {
@@ -291,7 +291,7 @@ TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
   EXPECT_GT(compiled(launch_program("initialise", backward)).resources.registers, 0);
 }
 
-/// Neither powers of two nor multiples of the rows that the threads copy at a time.
+/// Sides that are neither powers of two nor multiples of the rows that the threads copy at a time.
 TEST(Flash1Instances, OfOddTilingsAreCompiled) {
   const AttentionProblem problem = problem_of(64, "causal");
   const AttentionProblem scored = problem_of(64, "window:64");

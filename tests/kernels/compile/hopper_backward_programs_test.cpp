@@ -1,4 +1,4 @@
-/// flash2's backward pass in Hopper's own instructions: which runs take it, and its machine code.
+/// flash2's backward pass with Hopper's own instructions: which runs use it, and its machine code.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
   EXPECT_FALSE(has_hopper_gradients(problem_of(128, *parse_mask("window:9")), {64, 128}));
 }
 
-/// Where it takes the default tiling, it is the program of the default run.
+/// If it supports the default tiling, it is the program of the default run.
 TEST(HopperBackwardProgram, IsThatOfItsTilings) {
   const auto instructions = [](Index d, const Tiling& tiling, const LaunchKind& kind = {}) {
     return launch_program(
@@ -47,8 +47,8 @@ TEST(HopperBackwardProgram, IsThatOfItsTilings) {
 }
 
 /// The sums, scores and operands of a consumer fill its registers, and products run while other
-/// work does. The compiler serializes products where it cannot keep their registers apart: a wait
-/// then follows each of them.
+/// work is done. The compiler serializes products where it cannot keep their registers apart: a
+/// wait then follows each of them.
 TEST(HopperBackwardProgram, SpillsNothingAndSerializesNoProduct) {
   constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
   struct Instance {

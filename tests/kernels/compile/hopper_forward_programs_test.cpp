@@ -1,4 +1,4 @@
-/// flash2's forward pass in Hopper's own instructions: which runs take it, and its machine code.
+/// flash2's forward pass with Hopper's own instructions: which runs use it, and its machine code.
 #include <gmock/gmock.h>
 
 #include "kernels/block_shapes.h"
@@ -33,7 +33,7 @@ TEST(HopperForwardProgram, IsForRowsOf16BytesAndTilesThatFitTheRegistersAndShare
   EXPECT_EQ(instructions(problem, {192, 80}), kHopper);
   EXPECT_EQ(instructions(problem, {192, 96}), kTensorCores);  // O, S and P of three consumers
   EXPECT_EQ(instructions(problem, {128, 208}), kTensorCores);
-  EXPECT_EQ(instructions(problem, {96, 128}), kTensorCores);  // 64 rows a consumer
+  EXPECT_EQ(instructions(problem, {96, 128}), kTensorCores);  // 64 rows per consumer
   EXPECT_EQ(instructions(problem, {128, 64}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 144}), kTensorCores);
@@ -42,7 +42,7 @@ TEST(HopperForwardProgram, IsForRowsOf16BytesAndTilesThatFitTheRegistersAndShare
   EXPECT_EQ(instructions(problem_of(128, *parse_mask("window:9")), {128, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(256, Mask::none()), {128, 80}), kHopper);
   AttentionProblem dropped = problem_of(256, *parse_mask("window:9"));
-  dropped.score.dropout.probability = 0.1;  // both take the last of the shared memory
+  dropped.score.dropout.probability = 0.1;  // both use up the shared memory
   EXPECT_EQ(instructions(dropped, {128, 80}), kTensorCores);
   problem = problem_of(128, Mask::none());
   problem.dtype = DType::fp32;
@@ -71,8 +71,8 @@ TEST(HopperForwardProgram, StartsRowTilesOfHeadsWhoseKeysFillAPartOfL2) {
     problem.N = problem.N_kv = N;
     return hopper_heads_at_once(problem, {128, 128}, {});
   };
-  EXPECT_EQ(at_once(16, 16, 16, 1024), 32);  // eight row tiles a head, 256 in turn
-  EXPECT_EQ(at_once(2, 16, 16, 8192), 8);    // 4 MiB of K and V a head
+  EXPECT_EQ(at_once(16, 16, 16, 1024), 32);  // eight row tiles per head, 256 in turn
+  EXPECT_EQ(at_once(2, 16, 16, 8192), 8);    // 4 MiB of K and V per head
   EXPECT_EQ(at_once(1, 16, 16, 16384), 4);
   EXPECT_EQ(at_once(1, 16, 4, 16384), 8);  // two groups
   EXPECT_EQ(at_once(1, 7, 7, 1024), 7);
@@ -148,9 +148,9 @@ struct Instance {
   LaunchKind kind = {};
 };
 
-/// A consumer's registers hold its state, and products run while other work does. The compiler
-/// serializes products where it cannot keep their registers apart: a wait then
-/// follows each of them.
+/// A consumer's state fits in its registers, and products run while other work is done. The
+/// compiler serializes products where it cannot keep their registers apart: a wait then follows
+/// each of them.
 TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
   constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
   const Instance instances[] = {
@@ -181,7 +181,7 @@ TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
 /// Both products of an iteration are started before its exponentials.
 TEST(HopperForwardProgram, StartsProductsBeforeTheSoftmax) {
   const CompiledKernel kernel = compiled(on_hopper(problem_of(128, Mask::none()), {128, 128}));
-  std::string order;  // of products with S, with O, and exponentials; repetitions left out
+  std::string order;  // of products for S, for O, and exponentials; without repetitions
   for (const unsigned opcode : opcodes_of(kernel)) {
     const char kind = opcode == opcode::kHgmma            ? 'S'
                       : opcode == opcode::kHgmmaRegisters ? 'O'

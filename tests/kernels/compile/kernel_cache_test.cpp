@@ -1,4 +1,4 @@
-/// Compiled kernels on the disk: found again by everything that decides their code.
+/// Compiled kernels on the disk: the key covers everything that determines their code.
 #include "kernels/compile/kernel_cache.h"
 
 #include <gmock/gmock.h>

@@ -80,7 +80,7 @@ TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
   }
 }
 
-/// Sides that are no powers of two, and tiles with fewer parts than warps.
+/// Sides that are not powers of two, and tiles with fewer parts than warps.
 TEST(Flash2Programs, OfOddTilingsAreCompiled) {
   for (const char* mask : {"causal", "window:256"}) {
     const AttentionProblem problem = problem_of(80, *parse_mask(mask));
@@ -146,7 +146,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   for (const Knob* const knob : find_kernel("flash2")->knobs(PassKind::forward)) {
     if (knob->name == kInstructionsKnob || knob->hopper_only) continue;
     for (const KnobValue& value : knob->values.subspan(1)) {
-      if (knob->name == "warps" && value.value == 4) continue;  // as by rule here
+      if (knob->name == "warps" && value.value == 4) continue;  // which the rule also gives here
       Knobs knobs;
       knobs.*knob->member = value.value;
       const BlockProgram block = program_of(knobs);

@@ -1,4 +1,4 @@
-/// The embedded sources: whole, and device code alone.
+/// The embedded sources: complete, and only device code.
 #include "kernels/compile/kernel_sources.h"
 
 #include <gmock/gmock.h>

@@ -46,7 +46,7 @@ inline std::string_view code_of(std::string_view cubin, std::string_view entry) 
   return {};
 }
 
-/// How often each opcode occurs between a branch and its target before it: of the longest loop.
+/// How many times each opcode occurs between a backward branch and its target: in the longest loop.
 inline std::map<unsigned, int> longest_loop(std::string_view code) {
   constexpr std::ptrdiff_t kBytes = 16;
   const auto word = [&](std::ptrdiff_t n, std::ptrdiff_t byte) {

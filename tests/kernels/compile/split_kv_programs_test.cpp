@@ -61,7 +61,7 @@ TEST(SplitKvPrograms, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.shared_bytes, split_kv_shared_bytes(64, {16, 128}));
   EXPECT_FALSE(plain.overlaps_launch_before);
 
-  // Columns that are not there are not read; d = 96 and wide tiles check them always
+  // Columns that do not exist are not read; d = 96 and wide tiles always check them
   for (const Index d : {80, 96, 192, 200, 256}) {
     problem.d = d;
     const auto block = split_kv_partial_program(problem, {16, 64});

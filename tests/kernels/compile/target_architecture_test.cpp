@@ -1,4 +1,4 @@
-/// Which code a compiler, which may be older than the GPU, generates for it, and which driver runs
+/// Which code a compiler that may be older than the GPU generates for it, and which driver runs
 /// that code.
 #include "kernels/compile/target_architecture.h"
 

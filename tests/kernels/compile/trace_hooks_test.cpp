@@ -1,5 +1,5 @@
-/// What the trace hooks of kernels cost where nothing is recorded: nothing. The machine code of a
-/// kernel without a trace is that of the same source with every call of its observer taken out.
+/// Without recording, the trace hooks of kernels cost nothing: the machine code of a kernel without
+/// a trace is that of the same source with every call of its observer removed.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
@@ -17,7 +17,8 @@
 namespace attnscope::kernels {
 namespace {
 
-/// The source without the calls of its observer, and their number; the `;` of a statement stays.
+/// The source without the calls of its observer, and the number of calls; the `;` of a statement
+/// stays.
 struct WithoutHooks {
   std::string text;
   int count = 0;
@@ -151,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Traced{"flash2", PassKind::forward, DType::bf16, "window:256"},
                     Traced{"flash2", PassKind::forward, DType::fp32},
                     Traced{"flash2", PassKind::forward, DType::bf16, "causal", 128,
-                           Tiling{128, 128}},  // in Hopper's instructions
+                           Tiling{128, 128}},  // with Hopper's instructions
                     Traced{"flash2", kBackward},
                     Traced{"flash2", kBackward, DType::bf16, "causal", 128},
                     Traced{"flash2", kBackward, DType::fp32}, Traced{"block_sparse2"},

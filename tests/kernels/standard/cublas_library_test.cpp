@@ -1,4 +1,4 @@
-/// cuBLAS that is not there, or is not cuBLAS.
+/// A cuBLAS that is missing, or a library that is not cuBLAS.
 #include "kernels/standard/cublas_library.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-/// Decoding what traced kernels record, and its file.
+/// Decoding the records of traced kernels, and their file.
 #include "kernels/measure/trace/kernel_trace.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ struct Records {
   }
 };
 
-/// Two blocks on two SMs whose clocks differ; 2 cycles a nanosecond.
+/// Two blocks on two SMs whose clocks differ; 2 cycles per nanosecond.
 Records two_blocks() {
   Records records;
   records.add_block({.begin_ns = 1000,
@@ -57,7 +57,7 @@ Records two_blocks() {
                      .begin_cycles = 0x1'0000'0000 - 100,
                      .end_cycles = 0x1'0000'0000 + 1900,
                      .sm = 3});
-  records.add(TraceStep::load_Qi, 0, 0, 0x1'0000'0000 + 100);  // the low half has wrapped
+  records.add(TraceStep::load_Qi, 0, 0, 0x1'0000'0000 + 100);  // the low half has wrapped around
   records.add(TraceStep::scores, 0, 1, 0x1'0000'0000 + 500);
   records.add_block({.begin_ns = 1500,
                      .end_ns = 3500,
@@ -131,8 +131,8 @@ TEST(KernelTrace, MaximaAreThoseOfTheScaledScores) {
   EXPECT_TRUE(std::isnan(trace.rows[0].states[1].l));
 }
 
-/// A row over four column tiles, the first two of one split, the last two of another: of two warps
-/// the second sees no key of the first tile, and both none of the last.
+/// A row over four column tiles, the first two of one split, the last two of another: the second of
+/// two warps sees no key of the first tile, and neither sees one of the last.
 KernelTrace row_of_two_warps() {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const Records records = two_blocks();

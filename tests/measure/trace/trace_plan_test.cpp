@@ -1,4 +1,4 @@
-/// Which runs can be traced, how large their traces are, and what their steps are called.
+/// Which runs can be traced, how large their traces are, and the names of their steps.
 #include "kernels/measure/trace/trace_plan.h"
 
 #include <gmock/gmock.h>
