@@ -25,7 +25,7 @@ class AppTest : public testing::Test {
  protected:
   AppTest() : app_(load_scene("default").value(), {}) { settle(); }
 
-  /// Updates, as frames do, until nothing is under way. Answers the longest update.
+  /// Updates, as frames do, until no work is left. Returns the duration of the longest update.
   double settle() {
     double longest_s = 0.0;
     const auto begin = Clock::now();
@@ -104,7 +104,7 @@ TEST_F(AppTest, ATextThatCannotBeUnderstoodIsShownAsItWasTyped) {
 }
 
 TEST_F(AppTest, NoUpdateWaitsWhileThousandsOfChoicesAreChecked) {
-  // Heads that do not divide: every number near 4095 is tried
+  // Heads that do not divide each other: every number near 4095 is tried
   app_.commands.push(Choose{change_field(app_.view.choice, "heads", "4096").value()});
   settle();
   const double longest_s = choose("kv_heads", "4095");
@@ -126,7 +126,7 @@ TEST_F(AppTest, AnotherSceneIsOpenedOnceItCanBeShown) {
   app_.commands.push(OpenScene{"flash1-64"});
   app_.update(0.0);
   EXPECT_EQ(app_.scene.name, "default");
-  EXPECT_FALSE(app_.scene_answer);  // its file is read elsewhere
+  EXPECT_FALSE(app_.scene_answer);  // its file is read on another thread
   settle();
   EXPECT_EQ(app_.scene.name, "flash1-64");
   EXPECT_EQ(app_.view.choice.algorithm, "flash1");
@@ -202,7 +202,7 @@ TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
     EXPECT_EQ(app_.view.query_row, before.query_row);
     EXPECT_FALSE(app_.refused);
 
-    // At the start there is nothing else to show
+    // Before the first snapshot there is nothing else to show
     App app(lost, {});
     while (!app.settled()) app.update(0.0);
     ASSERT_TRUE(app.first_error()) << part;
@@ -269,7 +269,7 @@ TEST_F(AppTest, AnotherRunEndsTheSearchAndNothingKeepsTheOldOne) {
   while (!run.expired() && seconds_since(begin) < 10.0) settle();
   EXPECT_TRUE(run.expired());
 
-  // Nor after one that has found its operation
+  // Nor after a search that has found its operation
   const std::weak_ptr<const RunInfo> next = app_.snapshot()->run;
   app_.commands.push(SeekThing{next.lock(), MemoryTile{Tensor::K, {{0, 16}, {0, 16}}}});
   settle();

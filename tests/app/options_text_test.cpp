@@ -9,7 +9,7 @@
 namespace attnscope::app {
 namespace {
 
-/// The run that the options give, split as by a shell: quotes keep a word together.
+/// The run that the options request, split as in a shell: quotes keep a word together.
 RunSpec run_of_options(const std::string& text) {
   std::vector<std::string> words;
   bool quoted = false;

@@ -1,4 +1,4 @@
-// Saves what the app saves: a scene, with the same writer as Ctrl+S, and a picture.
+// Saves the files that the app saves: a scene, with the writer of Ctrl+S, and a picture.
 //   attnscope_save_program SCENE.json PICTURE.png
 #include <fmt/core.h>
 

@@ -1,4 +1,5 @@
-/// Files of the app at every failure and every end: each is the old one or the new one, whole.
+/// Files of the app after every failure and every abnormal end: each is the complete old one or the
+/// complete new one.
 #include <gtest/gtest.h>
 
 #include "tests/cli/every_fault.h"

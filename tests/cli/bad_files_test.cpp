@@ -1,4 +1,4 @@
-/// Files that cannot be read are refused with one clear line, and stay as they are.
+/// Files that cannot be read are rejected with one clear line, and stay unchanged.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-/// --block-mask on the command line: its bytes and JSON, sweeps over the density, files, refusals.
+/// --block-mask on the command line: its bytes and JSON, sweeps over the density, files,
+/// rejections.
 
 #include <gtest/gtest.h>
 

@@ -23,8 +23,8 @@ int CliOutcome::error_lines() const {
 
 namespace {
 
-/// Replaces this process by attnscope-cli with its output in files; standard error is `terminal` if
-/// that is given. Never returns.
+/// Replaces this process with attnscope-cli, whose output goes to files; standard error is
+/// `terminal` if that is given. Never returns.
 [[noreturn]] void become_cli(const std::vector<std::string>& arguments,
                              const Environment& environment, const fs::path& directory,
                              const ScratchFolder& scratch, const std::string& terminal = {}) {
@@ -90,7 +90,7 @@ CliOutcome run_cli_on_terminal(const std::string& words) {
   CliOutcome outcome;
   int state = 0;
   bool ended = false;
-  for (char bytes[256];;) {  // read at once, or the program would wait for a full terminal
+  for (char bytes[256];;) {  // read at once, since the program would block on a full terminal
     pollfd ready{terminal, POLLIN, 0};
     if (::poll(&ready, 1, 20) > 0 && (ready.revents & POLLIN) != 0) {
       const ssize_t count = ::read(terminal, bytes, sizeof bytes);

@@ -1,5 +1,5 @@
-/// Runs attnscope-cli as a process, as a user would, or the program that a test is compiled with in
-/// its place (ATTNSCOPE_CLI_PROGRAM).
+/// Runs attnscope-cli as a process, as a user would, or the program that a test is compiled with
+/// instead (ATTNSCOPE_CLI_PROGRAM).
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment&
 /// The same with a terminal as standard error.
 CliOutcome run_cli_on_terminal(const std::string& words);
 
-/// The document of `words --json -`, which must succeed and say nothing else.
+/// The document of `words --json -`, which must succeed and print nothing else.
 nlohmann::ordered_json answered(const std::string& words);
 
 /// Hides the GPU, so that a machine with one behaves as if it had none.
@@ -60,12 +60,12 @@ std::string read_text(const std::filesystem::path& path);
 /// are the files "out" and "err" there.
 CliOutcome run_shell(std::string command, const ScratchFolder& folder);
 
-/// The document of `simulate words --json -`, which must succeed and say nothing else.
+/// The document of `simulate words --json -`, which must succeed and print nothing else.
 nlohmann::ordered_json simulated(const std::string& words);
 
 namespace test {
 
-/// What a refused request looks like from outside: exit status 2, one line on standard error that
+/// Expects the outward signs of a rejected request: exit status 2, one line on standard error that
 /// holds `part`, nothing on standard output.
 void expect_refused(const CliOutcome& outcome, const std::string& part);
 void expect_refused(const std::string& words, const std::string& part);

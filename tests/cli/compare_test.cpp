@@ -68,7 +68,7 @@ TEST_F(CompareCommand, ATimeWithoutCalibratedStepsSaysWhy) {
     }
     return json();
   };
-  const json estimated = of_time("flash2");  // at tiles that no calibration has
+  const json estimated = of_time("flash2");  // with tiles that no calibration has
   EXPECT_EQ(estimated["calibrated"], false);
   EXPECT_THAT(estimated["calibration_reason"].get<std::string>(), HasSubstr("lacks the steps"));
   const json of_library = of_time("standard");
@@ -183,7 +183,7 @@ TEST_F(CompareCommand, TableNamesBothKinds) {
   EXPECT_THAT(outcome.out, HasSubstr("unavailable: out of memory"));
 }
 
-/// No control character but the ends of lines.
+/// No control character except line feeds.
 bool is_plain(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -199,7 +199,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
     row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission";
   }
   document["rows"][0]["algorithm"] = "flash9";
-  document["device"]["name"] = "NVIDIA X200";  // no shipped one, whatever is added to its name
+  document["device"]["name"] = "NVIDIA X200";  // not a shipped one, whatever is added to its name
   const auto write = [&](const json& recording) {
     std::filesystem::create_directories(scratch_.path() / "recordings");
     scratch_.write("recordings/foreign.json", recording.dump());

@@ -1,4 +1,4 @@
-/// attnscope-cli compile: kernels for GPUs that are not there.
+/// attnscope-cli compile: kernels for GPUs that are not present.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST_F(CompileCommand, WritesTheCode) {
   EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
                                                                  "ELF"));
 
-  // Of several launches, the one with the products
+  // With several launches, the one with the products
   ASSERT_EQ(run("--algorithm flash2 --pass backward --head-dim 64 --cubin k.cubin").status, 0);
   const std::string code = read_text(scratch_.path() / "k.cubin");
   EXPECT_THAT(code, HasSubstr("flash2_backward"));
@@ -76,7 +76,7 @@ TEST_F(CompileCommand, WritesEveryFileThatItCan) {
       run("--algorithm flash2 --head-dim 16 --ptx /dev/full --cubin k.cubin --json k.json");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err, "error: cannot write /dev/full: No space left on device\n");
-  EXPECT_THAT(outcome.out, HasSubstr(".target sm_"));  // what could not be saved is printed
+  EXPECT_THAT(outcome.out, HasSubstr(".target sm_"));  // printed, since it could not be saved
   EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
                                                                  "ELF"));
   EXPECT_TRUE(json::accept(read_text(scratch_.path() / "k.json")));

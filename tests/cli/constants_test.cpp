@@ -36,7 +36,7 @@ std::vector<std::string> all_matches(const std::string& text, const std::regex& 
   return matches;
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 std::vector<std::string> quoted(const std::string& text) {
   static const std::regex kQuoted("`([^`]*)`");
   return all_matches(text, kQuoted);
@@ -121,7 +121,7 @@ const std::map<std::string, std::string>& prediction_code() {
 
 const std::regex kDeclaration(R"(constexpr [\w:<>, ]*\b(k[A-Z]\w*) = ([^;]*);)");
 
-/// The value of a number, or of a number shifted to the left, whatever its type; nothing for other
+/// The value of a number, or of a number shifted to the left, of any type; nothing for other
 /// expressions.
 std::optional<double> value_of(std::string expression) {
   static const std::regex kTyped(R"([\w:]+\{(\w+)\})"), kUnsigned(R"(([0-9])U\b)");
@@ -196,7 +196,7 @@ TEST(ConstantsPage, HasTheExpressionOfEveryOtherNumber) {
     }
   }
 
-  // Texts and names are matched so that the digits in them are no numbers
+  // Strings and names are matched as well, so that their digits do not count as numbers
   static const std::regex kToken(
       R"("[^"]*"|[A-Za-z_]\w*|(0x[0-9a-f]+|[0-9][0-9.']*(?:e[-+]?[0-9]+)?)[uUlLfF]*)");
   for (const auto& [file, code] : prediction_code()) {

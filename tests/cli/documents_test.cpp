@@ -94,7 +94,7 @@ bool computes_values(const std::string& words) {
   return words.starts_with("accuracy ") || words.find("--check") != words.npos;
 }
 
-/// Nothing, or why the words are no valid command line.
+/// Nothing, or why the words are not a valid command line.
 std::optional<std::string> misunderstood(const std::string& words) {
   std::istringstream stream(words);
   std::vector<std::string> arguments{std::istream_iterator<std::string>(stream), {}};
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Documents, Document, testing::ValuesIn(readme_and_pages
                            return fs::path(document.param).stem().string();
                          });
 
-/// The names that a document's headings have as targets of links.
+/// The names by which links refer to a document's headings.
 std::set<std::string> anchors_of(const fs::path& document) {
   std::set<std::string> anchors;
   for (const std::string& line : lines_of(read_text(document))) {

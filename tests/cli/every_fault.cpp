@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostCalls = 500;
 
-/// Whether the program prints the file where it cannot be saved.
+/// Whether the program prints the file if it cannot be saved.
 bool is_text_document(const std::string& name) {
   return !name.ends_with(".npy") && !name.ends_with(".cubin");
 }

@@ -20,18 +20,18 @@ struct Fault {
 };
 
 /// Runs the command in `folder` with a fault of each of these kinds at every call in turn, after
-/// `prepare`; `check` sees each outcome. The calls end where the fault no longer happens.
+/// `prepare`; `check` receives each outcome. It stops when the fault no longer occurs.
 void with_every_fault(const std::string& words, const ScratchFolder& folder,
                       const std::function<void()>& prepare,
                       const std::function<void(const Fault&)>& check,
                       const std::vector<std::string>& kinds = {"fail", "kill", "cut"});
 
-/// What becomes of a document that cannot be saved: a command prints it, the app still has it.
+/// What happens to a document that cannot be saved: a command prints it, the app still has it.
 enum class Unsaved : std::uint8_t { printed, in_the_app };
 
-/// Expects every file that the command writes to be the old or the new one, and the new one where
-/// its exit status is 0; a document that could not be saved to be printed, if it is to be; and no
-/// other file beside them where a signal ends it.
+/// Expects that every file that the command writes is the old or the new one, and the new one if
+/// its exit status is 0; that a document that could not be saved is printed, if `unsaved` requires
+/// it; and that no other file is left if a signal ends it.
 void expect_old_or_new(const std::string& words, const std::vector<std::string>& names,
                        Unsaved unsaved = Unsaved::printed);
 

@@ -1,4 +1,4 @@
-/// The commands that need a GPU, on a GPU. Without one they skip and say so; with
+/// The commands that need a GPU, on a GPU. Without one the tests are skipped, with a message; with
 /// ATTNSCOPE_REQUIRE_GPU=1 that is a failure.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

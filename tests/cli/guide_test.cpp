@@ -1,4 +1,5 @@
-/// The reference of fields that attnscope-cli guide prints, against the table and the commands.
+/// The reference of fields that attnscope-cli guide prints, compared with the table and the
+/// commands.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

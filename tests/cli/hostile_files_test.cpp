@@ -1,4 +1,5 @@
-/// Files made to hang or to exhaust the program are refused at once; names in any encoding work.
+/// Files that are made to hang or exhaust the program are rejected at once; names in any encoding
+/// work.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -39,7 +40,7 @@ void expect_fast(const Command& command) {
 
 constexpr Index kManyRows = Index{1} << 24;
 
-/// Comparing with the recording gives the reason in place of the row whose mask is not known.
+/// A comparison with the recording gives the reason in place of the row whose mask is unknown.
 void expect_unavailable(const std::string& recording, const std::string& reason) {
   const CliOutcome outcome = run_cli("compare --recording " + recording);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -95,7 +96,7 @@ TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
        {"pass", "forward"},
        {"tiling", {{"Br", 1}, {"Bc", 1}}},
        {"block_mask", "random:1"}});
-  // Equal masks are one
+  // Equal masks count as one
   for (int n = 0; n < 20; ++n) document["rows"].push_back(json(document["rows"][0]));
   scratch.write("mine.json", document.dump());
   EXPECT_TRUE(read_recording(scratch.file("mine.json")).ok());

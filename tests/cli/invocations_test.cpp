@@ -1,6 +1,7 @@
 /// Recorded invocations: each command line of tests/golden/invocations/*.txt prints, byte for byte,
 /// what is recorded under the same name in tests/golden/invocations/expected/.
-/// ATTNSCOPE_UPDATE_GOLDEN=1 records anew. What refusals.txt records is words, which may change.
+/// ATTNSCOPE_UPDATE_GOLDEN=1 records them again. refusals.txt records messages, whose wording may
+/// change.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -30,8 +31,8 @@ namespace fs = std::filesystem;
 const fs::path kFolder = fs::path(ATTNSCOPE_GOLDEN_DIR) / "invocations";
 constexpr int kShownDifferences = 10;
 constexpr std::string_view kRefusals = "refusals";
-/// Lists of values that went through the C library's exp and log, whose last bits differ from CPU
-/// to CPU: their numbers are recorded with eight digits.
+/// Lists with values from the C library's exp and log, whose last bits differ from CPU to CPU:
+/// their numbers are recorded with eight digits.
 constexpr std::array<std::string_view, 3> kRounded = {"accuracy", "break", "numbers"};
 
 /// The names of the lists: "masks", "refusals", ...
@@ -44,7 +45,7 @@ std::vector<std::string> list_names() {
   return names;
 }
 
-/// The command lines of a list, which has one on each line beside comments and empty lines.
+/// The command lines of a list, one per line; comments and empty lines are skipped.
 std::vector<std::string> command_lines(const std::string& list) {
   std::vector<std::string> lines;
   std::ifstream file(kFolder / (list + ".txt"));
@@ -54,7 +55,7 @@ std::vector<std::string> command_lines(const std::string& list) {
   return lines;
 }
 
-/// Sends a stream of this process into a file while it lives.
+/// Redirects a stream of this process to a file during its lifetime.
 class Redirected {
  public:
   Redirected(std::FILE* stream, const std::string& path) : stream_(stream), path_(path) {
@@ -70,7 +71,7 @@ class Redirected {
   Redirected(const Redirected&) = delete;
   Redirected& operator=(const Redirected&) = delete;
 
-  /// Ends the redirection; what was written.
+  /// Ends the redirection; returns what was written.
   std::string text() {
     restore();
     return read_text(path_);
@@ -89,7 +90,7 @@ class Redirected {
   int saved_ = -1;
 };
 
-/// Values that every machine computes alike, from -1 to 1.
+/// Values from -1 to 1 that are the same on every machine.
 void write_tensor(const std::string& name, const std::vector<Index>& shape, Index factor) {
   Index count = 1;
   for (const Index size : shape) count *= size;
@@ -100,7 +101,7 @@ void write_tensor(const std::string& name, const std::vector<Index>& shape, Inde
   ASSERT_FALSE(write_npy(name, shape, values));
 }
 
-/// The files that command lines name: tensors, a block mask and the description of a GPU.
+/// Writes the files that command lines name: tensors, a block mask and the description of a GPU.
 void write_inputs() {
   write_tensor("q.npy", {1, 4, 24, 16}, 37);
   write_tensor("do.npy", {1, 4, 24, 16}, 101);
@@ -115,7 +116,7 @@ void write_inputs() {
   std::ofstream("my-gpu.json") << read_text(described);
 }
 
-/// The text with every decimal number in eight significant digits.
+/// The text with every decimal number rounded to eight significant digits.
 std::string with_rounded_numbers(const std::string& text) {
   static const std::regex kDecimal("[0-9]+\\.[0-9]+(e[-+]?[0-9]+)?");
   std::string rounded;
@@ -128,8 +129,8 @@ std::string with_rounded_numbers(const std::string& text) {
   return rounded.append(last, text.end());
 }
 
-/// The block of text that stands in an expected file: the command line, what it printed and, where
-/// there is such, its line on standard error and an exit status other than 0.
+/// The block of an expected file: the command line, its output and, if there are any, its line on
+/// standard error and an exit status other than 0.
 std::string invocation_text(const std::string& command_line) {
   std::istringstream words(command_line);
   std::vector<std::string> arguments(std::istream_iterator<std::string>(words), {});
@@ -167,7 +168,7 @@ std::map<std::string, std::string> read_expected(const fs::path& path) {
   return blocks;
 }
 
-/// Where two texts part: the line's number and both lines.
+/// The first difference between two texts: the line's number and both lines.
 std::string first_difference(const std::string& expected, const std::string& actual) {
   std::istringstream left(expected);
   std::istringstream right(actual);
@@ -184,7 +185,7 @@ std::string first_difference(const std::string& expected, const std::string& act
 }
 
 /// The shipped assets without the calibrations of GPUs: their numbers change whenever one is
-/// measured anew, and with them every predicted time.
+/// measured again, and with them every predicted time.
 void link_assets(const fs::path& folder) {
   const fs::path shipped = find_assets_dir().value();
   fs::create_directories(folder / "gpus");
@@ -200,7 +201,7 @@ void link_assets(const fs::path& folder) {
   }
 }
 
-/// Runs in a folder of its own, as on a machine without a GPU.
+/// Runs in a separate folder, as on a machine without a GPU.
 class Invocations : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {

@@ -34,7 +34,7 @@ class InheritedCache {
 class KernelCacheOnDisk : public ::testing::Test {
  protected:
   fs::path folder() const { return scratch_.path() / "attnscope" / "kernels"; }
-  /// Where the kernel came from; the command must succeed and say nothing on standard error.
+  /// Where the kernel came from; the command must succeed and print nothing on standard error.
   std::string origin(const std::string& more = {}, const fs::path& cache = {}) const {
     const CliOutcome outcome =
         run_cli(std::string(kCompile) + more + " --json -",
@@ -133,7 +133,7 @@ TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
   const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
   for (const char* name : names) scratch_.write(name, "no library");
   refused("NVRTC 13 or 12, which could not be loaded");
-  // A library without NVRTC's functions, like one that is too old
+  // A library without NVRTC's functions, such as one that is too old
   for (const char* name : names) fs::remove(scratch_.path() / name);
   fs::copy_file(ATTNSCOPE_FAULT_LIBRARY_FILE, scratch_.path() / names[0]);
   refused("lacks functions that AttnScope needs; install CUDA 12.8 or newer");

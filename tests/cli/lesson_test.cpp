@@ -72,7 +72,7 @@ TEST(LessonCommand, AsksNamesTheMistakeAndReveals) {
   EXPECT_EQ(answers[2].at("gpu"), "h200");
 }
 
-/// Nothing of the answer is printed before the student answers.
+/// No part of the answer is printed before the student answers.
 TEST(LessonCommand, RevealsNothingBeforeAnAnswer) {
   const ScratchFolder folder;
   const auto outcome = play(folder, "", "");
@@ -141,7 +141,7 @@ TEST(LessonCommand, GradesOneRowPerStudent) {
             "bob,2,1,0,0,0,0,0,0,0,2\n");
 }
 
-/// A program that is killed while the student types has every answer before it.
+/// If the program is killed while the student types, every earlier answer is in the file.
 TEST(LessonCommand, AKilledProgramLosesOnlyTheAnswerBeingTyped) {
   const ScratchFolder folder;
   folder.write("small.json", kLesson);

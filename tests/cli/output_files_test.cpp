@@ -1,5 +1,5 @@
-/// Which files attnscope-cli writes: never one that it reads, a shipped one only of its kind,
-/// folders that are new, and what becomes of links and permissions.
+/// Which files attnscope-cli writes: never one that it reads, a shipped one only if it is of the
+/// same kind; also new folders, links and permissions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// What the echo GPU measures.
+/// The measurements of the echo GPU.
 const std::string kMeasure = "measure --algorithm flash2 --inputs needle --seed 7 ";
 
 TEST(OutputFiles, AShippedFileIsReplacedOnlyByItsKind) {

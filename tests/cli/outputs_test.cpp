@@ -77,7 +77,7 @@ TEST(GpuFile, ItsNameIsShownAsOneLine) {
   }
 }
 
-/// A row of a sweep; every seventh was refused, and has another column.
+/// A row of a sweep; every seventh was rejected, and has a different column.
 ordered_json row_of(int r) {
   if (r % 7 == 3) return {{"point", {{"heads", r}}}, {"refused", "no, \"never\""}};
   return {{"point", {{"heads", r}}}, {"bytes", r * 1000}, {"levels", {1, 2}}};
@@ -115,7 +115,7 @@ TEST(RowFiles, AreWrittenAnewWhenTheyWereRemovedButNotOverOtherText) {
   EXPECT_EQ(read_text(files.json), "mine");
 }
 
-/// What the documents print, with the text "text"; `errors` receives the messages.
+/// The output of the documents, with the text "text"; `errors` receives the messages.
 std::string printed_with(const std::vector<Document>& documents, std::string& errors) {
   testing::internal::CaptureStdout();
   const auto failure = write_documents(documents, [] { return "text"; });
@@ -224,7 +224,7 @@ TEST(Progress, LongWorkCountsItsSecondsOnATerminal) {
   OnATerminal cli({"simulate", "--algorithm", "flash2", "--seq-len", "8000000", "--mask",
                    "window:3,5", "--block-rows", "1", "--block-cols", "1"});
   EXPECT_THAT(cli.read_until("counting"), HasSubstr("\r\x1b[Kcounting"));
-  // Stopped, the work takes over a second on every machine
+  // Stopped in this way, the work takes more than a second on every machine
   cli.send(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   cli.send(SIGCONT);

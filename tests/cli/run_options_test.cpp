@@ -1,4 +1,4 @@
-/// The options of a run as values: what follows from what when only a part is given.
+/// The options of a run as values: which values follow from others when only some are given.
 #include "app/cli/run_options.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-/// Files of attnscope-cli at every failure and every end: each is the old one or the new one,
-/// whole, and no result is lost without an exit status and a message.
+/// Files of attnscope-cli after every failure and every abnormal end: each is the complete old one
+/// or the complete new one, and no result is lost without an exit status and a message.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -86,7 +86,7 @@ TEST(SavedFiles, ASweepHasEveryFinishedRowAtEveryFault) {
     } else if (fault.outcome.status == 1) {
       const json printed = json::parse(fault.outcome.out, nullptr, false);
       const bool is_printed = printed.is_array() && printed.size() >= rows && printed[0] == all[0];
-      // Standard output itself can be what failed; the files then have every row
+      // If standard output itself failed, the files have every row
       EXPECT_TRUE(is_printed || (rows == all.size() && csv == table)) << fault.outcome.out;
     }
   });
@@ -180,7 +180,7 @@ TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
   std::thread other([&] { first = sweep(1000); });
   const CliOutcome second = sweep(2000);
   other.join();
-  // One after the other, both succeed; the document is the last one's
+  // Both succeed, one after the other; the document is that of the last one
   const json rows = json::parse(read_text(folder.path() / "r.json"));
   EXPECT_EQ(rows.size(), 150u);
   EXPECT_TRUE(first.status == 0 || second.status == 0);
@@ -207,7 +207,7 @@ TEST(Threads, ThatCannotBeStartedAreNotNeeded) {
 pid_t start(const ScratchFolder& folder, const std::string& words) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::signal(SIGINT, SIG_DFL);  // a shell's job in the background ignores it
+  ::signal(SIGINT, SIG_DFL);  // a shell's background jobs ignore it
   const std::string command = fmt::format("cd {} && exec {} {} >out 2>err", folder.path().string(),
                                           ATTNSCOPE_CLI_PROGRAM, words);
   ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
@@ -228,7 +228,7 @@ void wait_until_busy(pid_t child) {
   FAIL() << "the program does not compute";
 }
 
-/// Sends the signal and expects the process to end by it soon: within a second on an idle machine.
+/// Sends the signal and expects it to end the process soon: within a second on an idle machine.
 void expect_ended_by(pid_t child, int signal) {
   const auto begin = std::chrono::steady_clock::now();
   ::kill(child, signal);

@@ -24,7 +24,7 @@ TEST(Simulate, SeedsHave64Bits) {
       "18446744073709551615 --check --seed ";
   const ordered_json largest = simulated(words + "18446744073709551615");
   EXPECT_EQ(largest["problem"]["dropout"]["seed"].get<std::uint64_t>(), 18446744073709551615u);
-  // Not the numbers of the seed with its highest bit cut off
+  // Different from the numbers of the seed without its highest bit
   EXPECT_NE(largest["accuracy"], simulated(words + "9223372036854775807")["accuracy"]);
 }
 
@@ -171,7 +171,7 @@ TEST(Simulate, SaysWhereThePOfABlockIs) {
 }
 
 TEST(Simulate, OutputsAndInputsAreNumpyFiles) {
-  // Rows that are all alike: O must be V's row, whatever the weights
+  // All rows are equal: O must be the row of V, whatever the weights
   const ScratchFolder scratch;
   const std::vector<Index> shape = {1, 2, 20, 8};
   std::vector<double> ones(std::size_t{2} * 20 * 8, 0.5);

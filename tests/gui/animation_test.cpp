@@ -115,7 +115,7 @@ TEST(RenderAnimation, TheGifShowsTheOperationsOfTheRange) {
 
 TEST(RenderAnimation, FfmpegGetsEveryPicture) {
   const ScratchFolder folder;
-  // Instead of ffmpeg, a program that counts the bytes it gets
+  // In place of ffmpeg, a program that counts the bytes that it receives
   const std::string program = folder / "ffmpeg";
   ASSERT_EQ(
       run({"bash", "-c",

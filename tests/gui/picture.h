@@ -1,4 +1,4 @@
-/// Pictures as tests look at them.
+/// Pictures, for inspection by tests.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Picture {
   bool operator==(const Picture&) const = default;
 };
 
-/// Empty when the file is no picture.
+/// Empty when the file is not a picture.
 Picture read_picture(const std::filesystem::path& path);
 
 /// Whether it has two pixels of different colours.

@@ -30,17 +30,17 @@ struct Finished {
   std::string errors;
 };
 
-/// A child process with its output in files. Ended with the object, if it still runs then.
+/// A child process with its output in files. Ended with the object if it is still running.
 class Process {
  public:
-  /// `environment` holds NAME=VALUE settings that go over the caller's.
+  /// `environment` holds NAME=VALUE settings that override the caller's.
   Process(const std::vector<std::string>& words, const std::vector<std::string>& environment);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
-  /// What it has written to standard output so far.
+  /// Its standard output so far.
   std::string output() const;
   /// Waits until it ends.
   Finished wait();

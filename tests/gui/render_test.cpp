@@ -143,7 +143,7 @@ TEST(Render, TheWarpsOfAThreadBlockHaveTheirColoursInEveryThemeAndInPresenterMod
 }
 
 TEST(Render, NothingRemainsOnTheScreenThatWouldMoveTheTransportBar) {
-  // The bar's buttons lie at the same pixels, whatever the scene and the step
+  // The bar's buttons are at the same pixels in every scene and step
   const Picture a = render("default", 3, "1600x900");
   const Picture b = render("standard-64", 40, "1600x900");
   EXPECT_EQ(count_different(a, b, {{0, 845}, {480, 895}}), 0);

@@ -1,4 +1,4 @@
-/// What the app remembers between two starts, in a real window.
+/// What the app remembers from one start to the next, in a real window.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

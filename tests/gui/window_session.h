@@ -34,19 +34,19 @@ class WindowSession {
   /// Starts with these arguments instead of a scene.
   WindowSession(int width, int height, const std::vector<std::string>& arguments);
 
-  // What a user does. Each waits for the app's answer: until it has drawn frames with the input,
-  // and either rests or plays.
+  // Actions of a user. Each waits until the app has drawn frames with the input, and either rests
+  // or plays.
   void key(const std::string& name);
   void type(const std::string& text);
   void click(const std::string& widget);
   void click_at(const Rect& rect, int button = 1);
   void drag_to(const std::string& widget, float share);
-  /// The screen as it is, which may be between two pictures.
+  /// The screen as it is now, possibly while a picture is being drawn.
   Picture capture();
-  /// The screen once it rests: the same twice in a row. Not for an app that plays.
+  /// The screen at rest, the same twice in a row. Not for an app that is playing.
   Picture screenshot();
 
-  /// Where a widget is, by its name; as a fresh app of the same size and scene reports it.
+  /// Where the named widget is, as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
 
   /// Ends the app as Ctrl+C in its terminal does.
@@ -59,8 +59,8 @@ class WindowSession {
   /// Runs a command on the display.
   void run_there(const std::string& command);
   void do_and_wait(const std::string& command);
-  /// Waits until the app has drawn this many frames with all input so far; if it must be `idle`, in
-  /// each of the last ones it rested or played.
+  /// Waits until the app has drawn this many frames with all input so far; with `idle`, it must
+  /// have rested or played in each of the last ones.
   void wait_for_frames(std::size_t count, bool idle);
 
   Display display_;

@@ -1,4 +1,5 @@
-/// The app in a real window: played, stepped back, clicked and typed into; pixels looked at.
+/// The app in a real window: it is played, stepped back, clicked and typed into, and pixels are
+/// checked.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ std::uint32_t hex_of(ImU32 color) {
   return ((color & 0xFF) << 16) | (color & 0xFF00) | ((color >> 16) & 0xFF);
 }
 
-/// Where `name` is once a click on `opener` has brought it up; a session of its own tells.
+/// Where `name` is after a click on `opener` has opened it, as found in a separate session.
 Rect rect_behind(const std::string& opener, const std::string& name,
                  const std::string& scene = "default") {
   WindowSession opened(kWidth, kHeight, scene);
@@ -170,7 +171,7 @@ TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
   EXPECT_EQ(state["race"]["tick"], state["race"]["last_tick"]);
   EXPECT_EQ(state["shown_step"].get<int>(), state["step_count"].get<int>() - 1);
 
-  // Two models side by side: nothing recorded stands in a race, and no gap
+  // Two models side by side: a race shows no recorded number and no gap
   for (const auto& [name, rect] : dump["rects"].items()) {
     for (const char* panel : {"ledger.", "timeline.", "charts."}) {
       EXPECT_FALSE(name.starts_with(panel)) << name;

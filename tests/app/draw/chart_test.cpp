@@ -71,7 +71,7 @@ TEST(Chart, LinesOnOneAnotherTakeTurns) {
   EXPECT_EQ(turns[1].index, 1);
   EXPECT_EQ(turns[4].index, 2);
   EXPECT_EQ(turns[2].count, 1);  // ends elsewhere
-  EXPECT_EQ(turns[3].count, 1);  // of another kind
+  EXPECT_EQ(turns[3].count, 1);  // of a different kind
 }
 
 TEST(Chart, WritesItsPointsAsText) {
@@ -141,7 +141,7 @@ TEST(BarChart, IsZoomedByTheWheel) {
   draw();
   EXPECT_NEAR(zoom.size(), std::pow(0.8, 6.0), 1e-9);
   EXPECT_EQ(imgui.color_at(left), kSecond);
-  EXPECT_NE(imgui.color_at({10.0f, 84.0f}), kSecond);  // nothing reaches over the names
+  EXPECT_NE(imgui.color_at({10.0f, 84.0f}), kSecond);  // nothing overlaps the names
   EXPECT_EQ(imgui.letters_outside(rect), 0);
   ImGui::GetIO().MouseWheel = -20.0f;
   draw();
@@ -155,7 +155,7 @@ TEST(ZoomedChart, HasFinerTicksWhereFewOfItsOwnAreVisible) {
   ASSERT_EQ(own.size(), 5U);
   EXPECT_EQ(visible_ticks(axis, own, {}, label).size(), 5U);
 
-  // Three decades have ticks of their own; half of one has round steps between 100 and 316
+  // Three decades have a tick each; half a decade has round steps between 100 and 316
   EXPECT_EQ(visible_ticks(axis, own, {0.0, 0.75}, label).size(), 4U);
   const std::vector<Tick> fine = visible_ticks(axis, own, {0.5, 0.625}, label);
   ASSERT_GE(fine.size(), 3U);

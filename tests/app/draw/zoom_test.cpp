@@ -62,7 +62,7 @@ TEST(ZoomByWheel, ZoomsBothAxesAndScrollsOneWithShiftOrCtrl) {
     imgui.set_mouse({100, 200});
     io.KeyShift = shift;
     io.KeyCtrl = ctrl;
-    imgui.frame(rect, [] {});  // for the window under the mouse to be known
+    imgui.frame(rect, [] {});  // so that ImGui detects the window under the mouse
     io.MouseWheel = notches;
     imgui.frame(rect, [&] { zoom_by_wheel(rect, &x, &y, {0.01}, {0.01}); });
   };

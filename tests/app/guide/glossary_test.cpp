@@ -74,7 +74,7 @@ TEST(Glossary, HasAtMostSixtyTermsInAlphabeticalOrder) {
 }
 
 TEST(Glossary, ExplainsEverySymbolOfThePseudoCode) {
-  // English, names of functions and numbers; every other word of one or two letters, or with a
+  // English words, function names and numbers; every other word of one or two letters, or with a
   // subscript, is a symbol
   const std::set<std::string> no_symbols{"in", "of", "to", "is", "it", "by", "as",
                                          "at", "p",  "s",  "if", "or", "and"};

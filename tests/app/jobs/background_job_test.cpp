@@ -11,7 +11,7 @@ namespace {
 
 using Job = BackgroundJob<int, std::string>;
 
-/// Looks until nothing is under way.
+/// Polls until no job is running.
 void finish(Job& job) {
   while (job.busy()) {
     job.latest();
@@ -19,7 +19,7 @@ void finish(Job& job) {
   }
 }
 
-/// Work that waits for its end to be allowed, or for its cancellation.
+/// Work that waits until it is allowed to end, or is cancelled.
 Job::Work held(std::string value, const std::atomic<bool>& go) {
   return [value = std::move(value), &go](WorkControl& control) -> Result<std::string> {
     while (!go && !control.cancelled()) std::this_thread::yield();

@@ -1,6 +1,6 @@
-/// "Run on GPU", on a GPU: the app runs the kernel of each shipped scene in the background,
-/// checks it, and finds the run beside the model; its frames are drawn meanwhile. Skips without a
-/// GPU; ATTNSCOPE_REQUIRE_GPU=1 turns that into a failure.
+/// "Run on GPU", on a GPU: the app runs the kernel of each shipped scene in the background, checks
+/// it, and shows the run beside the model; its frames are drawn meanwhile. Skips without a GPU;
+/// ATTNSCOPE_REQUIRE_GPU=1 turns that into a failure.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ bool update_until(App& app, Done done) {
   return true;
 }
 
-/// Waits for the scene's snapshot and the GPU; why there is none, or nothing.
+/// Waits for the scene's snapshot and the GPU; returns why there is none, or nothing.
 std::optional<std::string> missing_gpu(App& app) {
   const bool opened = update_until(
       app, [&] { return app.settled() && app.gpu().status().state != GpuRunner::State::opening; });
@@ -76,9 +76,9 @@ TEST(RunOnGpu, MeasuresTheKernelOfEveryShippedSceneCorrectly) {
     const MeasuredRun* shown = app.measurements.find(modelled.totals, modelled.gpu);
     ASSERT_NE(shown, nullptr) << name;
     EXPECT_EQ(shown->provenance.kind, NumberKind::measured) << name;
-    if (choice.algorithm == "standard") continue;  // cuBLAS chooses its own tiles
+    if (choice.algorithm == "standard") continue;  // cuBLAS chooses the tiles
     const std::optional<double> read = shown->counter(counter::kRequestedReadBytes);
-    if (!read) continue;  // counters may not be permitted here; the row says why
+    if (!read) continue;  // counters may be forbidden here; the row has the reason
     const Bytes& requested = app.snapshot()->run->totals.requested;
     EXPECT_NEAR(*read, static_cast<double>(requested.read_bytes),
                 0.005 * static_cast<double>(requested.read_bytes))
@@ -91,7 +91,7 @@ class Frames {
  public:
   Frames(App& app, OffscreenContext& surface) : app_(app), surface_(surface) {}
 
-  /// Draws a frame; its wall time.
+  /// Draws a frame; returns its wall time.
   double draw() {
     const double began_s = steady_now_s();
     app_.update(began_s);

@@ -57,7 +57,7 @@ TEST_F(GpuRunnerTest, RunsOnTheFilesOfTheScene) {
   const RecordingRow row = measured(choice);
   ASSERT_FALSE(row.error) << row.error->message;
   EXPECT_NE(row.run.files_hash, 0u);
-  EXPECT_EQ(row.measurement->time.min_s, 0.25);  // the echo: Q's first value
+  EXPECT_EQ(row.measurement->time.min_s, 0.25);  // the echoed first value of Q
 
   choice.files.Q = folder.file("gone.npy");
   ASSERT_TRUE(measured(choice).error);

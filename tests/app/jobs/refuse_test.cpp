@@ -25,7 +25,7 @@ class Refuse : public testing::Test {
     return error ? words(*error, Reader::screen) : "";
   }
 
-  /// What is offered instead of the choice, which must be refused.
+  /// The choice that is offered in place of this one, which must be rejected.
   Refusal refused(const RunSpec& choice, const RunSpec& last_valid = small_choice()) {
     const auto error = check(choice);
     EXPECT_TRUE(error) << "the choice can work";
@@ -33,7 +33,7 @@ class Refuse : public testing::Test {
     EXPECT_TRUE(!refusal.nearest || !check(*refusal.nearest)) << "the nearest choice must work";
     return refusal;
   }
-  /// The same after a text was typed into a field.
+  /// The same for a text that is typed into a field.
   Refusal refused_after(const RunSpec& valid, std::string_view key, std::string_view text) {
     return refused(change_field(valid, key, text).value(), valid);
   }

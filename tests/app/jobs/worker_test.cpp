@@ -188,7 +188,7 @@ TEST(Worker, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
   EXPECT_NE(freed_by.load(), std::this_thread::get_id());
 }
 
-/// How often the threads of this program have gone to sleep so far.
+/// How many times the threads of this program have blocked so far.
 long sleeps() {
   long count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

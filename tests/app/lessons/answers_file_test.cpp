@@ -25,7 +25,7 @@ Lesson two_questions() {
       .value();
 }
 
-/// Adds the answers as typed, "show" among them.
+/// Adds the typed answers, including "show".
 void answer(const Lesson& lesson, const AnswersFile& file, std::size_t step,
             const std::vector<std::string>& texts) {
   auto runs = LessonRuns::create(lesson).value();

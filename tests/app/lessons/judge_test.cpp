@@ -109,7 +109,7 @@ TEST(Judge, ACurveIsRightWhenEveryPointIs) {
   EXPECT_EQ(asked.verdict("70000, 260 k, 2 M").kind, Verdict::Kind::wrong);
   EXPECT_EQ(asked.verdict("131 k, 262 k, 524 k").why, "Not a line.");
   EXPECT_FALSE(parse_answer(asked.question(), "1, 2").ok());
-  // The runs are as before
+  // The runs are unchanged
   EXPECT_EQ(asked.runs.find("fa2")->problem.N, 64);
 }
 
@@ -158,7 +158,7 @@ TEST(Judge, FirstDifferenceIsTheFirstResultThatDiffers) {
           "steps": [{"say": "x"}]})")
                             .value();
   auto runs = LessonRuns::create(lesson).value();
-  EXPECT_EQ(runs.first_difference("a", "other").value(), 0);  // already Q differs
+  EXPECT_EQ(runs.first_difference("a", "other").value(), 0);  // Q differs already
   EXPECT_GT(runs.first_difference("a", "exact").value(), 0);  // inputs are equal
   EXPECT_EQ(runs.first_difference("a", "same").error().kind, Error::Kind::unavailable);
   EXPECT_EQ(runs.first_difference("a", "causal").error().kind, Error::Kind::invalid_request);

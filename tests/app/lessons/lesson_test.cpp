@@ -1,4 +1,4 @@
-/// Files that are not lessons: one clear line each, with the field.
+/// Files that are not lessons: one clear error line each, with the field.
 #include "app/lessons/lesson.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ std::string refusal(const std::string& text) {
   return lesson ? "" : lesson.error().message;
 }
 
-/// The findings of a lesson that can be read, one a line.
+/// The findings of a lesson that can be read, one per line.
 std::string findings(const std::string& text) {
   const auto lesson = parsed(text);
   EXPECT_TRUE(lesson.ok()) << (lesson ? "" : lesson.error().message);

@@ -45,8 +45,8 @@ TEST_P(Shipped, HoldsForEveryValueThatAStudentMaySet) {
   EXPECT_GT(check.questions, 0U);
 }
 
-/// Right answers are right as they are computed and as they would be typed; the answer of each
-/// mistake gets its reason; an answer that is neither is wrong.
+/// Right answers are accepted as computed and as a student would type them; the answer of each
+/// mistake gets its reason; any other answer is wrong.
 TEST_P(Shipped, IsPlayedWithRightAndWrongAnswers) {
   const Lesson played = lesson();
   auto created = LessonRuns::create(played);
@@ -127,9 +127,9 @@ TEST_P(Shipped, AsksForARatioWithoutAUnit) {
 
 INSTANTIATE_TEST_SUITE_P(All, Shipped, testing::ValuesIn(names()));
 
-// Mutation: an answer that takes another path of the same unit is found by the check.
+// Mutation: the check finds an answer whose path is replaced with another one of the same unit.
 
-/// Words of a path, each of which may be replaced with another one of its group.
+/// Groups of words of a path: each word may be replaced with another one of its group.
 const std::vector<std::vector<std::string>> kAlike = {{"read_bytes", "write_bytes"},
                                                       {"paper", "requested", "bound", "dram"},
                                                       {"matmul", "non_matmul"},
@@ -139,8 +139,8 @@ const std::vector<std::vector<std::string>> kAlike = {{"read_bytes", "write_byte
                                                       {"Br", "Bc"},
                                                       {"S", "P", "O", "Q", "K"}};
 
-/// The path with one of its words replaced, in every way; and with each other run, unless that one
-/// is too large for values.
+/// All variants of the path with one of its words replaced, and those with each other run, unless
+/// that run is too large for values.
 std::vector<std::string> mutants_of(const Path& path, const Lesson& lesson) {
   std::vector<std::string> mutants;
   const std::string& first = path.parts.front().key;
@@ -181,7 +181,7 @@ std::vector<json*> answers_in(json& ask) {
   return conditions;
 }
 
-/// Whether a check finds the question wrong, now or with other values.
+/// Whether a check finds a mistake in the question, with these values or with others.
 bool is_found(const Question& question, LessonRuns& runs) {
   return !check_question(question, runs, "ask").empty();
 }
@@ -213,7 +213,7 @@ Mutation mutate(const json& document, std::size_t step, const Lesson& lesson, Le
             answer.ok() || (is_choice && answer.error().message.find("right") != std::string::npos);
         if (!is_valid) continue;  // not a path of this run
         const bool is_same = answer.ok() && is_right(original, answer.value(), truth);
-        if (is_same) continue;  // equally right: the question does not tell them apart
+        if (is_same) continue;  // equally right: the question does not distinguish them
         ++mutation.changed;
         mutation.found += is_found(question, runs) ? 1 : 0;
       }
@@ -222,8 +222,8 @@ Mutation mutate(const json& document, std::size_t step, const Lesson& lesson, Le
   return mutation;
 }
 
-/// Questions some of whose mutants the check cannot find, or that have none: the places of tiles,
-/// and what no second path leads to.
+/// Questions with mutants that the check cannot find, or without any: places of tiles, and values
+/// to which only one path leads.
 const std::set<std::string>& exceptions() {
   static const std::set<std::string> steps = {
       "a-quarter-of-d:2",                        // no other path has the unit of exponentials

@@ -15,7 +15,7 @@ HeadlessImGui::HeadlessImGui(float width, float height, float layout_scale, floa
   io.IniFilename = nullptr;
   io.DeltaTime = 1.0f / 60.0f;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
-  io.Fonts->Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters have texture
+  io.Fonts->Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters are textured
   resize(width, height, layout_scale, font_scale);
   set_mouse({-1000.0f, -1000.0f});
 }

@@ -1,4 +1,4 @@
-/// Dear ImGui without a window or OpenGL: builds draw lists that tests look into.
+/// Dear ImGui without a window or OpenGL: builds draw lists that tests inspect.
 #pragma once
 
 #include <imgui.h>
@@ -23,8 +23,8 @@ class HeadlessImGui {
   /// Loads the fonts of these scales at once, which is faster than one scale after the other.
   void load_fonts(const std::vector<float>& font_scales);
   const app::Fonts& fonts() const { return fonts_.at(font_scale_); }
-  /// Another size of the screen, theme and scales from the next frame on. The fonts of a scale stay
-  /// loaded; those of a new scale take tens of milliseconds.
+  /// Changes the size of the screen, the theme and the scales from the next frame on. The fonts of
+  /// a scale stay loaded; those of a new scale take tens of milliseconds.
   void resize(float width, float height, float layout_scale, float font_scale,
               app::ThemeName theme = app::ThemeName::dark);
   void set_mouse(ImVec2 at, bool pressed = false);
@@ -33,11 +33,12 @@ class HeadlessImGui {
   void frame(const app::Rect& rect, const std::function<void()>& draw);
 
   int vertex_count() const;
-  /// The rectangles of every letter of the last frame that lies inside its clip rectangle, in part.
+  /// The rectangles of all letters of the last frame that lie at least partly inside their clip
+  /// rectangle.
   std::vector<app::Rect> letters() const;
   /// The colour of the last opaque shape of the last frame at a place; 0 where there is none.
   ImU32 color_at(ImVec2 at) const;
-  /// Letters that lie outside `rect` by more than a pixel, or that cover another by half.
+  /// Letters that extend beyond `rect` by more than a pixel, or that cover half of another one.
   int letters_outside(const app::Rect& rect) const;
   int letters_on_letters() const;
 

@@ -163,13 +163,13 @@ TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   const Ledger ledger =
       ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::so_far, measurements);
 
-  // What the screen steps through stands alone
+  // The run that the screen steps through is shown alone
   const LedgerRow& own = row_named(ledger.totals, "requested read");
   EXPECT_EQ(own.whole, 18432.0);
   EXPECT_FALSE(own.seen.value);
   EXPECT_FALSE(own.gap_percent);
 
-  // The recorded bytes stand beside the model of the same tiles, and both tiles are named
+  // The recorded bytes are beside the model of the same tiles, and both tilings are named
   EXPECT_EQ(ledger.apart_titles.front(), "kernel's tile 64 × 64; above 16 × 16");
   EXPECT_EQ(ledger.apart_titles.back(), "kernel's tile 64 × 64");
   EXPECT_FALSE(ledger.stands_alone);
@@ -178,7 +178,7 @@ TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   EXPECT_NEAR(read.gap_percent.value_or(99.0), 1.0, 1e-9);
 }
 
-/// Nothing beside the model, and the recorded numbers apart without model and gap.
+/// Nothing is beside the model; the recorded numbers are separate, without model and gap.
 void expect_alone(const Ledger& ledger) {
   EXPECT_TRUE(ledger.stands_alone);
   EXPECT_FALSE(ledger.apart.empty());
@@ -368,7 +368,7 @@ TEST(Ledger, TensorsGiveWayToTheTotals) {
   EXPECT_EQ(halves.shown, 8U);
   EXPECT_EQ(halves.hidden, 0U);
 
-  // Whatever the room, headings, a line of tensors, totals, title and footer fit into it
+  // Headings, a line of tensors, totals, title and footer fit into any room
   for (const std::size_t tensors : {1U, 5U, 14U, 40U}) {
     for (const float room : {60.0f, 90.0f, 110.0f, 140.0f, 400.0f}) {
       const LedgerLayout layout = lay_out_ledger({tensors, 5, false}, room, kSize);

@@ -17,7 +17,7 @@ using test::kEverySlot;
 using test::SampleRequest;
 using test::Surroundings;
 
-/// Sizes at which labels, or tensors, once left the box.
+/// Sizes at which labels or tensors once extended beyond the box.
 std::vector<SampleRequest> requests_of_large_tensors() {
   SampleRequest flash2 = test::huge_request();
   SampleRequest flash1 = test::huge_request();
@@ -66,7 +66,7 @@ void check_hbm(const Snapshot& snapshot, ImVec2 size) {
     EXPECT_LE(cell->max.y, hbm->max.y);
     EXPECT_LE(imgui.fonts().small.measure(name).x, cell->width() + 1.0f);
 
-    // The same size has the same box, and more columns a wider one
+    // Tensors of the same size have the same box; one with more columns has a wider box
     for (const HbmTensorState& other : snapshot.hbm) {
       const auto other_box =
           around.rects.find(fmt::format("memory.tensor.{}", display_name(other.tensor)));
@@ -145,8 +145,8 @@ TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
   }
 }
 
-/// How many of the labels in these rectangles cover one of the arrows; arcs across the whole row
-/// carry theirs in the midst.
+/// How many of the labels in these rectangles cover an arrow; arcs across the whole row have their
+/// labels in the middle.
 int covered_arrows(const NamedRects& rects) {
   const float row = rects.find("memory.sram")->width();
   const std::pair<const char*, const char*> pairs[] = {

@@ -20,7 +20,7 @@
 
 namespace attnscope::test {
 
-/// A screen that panels are drawn for.
+/// A screen on which panels are drawn.
 struct ScreenSize {
   const char* name;
   float width, height;
@@ -36,7 +36,7 @@ inline const std::set<app::Slot> kEverySlot{
     app::Slot::memory, app::Slot::scores,   app::Slot::online_softmax, app::Slot::explain,
     app::Slot::ledger, app::Slot::timeline, app::Slot::charts};
 
-/// What a panel reads and writes beside the snapshot.
+/// The data that a panel reads and writes, besides the snapshot.
 struct Surroundings {
   app::ViewState view;
   app::CommandSink commands;
@@ -69,13 +69,13 @@ inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snap
   for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name << " never gets ready";
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
-    // Leave the core to the work that the test waits for
+    // Yield the core to the work that the test waits for
     if (panel.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
-/// Draws the panel of this name in presenter mode, in `rect` or in its place; its text must stay
-/// inside and apart.
+/// Draws the panel of this name in presenter mode, in `rect` or in its place; its texts must stay
+/// inside it and must not overlap.
 inline void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_view name,
                               const Snapshot& snapshot, std::optional<app::Rect> rect,
                               Surroundings& around) {
@@ -90,7 +90,7 @@ inline void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_vie
   }
 }
 
-/// Points at `at`, presses and lets go; `draw` draws what is seen after each.
+/// Points at `at`, presses and releases; `draw` draws the frame after each.
 inline void click(HeadlessImGui& imgui, ImVec2 at, const std::function<void()>& draw) {
   for (const bool pressed : {false, true, false}) {
     imgui.set_mouse(at, pressed);

@@ -1,4 +1,4 @@
-/// Panels whose work is done in the background: what they show meanwhile, and giving it up.
+/// Panels with background work: what they show meanwhile, and how the work is cancelled.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string copied_text(HeadlessImGui& imgui, std::string_view button, Surroundi
   return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
 }
 
-/// What "copy CSV" gives, after one frame or when the panel is ready.
+/// The text that "copy CSV" copies, after one frame or when the panel is ready.
 std::string copied_ledger(HeadlessImGui& imgui, const Panel& panel, const Snapshot& snapshot,
                           Surroundings& around) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
@@ -99,7 +99,7 @@ TEST(LedgerPanel, RestsAsACounterThatNeedsNoComparison) {
   EXPECT_FALSE(panel.busy());
 }
 
-/// The ledger, drawn at every screen's size, on this GPU; then `check`. Presenter mode has a
+/// Draws the ledger on this GPU at every screen size, then calls `check`. Presenter mode has a
 /// counter in its place.
 void draw_ledgers(const char* algorithm, const GpuDescription& gpu,
                   const std::function<void(const HeadlessImGui&, const Surroundings&)>& check) {
@@ -271,7 +271,7 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
   auto large = std::make_shared<RunInfo>(*snapshot.run);
   large->totals.run.problem.N = large->totals.run.problem.N_kv = Index{1} << 24;
-  large->totals.run.problem.mask = Mask::causal();  // every row tile has a length of its own
+  large->totals.run.problem.mask = Mask::causal();  // every row tile has a different length
   snapshot.run = large;
   const auto panel = make_charts_panel();
   HeadlessImGui imgui(1600, 900);

@@ -1,4 +1,4 @@
-/// Every panel draws every run on every screen, with its text inside and apart.
+/// Every panel draws every run on every screen, with its texts inside it and without overlaps.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using test::SampleRequest;
 using test::ScreenSize;
 using test::Surroundings;
 
-/// Draws every panel at every size and checks that its text stays inside and apart.
+/// Draws every panel at every size and checks that its texts stay inside it and do not overlap.
 void check_all(const Snapshot& snapshot, const std::string& what, const ViewState& view = {}) {
   for (const ScreenSize& screen : kScreens) {
     const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
@@ -213,7 +213,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndEnlarged) {
       imgui.resize(screen.width, screen.height, scales.layout, scales.font);
       for (const bool large : {false, true}) {
         if (screen.presenter && !large) continue;    // has no place for charts
-        if (large && screen.height > 800) continue;  // the narrow screens are the hard ones
+        if (large && screen.height > 800) continue;  // narrow screens are the difficult ones
         SCOPED_TRACE(
             fmt::format("{} at {}{}", name_of(chart), screen.name, large ? ", large" : ""));
         const Layout layout =
@@ -281,7 +281,7 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
 
-      // The trace of another problem comes when its button is pressed, with its label in full
+      // The trace of another problem appears when its button is pressed, with its full label
       const auto button = around.rects.find("timeline.other");
       EXPECT_EQ(button.has_value(), request.problem.N == 96);
       EXPECT_FALSE(around.rects.find("timeline.other_label"));
@@ -291,7 +291,7 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       around.rects.clear();
       draw();
       EXPECT_TRUE(around.rects.find("timeline.other_label"));
-      EXPECT_GE(imgui.letters().size(), 100U);  // the label has as many
+      EXPECT_GE(imgui.letters().size(), 100U);  // the label has the same number
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
       const auto hide = around.rects.find("timeline.hide");

@@ -355,7 +355,7 @@ TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
   EXPECT_EQ(sweep_values(key).front(), 64);
   EXPECT_TRUE(std::ranges::binary_search(sweep_values(key), 100.0));
 
-  // The keys alone where there are fewer queries
+  // Only the keys if there are fewer queries
   key.run.problem.N = 4;
   expected.N = 4;
   EXPECT_EQ(sweep_problem(key, 4096), expected);
@@ -377,7 +377,7 @@ TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
   EXPECT_EQ(sweep.points.size(), (algorithms().size() - 1) * sweep_values(key).size());
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
 
-  // Decoding is not among the algorithms of prefill
+  // Decoding algorithms are not among those for prefill
   ASSERT_EQ(sweep.left_out.size(), 1U);
   EXPECT_EQ(sweep.left_out[0].algorithm, "split_kv");
   key.run.problem.N = 1;

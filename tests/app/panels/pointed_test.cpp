@@ -29,7 +29,7 @@ class PointedTest : public testing::Test {
     imgui_.set_mouse(at_);
     draw(panel(name));
   }
-  /// Clicks there; the command that was sent.
+  /// Clicks there; returns the command that was sent.
   SeekThing click_there(std::string_view name, bool with_shift = false) {
     ImGui::GetIO().KeyShift = with_shift;
     click(imgui_, at_, [&] { draw(panel(name)); });
@@ -50,7 +50,7 @@ class PointedTest : public testing::Test {
     ImGui::GetIO().KeyShift = ImGui::GetIO().KeyCtrl = false;
     draw(panel(name));
   }
-  /// What the panel marks once the mouse has pointed at something.
+  /// The marks of the panel after the mouse has pointed at something.
   std::optional<Rect> mark_in(std::string_view name, std::string_view rect_name) {
     around_.view.pointed = around_.view.now_pointed;
     around_.rects.clear();
@@ -107,7 +107,7 @@ TEST_F(PointedTest, ATileInASlotOfSram) {
   EXPECT_TRUE(mark_in("memory", "memory.pointed.K"));
   EXPECT_TRUE(mark_in("timeline", "timeline.pointed"));
 
-  // Scores on chip are the tile of the grid; an empty slot has no tile
+  // Scores on chip belong to the tile of the grid; an empty slot has no tile
   point_at("memory", "memory.slot.S", {0.5f, 0.5f});
   EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{16, 32}, {32, 48}}}));
   around_.view.now_pointed.reset();
@@ -154,7 +154,7 @@ TEST_F(PointedTest, ACellOfTheTimeline) {
 }
 
 TEST_F(PointedTest, AnOperationOfARunThatIsNoLongerShown) {
-  // Of a launch that this run does not have
+  // A line of a launch that this run does not have
   around_.view.now_pointed = Operation{.step = 3, .launch = 2, .op = {}};
   around_.view.pointed_run = std::make_shared<const RunInfo>(*snapshot_.run);
   EXPECT_FALSE(mark_in("scores", "scores.pointed"));

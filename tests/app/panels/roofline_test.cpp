@@ -1,4 +1,4 @@
-/// The roofline of a run: where its points lie, below which ceilings, and what is said without a
+/// The roofline of a run: the places of its points, the ceilings above them, and the text without a
 /// calibration.
 
 #include "app/panels/charts/roofline_chart.h"

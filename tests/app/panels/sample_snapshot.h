@@ -1,11 +1,11 @@
-/// Snapshots of real runs of the model, for tests of what draws them.
+/// Snapshots of real runs of the model, for tests of the code that draws them.
 #pragma once
 
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::test {
 
-/// A run of a small problem, with values as a kernel rounds them.
+/// A run of a small problem, with values rounded as in a kernel.
 struct SampleRequest : RunSpec {
   SampleRequest(std::string name = "flash2") {  // NOLINT: implicit on purpose
     algorithm = std::move(name);
@@ -15,7 +15,7 @@ struct SampleRequest : RunSpec {
   }
 };
 
-/// The run of a head; throws when the request is refused.
+/// The run of a head; throws when the request is rejected.
 std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request);
 
 /// The snapshot after `fraction` of the steps, 0 (before the first) to 1 (after the last).

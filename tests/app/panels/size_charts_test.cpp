@@ -165,7 +165,7 @@ TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {
 }
 
 /// standard computes hidden scores too, and four products in the backward pass where flash2 has
-/// five: equal times are equal rates nevertheless.
+/// five: equal times are still equal rates.
 TEST(SizeCharts, CountTheSameProductsForEveryRateOfAProblem) {
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     SweepKey key = recorded_settings();
@@ -255,7 +255,7 @@ TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
   EXPECT_TRUE(shown.subtitle.starts_with("16k tokens in all, B = 16k / N: d 64, bf16, H 32"))
       << shown.subtitle;
 
-  // In the problem's settings where a GPU ran them, else the nearest that one did
+  // In the problem's settings if a GPU ran them, else in the nearest ones that a GPU ran
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
   ResolvedRun run;

@@ -176,7 +176,7 @@ TEST(SmRun, RecordedMLAndAlphaAreTheModels) {
     ASSERT_NE(row, nullptr);
     const kernels::TraceRow& seen = row->states.at(static_cast<std::size_t>(model.j));
     EXPECT_TRUE(std::abs(seen.m - *model.m) <= 1e-5) << seen.m << ' ' << *model.m;
-    if (model.row_sum) {  // l is the tile's once it has been added
+    if (model.row_sum) {  // l includes the tile once its sum has been added
       EXPECT_TRUE(std::abs(seen.l - *model.l) <= 1e-4) << seen.l << ' ' << *model.l;
     }
     EXPECT_TRUE(std::abs(seen.alpha - *model.alpha) <= 1e-5);

@@ -64,7 +64,8 @@ TEST(ErrorChart, HasALineForEveryAlgorithmAndKeepsFlash1sOutputInFp32) {
     const auto& wide =
         series_named(chart, forward ? "flash1, O in HBM in fp32" : "flash1, dQ in HBM in fp32");
 
-    // In bf16 it loses accuracy with every column tile, and the chart says whose choice that is
+    // In bf16 it loses accuracy with every column tile, and the chart says that this is AttnScope's
+    // choice
     const ErrorKey rounded_key = error_key(problem, pass, Carry::problem);
     const auto rounded_errors = count_errors(rounded_key, h200(), control).value();
     const ShownChart rounded = error_chart(rounded_key, rounded_errors, theme(ThemeName::dark));
@@ -113,7 +114,7 @@ TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
   EXPECT_EQ(bound.points.size(), bounded);
   EXPECT_GT(bounded, 0U);
 
-  // Axes hold every point; the CSV has them all
+  // The axes cover every point; the CSV has all of them
   std::size_t drawn = 0;
   for (const draw::Series& series : chart.series) {
     drawn += series.points.size();
@@ -192,7 +193,7 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
   EXPECT_TRUE(chart.subtitle.starts_with(
       "forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, NVIDIA H200 SXM 141 GB;"))
       << chart.subtitle;
-  // M is larger than N d: no line of a theorem
+  // M is larger than N d: no theorem applies, so there is no line
   EXPECT_NE(chart.subtitle.find("no claim"), std::string::npos);
   EXPECT_THROW(series_named(std::get<draw::Chart>(chart.picture), "N²d²"), std::runtime_error);
   EXPECT_NE(chart.about.find("--over sram-bytes --pass forward --seq-len 64 --kv-len 96"),

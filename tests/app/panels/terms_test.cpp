@@ -1,4 +1,4 @@
-/// What panels say of the scores and their gradients: formulas in the algorithm's order, and
+/// What panels show about the scores and their gradients: formulas in the algorithm's order, and
 /// numbers that satisfy them.
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ TEST(ScoreFormula, OfEachTensorHeadsThePanelThatShowsIt) {
   EXPECT_EQ(scores_headline(snapshot, Tensor::dS).front(), "dS = P ∘ (dP - D) ∘ T");
 }
 
-/// The states of S in HBM in the order of the steps, each launch's by its last step but one.
+/// The states of S in HBM in the order of the steps; each launch's state at its second-to-last
+/// step.
 std::vector<StoredScores> stored_by_launch(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   std::vector<StoredScores> states;

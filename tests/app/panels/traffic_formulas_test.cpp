@@ -11,7 +11,7 @@ namespace {
 
 using test::SampleRequest;
 
-/// Every tensor's bytes of a head, by the schedule and by the closed form.
+/// The bytes of every tensor of a head, from the schedule and from the closed form.
 void expect_equal(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   const RunInfo& info = *run->info();

@@ -1,4 +1,4 @@
-/// The warps' panel and why the softmax is online: what they say adds up to what is counted.
+/// The warps' panel and the panel "Why online": their numbers add up to the counts.
 
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST(WarpParts, ThePartsOfATransposedProductFitItsPicture) {
     EXPECT_EQ(parts.tiles[0].shape, (Shape{24, 16}));
     EXPECT_EQ(parts.tiles[0].shape.rows, parts.tiles[2].shape.rows);
     EXPECT_EQ(parts.tiles[0].shape.cols, parts.tiles[1].shape.rows);
-    // In the end each warp has all queries of its keys
+    // Finally, each warp has all queries of its keys
     EXPECT_EQ(parts.tiles[0].use.spread, WarpSpread::by_columns);
     EXPECT_EQ(parts.tiles[2].use.spread, WarpSpread::by_rows);
   }
@@ -148,7 +148,7 @@ TEST(SoftmaxMethods, AreThoseOfTheChosenRow) {
     EXPECT_EQ(each.softmax.nan_elems, 0);
     EXPECT_LE(each.softmax.max_abs_error, each.dtype == DType::fp16 ? 2e-3 : 1e-6);
   }
-  // One step a column tile; the last has seen every key
+  // One step for each column tile; the last one includes every key
   ASSERT_EQ(methods.steps.size(), 3U);
   EXPECT_EQ(methods.steps.back().keys_seen, 38);
   EXPECT_EQ(methods.steps.back().state.l, methods.cases[5].softmax.l);

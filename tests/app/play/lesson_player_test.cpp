@@ -164,7 +164,7 @@ TEST(LessonPlayer, TheRunsHaveTilesAndThePlayheadBeginsWhereThePreviousStepEnded
   EXPECT_EQ(player.prepared()->run.algorithm, "flash1");
   EXPECT_TRUE(player.prepared()->run.tiling());
   EXPECT_EQ(player.prepared()->start, 0);
-  open(player, 4);  // the step before is in the same run
+  open(player, 4);  // the previous step is in the same run
   EXPECT_EQ(player.prepared()->run.algorithm, "flash2");
   EXPECT_GT(player.prepared()->start, 0);
   ASSERT_TRUE(player.prepared()->axis);

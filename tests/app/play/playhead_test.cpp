@@ -5,7 +5,7 @@
 namespace attnscope::app {
 namespace {
 
-/// Twelve operations: tiles begin at 0, 3, 6 and 9, turns of the outer loop at 0 and 6.
+/// Twelve operations: tiles begin at 0, 3, 6 and 9, iterations of the outer loop at 0 and 6.
 RunInfo twelve_operations() {
   RunInfo run;
   run.step_count = 12;

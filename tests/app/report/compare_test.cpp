@@ -69,7 +69,7 @@ TEST_F(Compare, WhatL2ServesStandsBesideWhatIsRequestedAndWhatMisses) {
   EXPECT_NEAR(*misses->gap_percent, 2.0, 1e-6);
   EXPECT_EQ(misses->reason, "agrees");
 
-  // A counter that the chip lacks is said to be missing
+  // A counter that the chip lacks is reported as missing
   row.measurement->counters.erase(std::string(counter::kL2HitSectors));
   const Comparison without = compare(model, gpu_, row, h200_device());
   EXPECT_FALSE(without.find(Level::l2, kMissedQuantity)->recorded);
@@ -156,7 +156,7 @@ TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
 }
 
 TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughDram) {
-  // flash1 has one thread block a head: two of them for 132 SMs
+  // flash1 has one thread block per head: two of them for 132 SMs
   RecordingRow row = agreeing_run("flash1", gpu_);
   row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
   counter_of(row, counter::kDramReadBytes) = 1e9;
@@ -205,7 +205,7 @@ TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
 TEST_F(Compare, WhatL2DidNotHoldBetweenLaunchesIsNotCalledStoredAgainOrWholeLines) {
   RecordingRow row = agreeing_run("standard", gpu_);
   GpuDescription small = gpu_;
-  small.l2_bytes = 6'000'000;  // holds S or P, 2 N^2 bytes a head, but not both
+  small.l2_bytes = 6'000'000;  // holds S or P, 2 N^2 bytes per head, but not both
   counter_of(row, counter::kDramReadBytes) += 2e6;
   counter_of(row, counter::kDramWriteBytes) += 3e6;
   row.measurement->launches[2].counters[std::string(counter::kDramReadBytes)] += 1e6;

@@ -1,4 +1,4 @@
-/// Predictions on the disk: the ones that would be made, never those of another run or model.
+/// Predictions on the disk: equal to newly computed ones, never those of a different run or model.
 #include "app/report/dram_cache.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class DramPredictions : public testing::Test {
   DramPrediction computed(const SimulationReport& report) const {
     return predict_dram(report.run, gpu_, placement(report)).value();
   }
-  /// What predict_kernel_dram() says, which uses the cache.
+  /// The result of predict_kernel_dram(), which uses the cache.
   std::optional<DramPrediction> predicted(const PredictionLimits& limits = {}) const {
     SimulationReport report = this->report();
     predict_kernel_dram(report, gpu_, {}, limits);
@@ -107,7 +107,7 @@ TEST_F(DramPredictions, AreMadeAgainIfTheEntryIsDamagedOrForeign) {
     EXPECT_EQ(DramCache().find(key(run), launches), computed) << "kept again";
   }
 
-  // Of another run, under this one's name
+  // The entry of another run, under this run's name
   DramCache().keep("another run", computed);
   for (const fs::path& file : entries()) {
     if (file != entry) fs::rename(file, entry);
@@ -115,7 +115,7 @@ TEST_F(DramPredictions, AreMadeAgainIfTheEntryIsDamagedOrForeign) {
   EXPECT_FALSE(DramCache().find(key(run), launches));
   EXPECT_EQ(predicted(), computed);
 
-  // Of a pass with other launches
+  // The entry of a pass with different launches
   DramPrediction longer = computed;
   longer.launches.emplace_back();
   DramCache().keep(key(run), longer);
@@ -153,7 +153,7 @@ TEST_F(DramPredictions, AreTheSameInSeveralThreads) {
   EXPECT_EQ(other.get(), 20);
 }
 
-/// What a prediction depends on, one value changed at a time.
+/// The values that a prediction depends on, changed one at a time.
 TEST_F(DramPredictions, AreOfOneRunGpuAndPlacement) {
   struct Inputs {
     ResolvedRun run;
@@ -235,7 +235,7 @@ TEST_F(DramPredictions, AreOfOneRunGpuAndPlacement) {
   }
   EXPECT_EQ(keys.size(), changes.size() + 1) << "two of them have one key";
 
-  Inputs renamed = first;  // what no prediction depends on
+  Inputs renamed = first;  // values that no prediction depends on
   renamed.gpu.name = "mine";
   renamed.run.asked.inputs.seed += 1;
   EXPECT_EQ(key_of(renamed), key_of(first));

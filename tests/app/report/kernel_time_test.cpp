@@ -1,5 +1,5 @@
-/// The predicted time of a kernel's run: which steps it rests on, and how it answers to a GPU whose
-/// numbers a user changed.
+/// The predicted time of a kernel's run: which steps it rests on, and how it changes with the
+/// numbers of the GPU that a user changes.
 #include "app/report/kernel_time.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST_F(KernelTime, RestsOnTheStepsOfTheKernelsTiles) {
       for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
         RunSpec spec = spec_of(algorithm);
         spec.pass = pass;
-        // At d = 64 no calibration that is shipped times the program in Hopper's instructions
+        // At d = 64, no shipped calibration times the program with Hopper's instructions
         if (pass == PassKind::backward && spec.algorithm == "flash2") spec.problem.d = 128;
         const SimulationReport report = predicted(spec, gpu);
         ASSERT_TRUE(report.time) << name << " " << algorithm;
@@ -118,7 +118,7 @@ TEST_F(KernelTime, AnswersToAWhatIf) {
   EXPECT_EQ(with({.exp_rate = 1.0}), own);
   EXPECT_NEAR(own / with({.sm_clock = 2.0}), 2.0, 0.05);
   EXPECT_NEAR(with({.sm_count = gpu_.sm_count / 2}) / own, 2.0, 0.1);
-  // Steps whose products and exponentials both take time: one unit alone helps less than both
+  // Steps whose products and exponentials both take time: one faster unit helps less than two
   const double both = with({.matrix_rate = 2.0, .exp_rate = 2.0});
   EXPECT_LT(both, 0.8 * own);
   EXPECT_LT(both, with({.matrix_rate = 2.0}));

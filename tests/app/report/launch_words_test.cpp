@@ -1,4 +1,4 @@
-/// Every launch has a name that a reader knows.
+/// Every launch has a name that readers understand.
 #include "app/report/report_text.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::set<std::string_view> launches_of(const Algorithm& algorithm) {
 }
 
 TEST(LaunchWords, NameEveryLaunchOfEveryAlgorithmAndVariant) {
-  std::set<std::string_view> all{"initialise", "lse"};  // of the kernels alone
+  std::set<std::string_view> all{"initialise", "lse"};  // only in the kernels
   for (const Algorithm& algorithm : algorithms()) all.merge(launches_of(algorithm));
   EXPECT_THAT(all, testing::IsSupersetOf({"sum_heads", "row_dots", "preprocess", "convert",
                                           "recompute_scores", "scale_mask", "combine"}));
@@ -44,7 +44,7 @@ TEST(LaunchWords, NameEveryLaunchOfEveryAlgorithmAndVariant) {
     const std::string_view words = launch_words(name);
     EXPECT_NE(words, name);
     EXPECT_EQ(words.find('_'), std::string_view::npos) << words;
-    EXPECT_LE(words.size(), 24U) << words;  // the transport bar has room for these
+    EXPECT_LE(words.size(), 24U) << words;  // the transport bar has room for names of this length
   }
 }
 

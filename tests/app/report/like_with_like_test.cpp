@@ -1,4 +1,4 @@
-/// Where a gap may be shown, and how a recording stands alone.
+/// When a gap may be shown, and how a recording is shown alone.
 #include "app/report/compare.h"
 
 #include <gmock/gmock.h>
@@ -121,8 +121,8 @@ TEST(LikeWithLike, TheOrderOfDQDoesNotDistinguishForwardPasses) {
   EXPECT_EQ(difference(model, gpu, row, h200_device()).words, "");
 }
 
-/// In tiles in which a Hopper GPU runs the pass in its own instructions, which older recordings may
-/// not have.
+/// With tiles for which a Hopper GPU runs the pass with its own instructions, which older
+/// recordings may not have.
 void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = recorded_run("flash2");
@@ -140,14 +140,14 @@ void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   const SimulationReport model = model_recorded_run(row, gpu).value();
   EXPECT_EQ(model.run.asked.switches.at("instructions"), "mma");
   EXPECT_EQ(compare(model, gpu, row, h200_device()).stands_alone, "");
-  // The same run of this version, which names its switch
+  // The same run in this version, which names its switch
   RecordingRow named = row;
   named.run.asked.switches["instructions"] = "mma";
   EXPECT_EQ(compare(model, gpu, named, h200_device()).stands_alone, "");
   row.measurement->instructions = "wgmma";
   expect_alone(compare(model, gpu, row, h200_device()),
                "recorded with the program in Hopper's instructions, modelled for the one in mma");
-  // In tiles that have one program, there is nothing to tell apart
+  // Tiles with only one program leave nothing to distinguish
   row.run.tiling = {64, 64};
   row.measurement->instructions = "mma.sync";
   EXPECT_TRUE(model_recorded_run(row, gpu).value().run.asked.switches.empty());

@@ -27,7 +27,7 @@ class PredictedTime : public testing::Test {
     predict_kernel_time(model, gpu);
     return model;
   }
-  /// The run at `times` the predicted time and `times_clock` the predicted clock.
+  /// The run with `times` times the predicted time and `times_clock` times the predicted clock.
   Comparison predicted(double times, std::optional<double> times_clock = {}) const {
     const SimulationReport model = predicted_model(gpu_);
     RecordingRow row = calibrated_run();

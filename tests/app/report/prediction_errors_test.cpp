@@ -1,5 +1,5 @@
-/// Predicted DRAM bytes beside recorded ones: how a line says it, and how far off the predictions
-/// of the shipped recordings may be.
+/// Predicted DRAM bytes beside recorded ones: the text of a line, and the largest errors that the
+/// predictions for the shipped recordings may have.
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -86,7 +86,7 @@ TEST_F(Predictions, ThatTakeTooLongLeaveTheRecordedBytes) {
 }
 
 TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {
-  // Each block of flash1 reads its own head again and again
+  // Each block of flash1 reads its own head repeatedly
   RecordingRow row = recorded_run("flash1", 264);
   row.run.problem.N = row.run.problem.N_kv = 1024;
   const auto read_bytes = [&](Index resident_blocks) {
@@ -108,7 +108,7 @@ std::vector<Comparison> comparisons_of(std::string_view recording_name, std::siz
   return compare_rows(rows, {recording.device, recording.protocol.cache}, gpu);
 }
 
-/// Of all algorithms and passes together, as assets/guide/model.md states them.
+/// The errors of all algorithms and passes together, as stated in assets/guide/model.md.
 void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   int checked = 0;
   for (const PredictionErrors& each : errors) {
@@ -124,8 +124,8 @@ void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   EXPECT_EQ(checked, 4);
 }
 
-/// Of times in seconds at the predicted clock and in cycles, with calibrated steps; in seconds by
-/// the rates of the units alone as well.
+/// The errors of times in seconds at the predicted clock and in cycles, with calibrated steps; also
+/// in seconds by the rates of the units alone.
 void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors) {
   const auto all = std::ranges::find_if(errors, [](const PredictionErrors& each) {
     return each.algorithm.empty() && each.quantity == "time" &&
@@ -148,15 +148,15 @@ void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors)
   }
 }
 
-/// The problem, of which block-sparse runs compute a part.
+/// The problem; block-sparse runs compute a part of it.
 AttentionProblem problem_without_mask(const ResolvedRun& run) {
   AttentionProblem problem = run.problem;
   problem.block_mask = nullptr;
   return problem;
 }
 
-/// Of recorded runs of one problem whose times differ by more than 5 %, the predictions tell which
-/// is the faster one.
+/// If the times of two recorded runs of one problem differ by more than 5 %, the predictions
+/// identify the faster one.
 void expect_the_faster_run_is_known(const std::vector<Comparison>& comparisons) {
   struct Timed {
     const ResolvedRun& run;
@@ -198,9 +198,9 @@ TEST(ShippedPredictions, OfAnH100AreWithinTheLimits) {
   expect_the_faster_run_is_known(comparisons);
 }
 
-/// Row statistics and the pieces of dQ of 16 rows begin within a sector where N is no multiple.
-/// They are a larger part of what flash1's backward pass and split_kv move, and each row of a tile
-/// of standard's S and P, 128 columns in 8 sectors, takes one sector more.
+/// Row statistics and the 16-row pieces of dQ begin within a sector if N is not a multiple of 16.
+/// They are a larger part of the bytes of flash1's backward pass and split_kv, and each row of a
+/// tile of standard's S and P, 128 columns in 8 sectors, takes one sector more.
 TEST(ShippedPredictions, OfRaggedTilesHaveTheRequestedBytes) {
   constexpr Index kWholePieces = 16;
   constexpr double kMostOfSplitSectorsPercent = 3;

@@ -122,8 +122,8 @@ TEST(ProductTilesOfARecording, OtherBytesThanTheTilesGiveAreExplained) {
   EXPECT_THAT(comparison.find(Level::paper, "read")->reason, HasSubstr("panel re-reads"));
 }
 
-/// cuBLAS chooses by its own measurements; the rule is right for most products. Of 16-bit ones,
-/// in the sizes of the recordings.
+/// cuBLAS chooses by its own measurements; the rule is right for most 16-bit products in the sizes
+/// of the recordings.
 TEST(ExpectedProductTiles, AreThoseOfMostShippedProducts) {
   int products = 0;
   int right = 0;

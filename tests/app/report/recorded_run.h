@@ -1,4 +1,4 @@
-/// Recorded runs made from the model, so that tests know what each gap is.
+/// Recorded runs made from the model, so that tests know each gap.
 #pragma once
 
 #include "app/report/compare.h"

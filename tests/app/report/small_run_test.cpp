@@ -43,7 +43,7 @@ TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
     EXPECT_EQ(line->in_place_of_gap == "launch latency", latency);
   }
 
-  // Where the SMs are busy, 21 us are a time
+  // If the SMs are busy, 21 us is a valid time
   RecordingRow busy = row;
   busy.run.problem.batch = busy.run.asked.problem.batch = 16;
   busy.measurement->time = {21e-6, 21e-6, 21e-6, 20};

@@ -141,7 +141,7 @@ TEST_F(OwnInputs, ThatDoNotFitAreReportedInOneLine) {
   write("flat", {20 * 8});
   EXPECT_THAT(message({path("flat"), path("k"), path("v"), ""}), HasSubstr("[B, H, N, d]"));
 
-  // Sizes that do not go together
+  // Sizes that do not match
   write("short", {1, 2, 23, 8});
   Scene scene = scene_of_files(base, {path("q"), path("k"), path("short"), ""}).value();
   const auto error = check(scene.view.choice);
@@ -171,7 +171,7 @@ TEST_F(OwnInputs, AFileOfOtherSizesIsAnsweredByItsSizes) {
   EXPECT_EQ(refusal.nearest->problem.N_kv, 24);
   EXPECT_EQ(refusal.nearest->problem.N, 20);
 
-  // No size helps a file that is not there
+  // No size makes a missing file valid
   choice = valid;
   choice.files.V = path("none");
   refusal = refused(choice, valid);

@@ -114,7 +114,7 @@ TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   EXPECT_EQ(again.view.race, scene.view.race);
   EXPECT_EQ(again.view.race_tick, 4);
 
-  // What was taken away is gone from the file as well
+  // Removed fields are also removed from the file
   Scene plain = again;
   plain.view.race.reset();
   plain.view.choice.block_mask.reset();
@@ -196,7 +196,7 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   EXPECT_EQ(again.chart_over, ChartAxis::density);
   EXPECT_EQ(again.enlarged, Slot::charts);
   EXPECT_EQ(again.error_carry, Carry::problem);
-  // The second writing is the first one, to the letter
+  // Writing it a second time gives exactly the same text
   EXPECT_EQ(scene_text(read.value()),
             scene_text(parse_scene(scene_text(read.value()), "x").value()));
 }
@@ -279,7 +279,7 @@ TEST(Scene, RefusesARowAColumnAndAStepThatAreNotThere) {
   EXPECT_THAT(checked(), HasSubstr("use 0 to 7"));
   view.O_column = 7;
 
-  // The last operation is the one that the run itself ends with
+  // The last operation is the last one of the run
   const Index count = run->step_count;
   for (const Index step : {Index{-1}, Index{0}, count - 1}) {
     view.step = step;

@@ -12,10 +12,10 @@ namespace {
 
 using app::Rect;
 
-/// The glyphs of all fonts by the corner of the atlas where each begins.
+/// The glyphs of all fonts, by their upper left corner in the atlas.
 class GlyphIndex {
  public:
-  /// Of the current fonts; built again only when they have changed.
+  /// For the current fonts; rebuilt only when they have changed.
   static const GlyphIndex& current() {
     static GlyphIndex index;
     std::vector<std::tuple<const void*, int, float>> fonts;

@@ -11,10 +11,10 @@
 
 namespace attnscope::test {
 
-constexpr ImU32 kOpaque = 200;  ///< alpha from which a surface hides what is beneath it
-constexpr ImU32 kFaint = 60;    ///< alpha from which a line is seen
+constexpr ImU32 kOpaque = 200;  ///< alpha from which a surface hides everything below it
+constexpr ImU32 kFaint = 60;    ///< alpha from which a line is visible
 
-/// A letter as it was drawn. Letters that read upwards are turned back for `pen`.
+/// A letter as it was drawn. Letters of upward text are rotated back for `pen`.
 struct Letter {
   const ImFont* font = nullptr;
   const ImFontGlyph* glyph = nullptr;
@@ -58,8 +58,8 @@ inline app::Rect united(const app::Rect& a, const app::Rect& b) {
 /// The letters that are visible at least in part, and all triangles, in the order of drawing.
 Frame read_frame();
 
-/// A number of everything that read_frame() reads: places, letters, clip rectangles, and how opaque
-/// each corner is, but no colour. Frames with the same number have the same texts with the same
+/// A hash of everything that read_frame() reads: places, letters, clip rectangles, and the opacity
+/// of each corner, but no colour. Frames with the same number have the same texts with the same
 /// defects.
 std::uint64_t frame_signature();
 

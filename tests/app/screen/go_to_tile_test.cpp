@@ -1,4 +1,4 @@
-/// The tile that is typed after key G.
+/// The tile that is typed after pressing G.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

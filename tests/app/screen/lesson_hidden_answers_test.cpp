@@ -32,8 +32,8 @@ std::vector<std::string> numbers_in(const std::string& words) {
   return numbers;
 }
 
-/// Whether the text has the number, within 1 %. Numbers of one digit count steps, tiles and heads
-/// everywhere on the screen.
+/// Whether the text contains the number, within 1 %. One-digit numbers are left out: they count
+/// steps, tiles and heads everywhere on the screen.
 bool gives_away(const ScreenText& text, const lessons::Question& question, double truth) {
   return std::ranges::any_of(numbers_in(text.words), [&](const std::string& typed) {
     const auto answer = lessons::parse_answer(question, typed);
@@ -42,7 +42,7 @@ bool gives_away(const ScreenText& text, const lessons::Question& question, doubl
   });
 }
 
-/// Texts that have the number by chance, or beside other numbers that it might be.
+/// Texts that contain the number by chance, or among several other numbers.
 bool is_chance(const std::string& lesson, std::size_t step, const ScreenText& text) {
   if (text.words == "The backward pass: 2, 2.5 or 3 times?") return true;
   // 2 N / d is 64 for N = 2048 and d = 64

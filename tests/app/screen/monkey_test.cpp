@@ -1,5 +1,5 @@
-/// A monkey at mouse and keyboard: random events, the same for the same seed, end neither in a
-/// crash nor in a slow frame.
+/// A monkey at the mouse and keyboard: random events, the same for the same seed, cause neither a
+/// crash nor a slow frame.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <time.h>
@@ -80,7 +80,7 @@ class Monkey {
     slowest_s_ = std::max(slowest_s_, cpu_s() - began_s);
   }
 
-  /// Half of the time a place in a widget, else anywhere, also outside of the window.
+  /// Half of the time a place in a widget, else anywhere, including outside the window.
   ImVec2 place() {
     const auto& widgets = session_.rects().all();
     const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -164,7 +164,7 @@ class Monkey {
 };
 
 TEST(Monkey, RandomEventsEndNeitherInACrashNorInASlowFrame) {
-  // Scenes that it saves stay in a folder of its own
+  // Scenes that it saves stay in a separate folder
   const auto before = std::filesystem::current_path();
   const auto folder = std::filesystem::path(testing::TempDir()) / "monkey";
   std::filesystem::create_directories(folder);
@@ -189,7 +189,7 @@ TEST(Monkey, RandomEventsEndNeitherInACrashNorInASlowFrame) {
   EXPECT_LT(monkey.slowest_s(), 0.1);
 #endif
 
-  // What it left behind can be used
+  // The app is still usable afterwards
   session.app().commands.push(app::OpenScene{"default"});
   session.frame(1e6);
   session.app().view.playing = false;

@@ -23,12 +23,12 @@ class ScreenSession {
   /// Loads the fonts of these sizes of the window, with small and large text, all at once.
   void load_fonts(std::span<const std::pair<float, float>> sizes);
 
-  /// Another size of the window from the next frame on, in pixels.
+  /// Changes the size of the window from the next frame on, in pixels.
   void resize(float width, float height);
 
-  /// One frame at this time, without waiting for anything.
+  /// Draws one frame at this time, without waiting for anything.
   void frame(double now_s = 1e-9);
-  /// Frames until the app rests, and two more.
+  /// Draws frames until the app rests, then two more.
   void settle();
 
   /// Lets this time pass on the clock of the screen.
@@ -44,7 +44,7 @@ class ScreenSession {
   /// Moves the mouse there, and draws the frames that a tooltip needs.
   void point_at(ImVec2 at);
   void key(app::Key key, bool with_shift = false, bool with_ctrl = false);
-  /// Presses a key, or lets go of it, from the next frame on.
+  /// Presses or releases a key, from the next frame on.
   void hold(app::Key key, bool down);
   /// Replaces the text of the box that is being edited.
   void type(std::string_view text);
@@ -52,12 +52,12 @@ class ScreenSession {
   /// The letters of the last frame.
   std::vector<app::Rect> letters() const { return imgui_.letters(); }
 
-  /// Whether a panel still computes something that it will show.
+  /// Whether a panel is still computing something that it will show.
   bool busy() const { return screen_.busy(); }
 
   app::App& app() { return app_; }
   const app::NamedRects& rects() const { return screen_.rects(); }
-  /// Whether Tab has come to the widget.
+  /// Whether Tab has reached the widget.
   bool focused(std::string_view widget) const { return screen_.focus().focused() == widget; }
 
  private:

@@ -42,8 +42,8 @@ void check_texts(const std::string& where, float least) {
   }
 }
 
-/// Checks the screen in every theme. Where all that changes with the theme are colours, the texts
-/// stand where they stood: they are checked once.
+/// Checks the screen in every theme. If only colours change with the theme, the texts keep their
+/// places and are checked once.
 void check_themes(ScreenSession& session, const std::string& where, float least) {
   std::optional<std::uint64_t> checked;
   for (const ThemeName theme : kThemes) {
@@ -119,10 +119,10 @@ TEST_P(TextLayout, NoTextIsCutOrOverlapsAnother) {
     const auto at = static_cast<Index>(kShares[round] * static_cast<double>(last));
     app.commands.push(app.course() != nullptr ? app::Command(app::SeekTick{at})
                                               : app::Command(app::SeekTo{at}));
-    if (round > 0) show_tabs(app.view, round);  // the first one as the scene has them
+    if (round > 0) show_tabs(app.view, round);  // the first round uses the scene's tabs
     check_sizes(fmt::format("{} step {} tabs {}", GetParam(), at, round), true);
   }
-  if (app.course() != nullptr) return;  // a race enlarges nothing
+  if (app.course() != nullptr) return;  // a race cannot enlarge panels
 
   for (std::size_t slot = 0; slot < enum_names(app::Slot{}).size(); ++slot) {
     show_tabs(app.view, slot);

@@ -72,7 +72,7 @@ bool contains(const Triangle& triangle, ImVec2 at) {
   return (s >= 0 && t >= 0 && u >= 0) || (s <= 0 && t <= 0 && u <= 0);
 }
 
-/// The height over the longest edge: of the smoothed border of a surface, a pixel.
+/// The height over the longest edge: one pixel for the smoothed border of a surface.
 float thickness(const Triangle& triangle) {
   const auto& p = triangle.corners;
   float longest = 1e-6f;
@@ -83,7 +83,7 @@ float thickness(const Triangle& triangle) {
          longest;
 }
 
-/// The longest edge of a part of an oblique line; nothing for other shapes.
+/// The longest edge of a triangle that is part of an oblique line; nothing for other shapes.
 std::optional<std::pair<ImVec2, ImVec2>> oblique_line(const Triangle& triangle) {
   constexpr float kThickest = 6.0f;
   constexpr float kShortest = 4.0f;
@@ -141,7 +141,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
-/// Letters in the order of drawing, with what is wrong with each.
+/// Letters in the order of drawing, each with its defect.
 struct Finding {
   bool cut = false, covered = false, crossed = false;
 };
@@ -233,7 +233,7 @@ std::vector<ScreenText> texts_on_screen() {
     covered.back().second += 1;
   }
 
-  // What is hidden as a whole is not on the screen
+  // Texts that are completely hidden are not on the screen
   std::vector<ScreenText> shown;
   for (std::size_t k = 0; k < texts.size(); ++k) {
     if (covered[k].first == covered[k].second) continue;

@@ -93,7 +93,7 @@ TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
   const auto stops = stops_of(Walk::watch);
   EXPECT_DOUBLE_EQ(kSecondsPerStop * static_cast<double>(stops.size()), 120.0);
 
-  // Each part follows the one before, up to the end of the run
+  // Each part follows the previous one, up to the end of the run
   const RunInfo& run = *session.app().snapshot()->run;
   Index before = -1;
   for (const Stop& stop : stops) {

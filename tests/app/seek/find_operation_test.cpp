@@ -1,4 +1,5 @@
-/// The operation that a click on a thing jumps to, beside the operations of the run one by one.
+/// The operation that a click on a thing jumps to, compared with a search through the run's
+/// operations one by one.
 #include "app/seek/find_operation.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,8 @@ bool has_operand(const TileOp& op, const Test& test) {
   return std::ranges::any_of(op.dests(), test) || std::ranges::any_of(op.sources(), test);
 }
 
-/// Looks from every step in both directions; `belongs` says which operations are the thing's.
+/// Searches from every step in both directions; `belongs` says which operations belong to the
+/// thing.
 template <typename Belongs>
 void expect_found(const RunInfo& run, const std::vector<Operation>& all, const Thing& thing,
                   const Belongs& belongs) {
@@ -126,7 +128,7 @@ TEST(FindOperation, ASkippedTileHasNone) {
 }
 
 TEST(FindOperation, IsCancelledInsideALongThreadBlock) {
-  // flash1 has one thread block per head; the only store of LSE is long past
+  // flash1 has one thread block per head; the only store of LSE was long before
   const auto run = stepped("flash1", PassKind::forward, {}, 2048);
   const std::atomic<bool> cancel = true;
   EXPECT_THROW(find_operation(*run->info(), MemoryTile{Tensor::LSE, {{0, 16}, {0, 1}}}, -1,
