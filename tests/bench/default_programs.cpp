@@ -91,7 +91,7 @@ std::map<std::string, KernelProgram> default_programs(std::string_view compute_c
   return programs;
 }
 
-/// What the command line asks for.
+/// The requests of the command line.
 struct Options {
   bool all = false;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());

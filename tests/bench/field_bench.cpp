@@ -16,7 +16,7 @@ namespace attnscope::app {
 namespace {
 
 constexpr int kFramesAfterChange = 8;
-constexpr int kFramesToLook = 4;       // at an open list
+constexpr int kFramesToLook = 4;       // with an open list
 constexpr int kPatienceFrames = 120;   // for a widget to appear
 constexpr int kFramesForPanels = 250;  // for the work of panels, which may take longer
 constexpr int kMostFrames = 5000;      // for a choice to be simulated
@@ -97,7 +97,7 @@ void FieldBench::frames(int count) {
   }
 }
 
-/// Draws up to `most` frames until done() is true; returns whether it is.
+/// Draws up to `most` frames until done() is true; returns whether it became true.
 bool FieldBench::frames_until(const std::function<bool()>& done, int most) {
   for (int frame = 0; !done(); ++frame) {
     if (frame >= most || closed_) return false;
@@ -230,7 +230,8 @@ std::string FieldBench::report() const {
     }
     text += "\n";
   }
-  // A frame that another program delayed is slow in one run; one that works too long, in each
+  // A frame that another program delayed is slow in only one run; one with too much work is slow in
+  // each
   const auto slowest = [&](std::string_view what, const auto& of_runs) {
     const auto most = std::ranges::max_element(slowest_s_, {}, of_runs);
     return fmt::format("{}: {:.2f} ms, field {}\n", what, of_runs(*most) * 1e3,

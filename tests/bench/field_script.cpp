@@ -27,7 +27,7 @@ template <typename T>
 FieldAction look(T ViewState::*member, T value) {
   return {.kind = Kind::look, .set = [=](ViewState& view) { view.*member = value; }};
 }
-/// The same action on another field.
+/// The same action on a different field.
 FieldAction in(std::string field, FieldAction action) {
   action.place = std::move(field);
   return action;

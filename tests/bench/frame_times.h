@@ -1,4 +1,4 @@
-/// Times of frames.
+/// Statistics of frame times.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
-/// Times the forward kernels on the GPU that is present: 16k tokens, hidden dimension 2048
-/// (batch = 16384 / N, heads = 2048 / d), bf16, random inputs. The kernels take turns within every
-/// repeat, so that a change of clocks meets all of them alike; the median of the repeats is
-/// printed.
+/// Times the forward kernels on the GPU that is present: 16k tokens, hidden dimension 2048 (batch =
+/// 16384 / N, heads = 2048 / d), bf16, random inputs. The kernels take turns within every repeat,
+/// so that a change of clocks affects all of them equally; the median of the repeats is printed.
 ///
 ///   attnscope_kernels_bench [repeats [max N [kernel ...]]]
 #include <fmt/core.h>
@@ -78,7 +77,7 @@ float time_once(const Candidate& candidate, const AttentionProblem& problem, Buf
   return time_ms;
 }
 
-/// 4 N N_kv d flops a head, half of them under a causal mask.
+/// 4 N N_kv d flops per head, half of them under a causal mask.
 double forward_flops(const AttentionProblem& problem) {
   const double scores = static_cast<double>(problem.batch * problem.heads) *
                         static_cast<double>(problem.N) * static_cast<double>(problem.N_kv);

@@ -294,7 +294,7 @@ def check_gradients(ours, causal):
 
 
 # flash1 rounds O (dQ) once more in every pass over the keys: its errors are shown, and its tests
-# hold it to its own model
+# compare it with its own model
 EXEMPT = ("unfused", "flash1")
 
 
@@ -380,7 +380,7 @@ def run_pass(library, kernels, pass_name, inputs, row, flops, repeats):
     elif ours:
         row["gradient_errors"] = check_gradients(ours, causal)
     ours.clear()
-    # What did not fit beside the others has a round with flash2 alone
+    # A candidate that did not fit beside the others gets a round with flash2 only
     for name in list(skipped):
         torch.cuda.empty_cache()
         alone = {other: makers[other] for other in ("flash2", name) if other in makers}

@@ -1,6 +1,6 @@
-/// Speed of the model on one core: tile operations counted a second, one long head, seeks.
-/// Prints one line a figure, with its bar; exit status 1 when a bar is missed. Seconds are the
-/// thread's own processor time, so that other programs on the machine do not count.
+/// Speed of the model on one core: tile operations counted per second, one long head, seeks. Prints
+/// one line per figure, with its target; exit status 1 when one is missed. Seconds are the thread's
+/// own processor time, so that other programs on the machine do not count.
 
 #include <fmt/core.h>
 
@@ -62,7 +62,7 @@ bool bench_long_head(std::string_view algorithm, PassKind pass) {
   request.pass = pass;
   request.set_tiling({128, 128});
   request.gpu_description = load_gpu("h200").value();
-  request.allow_overflow = true;  // flash1's backward pass needs a little more than the registers
+  request.allow_overflow = true;  // flash1's backward pass slightly exceeds the registers
   const double start = now_s();
   const bool ok = simulate(request).ok();
   const double seconds = now_s() - start;
@@ -84,7 +84,7 @@ bool bench_packed(std::string_view algorithm) {
   request.pass = PassKind::both;
   request.set_tiling({128, 128});
   request.gpu_description = load_gpu("h200").value();
-  request.allow_overflow = true;  // P~ and the cap's derivative take their place, too
+  request.allow_overflow = true;  // P~ and the cap's derivative need space, too
   const double start = now_s();
   const bool ok = simulate(request).ok();
   const double seconds = now_s() - start;
@@ -108,7 +108,7 @@ bool bench_block_sparse(std::string_view algorithm) {
                 seconds, "s", ok && seconds < 1, "< 1 s");
 }
 
-/// Seeks to random steps; the slowest has to come within a frame.
+/// Seeks to random steps; the slowest must finish within a frame.
 bool bench_seek(std::string_view algorithm) {
   test::ModelRequest request;
   request.problem = {.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::fp16};

@@ -1,4 +1,4 @@
-// What frames of the app cost, in a real window: `make bench` runs it.
+// The cost of the app's frames in a real window: `make bench` runs it.
 //   attnscope_ui_bench [OPTIONS OF attnscope]            plays the scene as fast as it can
 //   attnscope_ui_bench --fields [OPTIONS OF attnscope]   changes every field in turn
 //   attnscope_ui_bench --fields --wall [...]             measures wall time, not CPU time: for a
@@ -23,10 +23,10 @@ namespace attnscope::app {
 namespace {
 
 constexpr int kFrames = 300;
-constexpr double kSpeed = 16.0;  // nearly one operation a frame at 60 frames a second
+constexpr double kSpeed = 16.0;  // nearly one operation per frame at 60 frames per second
 constexpr double kMostFieldFrameSeconds = 0.008;  // of the UI thread, while a field is changed
 constexpr int kFieldRuns = 3;
-constexpr double kFieldFrameSeconds = 0.004;  // leaves the worker time
+constexpr double kFieldFrameSeconds = 0.004;  // leaves time for the worker
 
 void play(Window& window, WindowedApp& windowed, double start_s) {
   App& app = windowed.app();
@@ -46,7 +46,7 @@ void play(Window& window, WindowedApp& windowed, double start_s) {
     if (first_snapshot_s == 0.0 && app.snapshot()) first_snapshot_s = now_s - start_s;
     window.handle_events(0.0);
 
-    // From one frame's end to the next's
+    // From the end of one frame to the end of the next
     if (first_snapshot_s > 0.0 && previous_s > 0.0) {
       times.add(now_s - previous_s);
       ui_times.add(windowed.ui_time().cpu_s);
@@ -62,7 +62,7 @@ void play(Window& window, WindowedApp& windowed, double start_s) {
              first_frame_s, first_snapshot_s);
 }
 
-/// Whether every field did what the script says, and no frame took too long.
+/// Whether every field behaved as in the script, and no frame took too long.
 bool change_fields(Window& window, WindowedApp& windowed, bool by_wall_clock) {
   windowed.app().view.playing = false;
   const auto draw = [&](const std::function<void()>& put_input) -> std::optional<double> {
@@ -128,7 +128,7 @@ class LessonBench {
     }
   }
 
-  /// Draws until nothing is computed any more.
+  /// Draws until no computation is left.
   void settle() {
     do {
       windowed_.draw_frame();

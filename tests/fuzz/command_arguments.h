@@ -1,4 +1,4 @@
-/// The arguments of a fuzzed command: those of the input, but for paths and for sizes that would
+/// The arguments of a fuzzed command: those of the input, except for paths and for sizes that would
 /// take minutes.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace attnscope::fuzz {
 
-/// One argument a line, each as long as one of a real program at most. A path is a file of the
-/// current folder or of its folder inputs/. Problems whose numbers are computed are small, so that
-/// an input that takes long is a fault of the program.
+/// One argument per line, none longer than the arguments of a real program may be. A path is a file
+/// of the current folder or of its folder inputs/. Problems whose values are computed are small, so
+/// that an input that takes long is a fault of the program.
 std::vector<std::string> command_arguments(std::string_view lines);
 
 }  // namespace attnscope::fuzz

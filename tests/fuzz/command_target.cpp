@@ -1,7 +1,7 @@
 /// Whole commands of attnscope-cli in this process, in a scratch folder.
 ///
 /// An input has one argument a line; after a line "@@" it may have the contents of inputs/mine.json
-/// and inputs/mine.npy. Arguments reach no file outside of the scratch folder.
+/// and inputs/mine.npy. Arguments reach no file outside the scratch folder.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kFileMark = "@@";
 
-/// A standard stream whose output goes to memory while this object lives.
+/// Captures the output of a standard stream in memory during its lifetime.
 class Captured {
  public:
   Captured(std::FILE* stream, int descriptor) : stream_(stream), descriptor_(descriptor) {
@@ -43,7 +43,7 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
 
-  /// What was written, at most the first `most` bytes; the stream is itself again.
+  /// Returns the output, at most the first `most` bytes; restores the stream.
   std::string text(std::size_t most) {
     restore();
     const auto size = static_cast<std::size_t>(::lseek(memory_, 0, SEEK_END));
@@ -68,7 +68,7 @@ class Captured {
   int memory_ = -1;
 };
 
-/// The scratch folder as the current one while this object lives.
+/// Makes the scratch folder the current one during its lifetime.
 class InScratch {
  public:
   InScratch() : before_(fs::current_path()) { fs::current_path(scratch_folder()); }
@@ -135,7 +135,7 @@ void check_outcome(const std::vector<std::string>& arguments, int status, const 
 
 void run_command(std::string_view input) {
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);     // no GPU
-  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is kept: the same input does the same
+  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is kept: same input, same result
   prepare_scratch();
   const std::string separator = fmt::format("\n{}\n", kFileMark);
   const std::size_t mark = input.find(separator);

@@ -1,6 +1,7 @@
-/// Bytes and operations of every pass against sums over tiles whose elements are tested one by one,
-/// by the papers' algorithms (arXiv 2205.14135, Algorithms 0 to 5; 2307.08691, Algorithms 1 and 2):
-/// nothing of the schedules is used. Random small problems, the same in every run.
+/// Bytes and operations of every pass compared with sums over tiles whose elements are tested one
+/// by one, following the papers' algorithms (arXiv 2205.14135, Algorithms 0 to 5; 2307.08691,
+/// Algorithms 1 and 2): nothing of the schedules is used. Random small problems, the same in every
+/// run.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -122,7 +123,7 @@ Counts standard_backward(const Head& h) {
   return counts;
 }
 
-/// Algorithm 1, without line 2, which writes the first O, m and l.
+/// Algorithm 1, without line 2, which writes the initial O, m and l.
 Counts flash1_forward(const Head& h) {
   Counts counts;
   for (Index j = 0; j < h.Tc; ++j) {
@@ -191,7 +192,7 @@ Counts flash2_backward(const Head& h) {
   return counts;
 }
 
-/// Every split reads Q and writes an O and an LSE in fp32, which the second launch merges.
+/// Every split reads Q and writes O and LSE in fp32, which the second launch merges.
 Counts split_kv_forward(const Head& h, Index splits) {
   const Index Q = h.N * h.d * h.e, LSE = h.N * kFp32Bytes;
   const Index parts = splits * (h.N * h.d * kFp32Bytes + LSE);

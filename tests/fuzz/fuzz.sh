@@ -24,7 +24,7 @@ status=0
   "$build/inputs/$target" "$seeds" > all.log 2>&1 || status=1
 
 inputs=$(awk '/^stat::number_of_executed_units/ {sum += $2} END {print sum + 0}' fuzz-*.log)
-# There is no coverage if a seed is a finding
+# No coverage is printed if a seed is a finding
 coverage=$({ grep -hoE 'cov: [0-9]+ ft: [0-9]+' fuzz-*.log || true; } | sort -k 4 -n | tail -1)
 printf '%-10s %9d inputs in %d processes, %s\n' "$target" "$inputs" "$jobs" "$coverage"
 if ((status != 0)); then

@@ -71,7 +71,7 @@ const FuzzTarget& fuzz_target(std::string_view name);
 std::vector<std::string> seeds_of(const FuzzTarget& target);
 
 /// The input with a large piece inserted: 10 MB of one byte, or 10^6 nested lists or objects,
-/// halved up to nine times, since the longest would take most of a run's time.
+/// halved up to nine times, since inputs of full length would take most of a run's time.
 std::string enlarged(std::string_view input, Random& random);
 
 /// Changes a few bytes, or inserts a dictionary word, a repeated piece or a number.
@@ -80,9 +80,9 @@ std::string mutate_bytes(std::string_view input, Random& random);
 std::string mutate_text(std::string_view input, Random& random);
 /// Changes the text after the name of its grammar, or the name.
 std::string mutate_named_text(std::string_view input, Random& random);
-/// Changes the tree of a JSON document; at times its bytes. Other text becomes a document.
+/// Changes the tree of a JSON document, sometimes its bytes. Other text becomes a document.
 std::string mutate_json(std::string_view input, Random& random);
-/// Changes the arguments of a command, one a line, and the file that may follow.
+/// Changes the arguments of a command, one per line, and the file that may follow.
 std::string mutate_command(std::string_view input, Random& random);
 
 // One function for each target

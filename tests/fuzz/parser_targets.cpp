@@ -1,4 +1,4 @@
-/// The parsers of files. A valid file is written again and read back: both must be the same.
+/// The parsers of files. A valid file is written and read back: both must be the same.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -20,7 +20,7 @@ struct Layer {
   std::vector<std::string_view> but_not = {};
 };
 
-/// The first entry that a path lies in is its layer: inner folders stand before outer ones.
+/// The first entry that contains a path is its layer: inner folders precede outer ones.
 const std::vector<Layer>& layers() {
   static const std::vector<Layer> all = {
       {"reference", {"reference"}},
@@ -62,7 +62,7 @@ bool is_angled_or_quoted(const SourceFile& file, bool (*predicate)(std::string_v
   return false;
 }
 
-/// `word` (lower case) in `line`, in any case, not as a part of a longer word.
+/// Finds `word` (lower case) in `line`, in upper or lower case, not as a part of a longer word.
 bool holds_word(std::string_view line, std::string_view word) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   const auto is_letter = [&](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; };
@@ -231,14 +231,14 @@ const std::set<std::string> kRunFields = {"batch",
                                           "l2_bytes",
                                           "allow_overflow"};
 
-/// Where a run is defined, and what other programs and kernels are given of it.
+/// Where a run is defined, and the forms in which other programs and kernels receive it.
 bool may_repeat_run_fields(std::string_view path) {
   return path == "reference/attention_problem.h" || path == "reference/run_spec.h" ||
          path == "reference/schedule_variant.h" || path == "kernels/attnscope_kernels.h" ||
          path == "kernels/measure/trace/trace_plan.cpp" || path.ends_with(".cuh");
 }
 
-/// The text without comments and without what stands in inner braces: declarations of members.
+/// The text without comments and without the contents of inner braces: declarations of members.
 std::string members_of(std::string_view text, std::size_t body) {
   std::string members;
   int depth = 1;
@@ -287,7 +287,7 @@ Violations repeated_run_fields(const SourceTree& tree) {
 }
 
 Violations forbidden_words(const SourceTree& tree) {
-  // In two halves, so that this file does not hold what it forbids
+  // In two halves, so that this file does not contain what it forbids
   static const std::vector<std::string> words = [] {
     std::vector<std::string> joined;
     for (const auto& [a, b] :

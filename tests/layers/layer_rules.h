@@ -1,6 +1,6 @@
 /// The rules that keep the layers apart: reference <- sim, reference <- kernels <- kernels/measure,
-/// app -> all. The link graph alone cannot: root-relative includes reach every header.
-/// Each rule returns one line per violation, empty when there is none.
+/// app -> all. The link graph alone cannot do this: root-relative includes reach every header. Each
+/// rule returns one line per violation, empty when there is none.
 #pragma once
 
 #include "tests/layers/source_tree.h"
@@ -37,7 +37,8 @@ Violations unguarded_headers(const SourceTree& tree);
 /// interface, and kernel parameters.
 Violations repeated_run_fields(const SourceTree& tree);
 
-/// Words that mark unfinished work, or name the machine or the way that a change was made on.
+/// Words that mark unfinished work, or name the machine on which or the way in which a change was
+/// made.
 Violations forbidden_words(const SourceTree& tree);
 
 }  // namespace attnscope::test

@@ -1,4 +1,4 @@
-/// The rules themselves, on small trees that break them: each must see its violation.
+/// The rules themselves, on small trees that break them: each must detect its violation.
 #include "tests/layers/layer_rules.h"
 
 #include <gmock/gmock.h>
@@ -139,7 +139,7 @@ TEST(LayerRules, StructsThatRepeatARunAreDetected) {
 }
 
 TEST(LayerRules, ForbiddenWordsAreDetectedWithTheirLine) {
-  // Put together here, so that this file does not hold what the rule forbids
+  // Put together here, so that this file does not contain what the rule forbids
   const auto join = [](const char* a, const char* b) { return std::string(a) + b; };
   const std::vector<std::string> words = {join("TO", "DO: later"),   join("a fix", "me"),
                                           join("Good for n", "ow."), join("a st", "ub"),

@@ -1,4 +1,4 @@
-/// The repository's own sources, held to the rules of layer_rules.h.
+/// The repository's own sources, checked by the rules of layer_rules.h.
 #include <gmock/gmock.h>
 
 #include <set>

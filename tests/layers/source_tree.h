@@ -1,5 +1,5 @@
-/// The repository's sources as the layer tests see them: files by root-relative path, what each
-/// includes, and its text.
+/// The repository's sources for the layer tests: files by root-relative path, what each includes,
+/// and its text.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-/// The block mask's lists, and attention under a block mask in the reference: forward against plain
-/// loops, gradients against finite differences.
+/// The block mask's lists, and the reference's attention under a block mask: forward compared with
+/// plain loops, gradients with finite differences.
 
 #include "reference/block_mask.h"
 

@@ -41,7 +41,7 @@ TEST(BlockPattern, ButterflyIsTheDiagonalAndTheDistancesOfPowersOfTwo) {
   EXPECT_EQ(picture(*mask_of("butterfly", 8, 8)),
             (Picture{"###.#...", "##.#.#..", "#.##..#.", ".###...#",  //
                      "#...###.", ".#..##.#", "..#.#.##", "...#.###"}));
-  // log2(Tc) + 1 ones a row
+  // log2(Tc) + 1 ones per row
   EXPECT_EQ(mask_of("butterfly", 1024, 1024)->nonzeros(), 1024 * 11);
 }
 

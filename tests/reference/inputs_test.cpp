@@ -22,8 +22,8 @@ AttentionProblem small_problem() {
   return problem;
 }
 
-// Golden values, computed by a separate program from the definition: the data that recordings were
-// made with must never change
+// Golden values, computed from the definition by a separate program: the data with which recordings
+// were made must never change
 TEST(InputElement, KeepsItsGoldenValues) {
   EXPECT_EQ(input_element(InputKind::gaussian, 0, InputTensor::Q, 0, 0, 0, 0), -257046 * 0x1p-20f);
   EXPECT_EQ(input_element(InputKind::gaussian, 0, InputTensor::K, 0, 0, 0, 1), 686078 * 0x1p-20f);
@@ -162,7 +162,7 @@ TEST(MakeInputs, NeedleTakesAlmostAllOfTheWeightHalfwayBack) {
   const ForwardResult forward = naive_forward(problem, inputs);
   for (Index h = 0; h < problem.heads; ++h) {
     for (Index query = kNeedleBlockRows; query < problem.N; ++query) {
-      // The needle's row in block s = t / 2 is the only one there that is_needle_row names
+      // The needle's row is the only one in block s = t / 2 for which is_needle_row is true
       Index needle = query / kNeedleBlockRows / 2 * kNeedleBlockRows;
       while (!detail::is_needle_row(spec.seed, 0, static_cast<std::uint32_t>(needle))) ++needle;
       double logit = 0;

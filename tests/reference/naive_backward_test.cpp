@@ -76,7 +76,7 @@ TEST(NaiveBackward, EqualsFiniteDifferencesWithKeyLengthsAndPackedSequences) {
   }
 }
 
-/// One problem larger than a block of rows, beside the same rows in two smaller problems.
+/// One problem larger than a block of rows, compared with the same rows in two smaller problems.
 TEST(NaiveBackward, LongProblemsEqualTheSumOverTheirQueries) {
   AttentionProblem whole;
   whole.N = 200;
@@ -121,7 +121,7 @@ TEST(NaiveBackward, EmptyRowsAndUnseenKeysHaveZeroGradients) {
 
   problem.N = 3;
   problem.N_kv = 6;
-  problem.mask = Mask::causal(Mask::Alignment::top_left);  // nobody sees keys 3 to 5
+  problem.mask = Mask::causal(Mask::Alignment::top_left);  // no query sees keys 3 to 5
   inputs = make_inputs(problem, {});
   gradients = naive_backward(problem, inputs, naive_forward(problem, inputs));
   for (Index k = 0; k < 6; ++k) {

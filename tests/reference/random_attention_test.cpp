@@ -1,6 +1,6 @@
-/// The reference against attention written a second time: scalar loops over queries and keys in
-/// long double, masks by their inequality, gradients by the chain rule. Random problems, the same
-/// in every run.
+/// The reference compared with a second implementation of attention: scalar loops over queries and
+/// keys in long double, masks by their inequality, gradients by the chain rule. Random problems,
+/// the same in every run.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -148,7 +148,8 @@ Tensors second_implementation(const AttentionProblem& p, const AttentionInputs& 
   return result;
 }
 
-/// The largest difference, as a share of the largest value and of 1; infinities must be equal.
+/// The largest difference, relative to the larger of the largest value and 1; infinities must be
+/// equal.
 double difference(const HeadTensor& a, const HeadTensor& b) {
   double largest = 1.0;
   double most = 0.0;

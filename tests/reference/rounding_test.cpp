@@ -48,7 +48,7 @@ TEST(Rounding, BetweenNeighboursTheNearerWinsAndTiesGoToEven) {
       const double middle = (low + high) / 2;  // exact in double
       const double even = bits % 2 == 0 ? low : high;
       ASSERT_EQ(round_to(format.dtype, middle), even) << "pattern " << bits;
-      // The next double beside the tie: a way through fp32 would lose the difference
+      // The next double after the tie: rounding through fp32 would lose the difference
       ASSERT_EQ(round_to(format.dtype, std::nextafter(middle, 0.0)), low) << "pattern " << bits;
       ASSERT_EQ(round_to(format.dtype, std::nextafter(middle, kInfinity)), high)
           << "pattern " << bits;

@@ -47,7 +47,7 @@ TEST(RowSoftmax, TheNaiveOneOverflowsWhereTheTypeEnds) {
 }
 
 TEST(RowSoftmax, TheSumOverflowsEvenWhereNoNumeratorDoes) {
-  const std::vector<double> x(10, 10.5);  // exp = 36316, ten of them are beyond fp16
+  const std::vector<double> x(10, 10.5);  // exp = 36316; the sum of ten exceeds fp16
   const RowSoftmax naive = row_softmax(SoftmaxMethod::naive, DType::fp16, x);
   EXPECT_EQ(naive.overflowed_elems, 0);
   EXPECT_TRUE(std::isinf(naive.l));

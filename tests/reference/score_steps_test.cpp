@@ -1,5 +1,5 @@
-/// The reference under score functions, key lengths and packing, against scalar loops that follow
-/// the definitions, and the yardstick against the reference.
+/// The reference under score functions, key lengths and packing, compared with scalar loops that
+/// follow the definitions, and the yardstick compared with the reference.
 
 #include <gtest/gtest.h>
 

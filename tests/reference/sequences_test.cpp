@@ -1,4 +1,4 @@
-/// Key lengths and packed sequences: what a query sees, and what is refused.
+/// Key lengths and packed sequences: what a query sees, and what is rejected.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST(PackedSequences, SeeWhatEachSequenceAloneWouldSee) {
   }
 }
 
-/// The message that the problem is refused with.
+/// The message with which the problem is rejected.
 template <typename Change>
 std::string refusal(Change change) {
   AttentionProblem problem = packed_problem(Mask::none());

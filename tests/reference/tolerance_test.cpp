@@ -162,7 +162,7 @@ TEST(UnfusedForward, StoresWeightsInTheProblemsPrecision) {
   inputs.V.data = {1.0, -1.0};
   const double l = std::exp(s) + 1;
   const double stored = round_to(DType::bf16, std::exp(s) / l) - round_to(DType::bf16, 1 / l);
-  ASSERT_NE(stored, round_to(DType::bf16, (std::exp(s) - 1) / l));  // else the case shows nothing
+  ASSERT_NE(stored, round_to(DType::bf16, (std::exp(s) - 1) / l));  // else the case proves nothing
   EXPECT_EQ(unfused_forward(problem, inputs).O.data[0], stored);
 }
 
@@ -208,7 +208,7 @@ TEST(ForwardTolerance, AcceptsTheRoundedReferenceAndRefusesAWrongResult) {
       for (double& value : rounded.data) value = round_to(dtype, value);
       EXPECT_TRUE(within(compare(rounded.data, reference.O.data), tolerance));
 
-      // The mask off by one key is a small error that must not pass
+      // A mask that is off by one key gives a small error, which must not be accepted
       AttentionProblem shifted = problem;
       shifted.mask = Mask{Mask::kUnlimited, 1, problem.mask.alignment};
       const ForwardResult wrong = naive_forward(shifted, inputs);

@@ -46,7 +46,7 @@ TEST(Accuracy, NaiveOverflowsOnTheRowWhereSafeAndOnlineDoNot) {
     EXPECT_EQ(entry.softmax.nan_elems > 0, naive);
     if (naive) continue;
     EXPECT_LE(entry.softmax.max_abs_error, 0.01);
-    // Rounding scores that large costs more than the softmax does
+    // Rounding scores of this size costs more accuracy than the softmax
     if (entry.dtype == DType::fp32) {
       EXPECT_LE(entry.softmax.score_max_abs_error, 1e-4);
     }

@@ -1,4 +1,4 @@
-/// What simulate() refuses, and what it derives: default tilings, occupancy, the lower bound of
+/// What simulate() rejects, and what it derives: default tilings, occupancy, the lower bound of the
 /// time.
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Simulate, RefusesCountsThatWouldOverflow) {
 
 TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
   test::ModelRequest request = base_request();
-  constexpr Index kTiles = Index{1} << 25;  // rows and columns of them: 2^26 an entry
+  constexpr Index kTiles = Index{1} << 25;  // rows and columns of tiles: 2^26 per entry
   request.problem.N = request.problem.N_kv = kTiles;
   request.problem.d = 1;
   request.set_tiling({1, 1});
@@ -73,7 +73,7 @@ TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
             "Br = 1, Bc = 1, for 8 different key lengths gives 536870912 row and column tiles to "
             "visit; at most 268435456 can be counted: use larger tiles or fewer different lengths");
 
-  // The entries of one length are counted once, however many they are
+  // The entries of one length are counted once, however many there are
   request.problem.key_lengths.assign(8, kTiles);
   EXPECT_TRUE(test::resolve(request).ok());
 }
@@ -105,7 +105,7 @@ double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-/// Most memory that this process ever held, in kB.
+/// The peak memory of this process, in kB.
 long peak_memory_kb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -119,8 +119,8 @@ constexpr double kSlowdown = 30;
 constexpr double kSlowdown = 1;
 #endif
 
-/// The bar is 0.2 s. Here twice that, so that a busy machine passes and a walk of every tile does
-/// not.
+/// The target is 0.2 s. Here it is twice that, so that a busy machine passes and a walk over every
+/// tile does not.
 TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrowsWithItsTiles) {
   for (const Algorithm& algorithm : algorithms()) {
     test::ModelRequest request = base_request();
@@ -147,7 +147,7 @@ TEST(DefaultTiling, OfFlash1IsThePapersRuleOnEveryGpuAndTheLargestWhereThatDoesN
           << name << " d = " << d;
     }
   }
-  // Backward, dK_j and dV_j of so many columns overflow the registers
+  // Backward, dK_j and dV_j with this many columns exceed the registers
   const GpuDescription h200 = load_gpu("h200").value();
   const auto backward =
       model_tiling(flash1, {.d = 64, .dtype = DType::fp16}, {}, h200, PassKind::backward);
@@ -223,7 +223,7 @@ TEST(TimeBound, IsTheTimeOfTheUnitThatNeedsLongest) {
   const GpuDescription gpu = load_gpu("h200").value();
   const double scores = 64.0 * 4096 * 4096;
 
-  // Below d = 64 the exponentials outlast the products: 139 us of tensor cores at d = 32
+  // Below d = 64 the exponentials take longer than the products: 139 us of tensor cores at d = 32
   const SimulationReport narrow = flash2_at(32);
   EXPECT_EQ(narrow.bound_by, GpuUnit::special_function_units);
   EXPECT_GE(narrow.bound_s, scores / (16.0 * 132 * 1.98e9));
@@ -331,7 +331,7 @@ void expect_cancelled(const Mask& mask, Index N) {
 }
 
 TEST(Cancelling, EndsACountMidway) {
-  expect_cancelled(Mask::causal(), Index{1} << 25);  // each row has another number of tiles
+  expect_cancelled(Mask::causal(), Index{1} << 25);  // each row has a different number of tiles
 }
 
 TEST(Cancelling, EndsTheSearchForEqualTiles) {

@@ -1,5 +1,5 @@
-/// Takes the place of a GPU in tests of programs, on machines with and without one: its
-/// measurements echo what they were given. An empty CUDA_VISIBLE_DEVICES hides it like real ones.
+/// Replaces the GPU in tests of programs, on machines with and without one: its measurements echo
+/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it like a real one.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -70,8 +70,8 @@ class EchoGpu final : public Gpu {
          .unavailable = "needs compute capability 9.0"}};
   }
 
-  /// The kind of the inputs, their seed and the next number, after that in a backward pass. The
-  /// SM clock is N MHz; with seed 23 it was not read.
+  /// The kind of the inputs, their seed and the next number, after that in a backward pass. The SM
+  /// clock is N MHz; with seed 23 it is missing.
   RecordingRow record(const ResolvedRun& run, const Protocol&) override {
     const auto kind = static_cast<double>(run.asked.inputs.kind);
     const auto seed = static_cast<double>(run.asked.inputs.seed);

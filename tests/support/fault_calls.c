@@ -1,5 +1,5 @@
-/* Preloaded into a program under test: lets the n-th call that changes files fail, or ends the
- * program there, as ATTNSCOPE_FAULT says:
+/* Preloaded into a program under test: makes the n-th call that changes files fail, or ends the
+ * program there, according to ATTNSCOPE_FAULT:
  *   fail:N  the call does nothing and fails: the disk is full, or the device has an error
  *   kill:N  the program is killed before the call
  *   cut:N   the program is killed after the call, a write after half of its bytes
@@ -28,7 +28,7 @@ static void die(void) {
   syscall(SYS_kill, getpid(), SIGKILL);
 }
 
-/* Counts a call; kills the program before it where that is asked for. */
+/* Counts a call; kills the program before it if that is requested. */
 static enum action next_action(void) {
   const char* fault = getenv("ATTNSCOPE_FAULT");
   const char* colon = fault != NULL ? strchr(fault, ':') : NULL;
@@ -38,7 +38,7 @@ static enum action next_action(void) {
   if (fault[0] == 'c') return CUT;
   if (fault[0] == 't') {
     syscall(SYS_kill, getpid(), SIGTERM);
-    usleep(50000); /* longer than an end takes that does not wait for this call */
+    usleep(50000); /* longer than the program takes to end without waiting for it */
     return RUN;
   }
   die();

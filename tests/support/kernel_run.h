@@ -1,4 +1,4 @@
-/// A run of a kernel as a test asks for it, whether the kernel takes it or not.
+/// A run of a kernel as a test requests it, whether or not the kernel supports it.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace attnscope::test {
 
-/// Without a tiling it is the kernel's to choose.
+/// Without a tiling, the kernel chooses it.
 inline ResolvedRun kernel_run(std::string_view kernel, const AttentionProblem& problem,
                               PassKind pass = PassKind::forward,
                               const std::optional<Tiling>& tiling = std::nullopt,

@@ -1,4 +1,4 @@
-/// A block mask written out in a test.
+/// A block mask that is written out in a test.
 #pragma once
 
 #include <memory>

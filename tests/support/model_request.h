@@ -1,4 +1,5 @@
-/// A spec and the GPU that it is modelled on, in one value: what most tests of the model vary.
+/// A spec and the GPU on which it is modelled, in one value: the inputs that most tests of the
+/// model vary.
 #pragma once
 
 #include "sim/resolve.h"
@@ -10,7 +11,7 @@ struct ModelRequest : RunSpec {
   GpuDescription gpu_description;
 };
 
-/// Query heads keep tiles of their own in split_kv: tests of shared tiles resolve the spec itself.
+/// Query heads have separate tiles in split_kv: tests of shared tiles resolve the spec themselves.
 inline Result<ResolvedRun> resolve(const ModelRequest& request) {
   RunSpec spec = request;
   spec.separate_heads = spec.algorithm == "split_kv";

@@ -1,4 +1,5 @@
-// Preloaded into a program: it gets no further thread, as a user at the limit of processes.
+// Preloaded into a program: it cannot start further threads, as if the user had reached the process
+// limit.
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,6 +1,5 @@
-/// Gives a test program, and the programs that it runs, a cache folder of their own, which is empty
-/// at first: what a test computes is what the code computes now, and the user's cache stays as it
-/// is.
+/// Gives a test program, and the programs that it runs, a separate cache folder, which is empty at
+/// first: a test's results are those of the current code, and the user's cache stays unchanged.
 
 #include <gtest/gtest.h>
 

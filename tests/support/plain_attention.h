@@ -1,5 +1,5 @@
-/// Attention by scalar loops over an explicit mask, in long double: slow, and too plain to be
-/// wrong. Shares nothing with the reference's Eigen code but the tensors.
+/// Attention by scalar loops over an explicit mask, in long double: slow, and too simple to be
+/// wrong. Shares only the tensors with the reference's Eigen code.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace attnscope::test {
 
 using ExplicitMask = std::function<bool(Index query, Index key)>;
 
-/// What happens to a score and to a probability, by the definition; nothing by default.
+/// The steps on a score and on a probability, by the definition; none by default.
 struct ExplicitSteps {
   std::function<long double(long double score, Index h, Index query, Index key)> score =
       [](long double x, Index, Index, Index) { return x; };
@@ -45,7 +45,7 @@ inline ForwardResult plain_forward(const AttentionProblem& problem, const Attent
         }
         if (std::isinf(m)) continue;
 
-        // Softmax, and its average of V
+        // Softmax, and the average of V that it weights
         Wide l = 0;
         std::vector<Wide> O(static_cast<std::size_t>(problem.d), 0);
         for (Index k = 0; k < problem.N_kv; ++k) {

@@ -1,9 +1,9 @@
-// Defaults of the sanitizers for the desktop app, whose OpenGL driver and fonts come from libraries
-// that we did not write: their own findings are not ours to mend. Linked in under the sanitizer
-// presets only.
+// Defaults of the sanitizers for the desktop app, whose OpenGL driver and fonts come from
+// third-party libraries: findings in them are not ours to fix. Linked only under the sanitizer
+// presets.
 
-/// What Mesa and fontconfig keep until the process ends. A leak counts as theirs only when one of
-/// these libraries is on its stack.
+/// Memory that Mesa and fontconfig keep until the process ends. A leak counts as theirs only if one
+/// of these libraries is on its stack.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libEGL_mesa.so\n"
          "leak:libGLX_mesa.so\n"
@@ -23,7 +23,7 @@ extern "C" const char* __tsan_default_suppressions() {
          "race:libEGL_mesa.so\n";
 }
 
-/// Keeps libraries loaded, so that a report at exit still names the library it lies in.
+/// Keeps libraries loaded, so that a report at exit can still name the library.
 extern "C" int dlclose(void* /*handle*/) {
   return 0;
 }

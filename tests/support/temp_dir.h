@@ -1,4 +1,4 @@
-/// A directory of its own for a test that writes files, removed with everything in it.
+/// A separate directory for a test that writes files, removed with everything in it.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/// Entries on the disk: found again, never a damaged one, and never in the way.
+/// Entries on the disk: they are found again, damaged ones are ignored, and failures do no harm.
 #include "reference/files/disk_cache.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(DiskCache, ADamagedOrForeignEntryCountsAsMissing) {
   std::ofstream(files.front(), std::ios::binary | std::ios::trunc) << whole;
   EXPECT_TRUE(cache.find("key"));
 
-  cache.keep("other", sample(300));  // whole, but under the name of another key
+  cache.keep("other", sample(300));  // complete, but under the name of another key
   for (const fs::path& file : files_in(dir.file("cache"))) {
     if (file != files.front()) fs::rename(file, files.front());
   }

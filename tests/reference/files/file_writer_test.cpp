@@ -44,7 +44,7 @@ std::ptrdiff_t files_in(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), {});
 }
 
-/// Lets no file grow beyond the limit: writing more fails as on a full disk.
+/// Limits the size of files: writing more fails as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -120,7 +120,7 @@ TEST_F(FileWriterTest, KeepsPermissionsAndANewFileFollowsTheUmask) {
   EXPECT_EQ(mode_of(path_), 0600U);
   const mode_t old_mask = ::umask(027);
   ASSERT_FALSE(write_file(folder_.path() / "new.json", "new"));
-  // An old file's permissions win over the umask
+  // An old file's permissions take precedence over the umask
   fs::permissions(path_, fs::perms(0666));
   ASSERT_FALSE(write_file(path_, "newer"));
   ::umask(old_mask);
@@ -128,7 +128,7 @@ TEST_F(FileWriterTest, KeepsPermissionsAndANewFileFollowsTheUmask) {
   EXPECT_EQ(mode_of(path_), 0666U);
 }
 
-/// Whether `succeeds` holds in a process of a user without special rights.
+/// Whether `succeeds` returns true in the process of a user without special rights.
 template <typename Condition>
 bool holds_as_nobody(const Condition& succeeds) {
   const pid_t child = ::fork();
@@ -148,7 +148,7 @@ TEST_F(FileWriterTest, AGroupThatIsNotTheOldFilesGainsNoRights) {
   put(path_, "old");
   ASSERT_EQ(::chmod(path_.c_str(), 0672), 0);
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
-  // A user who may write the file, but not give one away
+  // A user who may write the file, but may not change its owner
   EXPECT_TRUE(holds_as_nobody([&] { return !write_file(path_, "new"); }));
   EXPECT_EQ(text_of(path_), "new");
   EXPECT_EQ(mode_of(path_), ::geteuid() == 0 ? 0622u : 0672u);
@@ -220,7 +220,7 @@ TEST_F(FileWriterTest, ALockKeepsOthersOutForABoundedTime) {
   {
     const auto lock = FileLock::take(path_);
     ASSERT_TRUE(lock.ok());
-    // The lock survives the replacement of the file
+    // The lock remains in effect when the file is replaced
     ASSERT_FALSE(write_file(path_, "text"));
     const auto other = FileLock::take(path_, std::chrono::milliseconds(30));
     ASSERT_FALSE(other.ok());
@@ -272,7 +272,7 @@ TEST_F(FileWriterTest, OfTwoGrowingFilesOfOneNameTheOneThatIsReplacedFails) {
   for (int round = 0; round < 5; ++round) {
     auto other = std::async(std::launch::async, grow, 'b');
     const bool a = grow('a'), b = other.get();
-    // One after the other, both succeed; the file is the last one's
+    // Both succeed, one after the other; the file is that of the last one
     const std::string text = text_of(path_);
     ASSERT_TRUE(a || b);
     ASSERT_TRUE((a && text == whole('a')) || (b && text == whole('b')))

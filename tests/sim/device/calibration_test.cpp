@@ -47,7 +47,7 @@ void expect_refused(const std::string& text, const std::string& part) {
   EXPECT_EQ(result.error().message.find('\n'), std::string::npos) << result.error().message;
 }
 
-/// The assets folder is another one during the test.
+/// Uses a different assets folder during the test.
 class ShippedCalibration : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -133,7 +133,7 @@ TEST(GpuDescription, GpusBeforeAmpereHaveNoBf16Unit) {
 }
 
 TEST(GpuDescription, DatasheetRatesAgreeWithClockTimesUnits) {
-  // fp32: 64 or 128 lanes an SM, two operations a clock; 4 % covers the rounding of datasheets
+  // fp32: 64 or 128 lanes per SM, two operations per clock; 4 % covers the rounding of datasheets
   for (const std::string& name : list_gpus()) {
     const GpuDescription gpu = load_gpu(name).value();
     const double per_clock_per_sm =
@@ -145,7 +145,8 @@ TEST(GpuDescription, DatasheetRatesAgreeWithClockTimesUnits) {
 }
 
 TEST(GpuDescription, ExponentialsRestOnTheClockOfTheCudaCores) {
-  // 16 a clock and SM beside 64 or 128 multiply-adds: an eighth or a sixteenth of the operations
+  // 16 per clock and SM, compared with 64 or 128 multiply-adds: an eighth or a sixteenth of the
+  // operations
   for (const std::string& name : list_gpus()) {
     const GpuDescription gpu = load_gpu(name).value();
     EXPECT_EQ(gpu.exp_per_clock_per_sm, 16.0) << name;

@@ -1,5 +1,5 @@
-/// The prediction of DRAM bytes, where the answer is known: L2 caches that hold everything or
-/// nothing, heads that are alike, data that heads share.
+/// The prediction of DRAM bytes in cases with a known answer: L2 caches that hold everything or
+/// nothing, equal heads, data that heads share.
 
 #include "sim/dram/dram_model.h"
 
@@ -60,7 +60,7 @@ TEST(DramModel, PredictsTheSameBytesWithoutTheInterval) {
 TEST(DramModel, ReadsKeysAgainWhereHeadsInTurnHaveMoreThanL2Holds) {
   test::ModelRequest request = request_of("flash2", PassKind::forward, 8);
   request.problem.N = request.problem.N_kv = 4096;
-  request.gpu_description.sm_count = 4;  // few of a head's row tiles at once
+  request.gpu_description.sm_count = 4;  // few of a head's row tiles run at once
   request.gpu_description.l2_partitions = 1;
   request.gpu_description.l2_bytes = Index{2} << 20;
   const ResolvedRun run = run_of(request);
@@ -95,7 +95,7 @@ TEST_P(EveryPass, ReadsNoLessThanTheInputsAndNoMoreThanIsRequested) {
     request.gpu_description.l2_bytes = l2_bytes;
     const SimulationReport report = test::simulate(request).value();
     Index requested = report.requested.read_bytes;
-    requested += report.requested.atomic_bytes;  // an add may have to fetch what it adds to
+    requested += report.requested.atomic_bytes;  // an add may have to fetch its operand
     const DramPrediction prediction = predict(request);
     EXPECT_GE(prediction.total.read_bytes, inputs) << l2_bytes;
     EXPECT_LE(prediction.total.read_bytes, requested) << l2_bytes;
@@ -174,7 +174,7 @@ TEST(DramModel, FollowsAFewHeadsInPlaceOfAllEqualOnes) {
   request.problem.batch = 256;
   const DramPrediction few = predict(request);
 
-  // One key less in one entry: all are followed
+  // One key fewer in one entry: all heads are followed
   request.problem.key_lengths.assign(256, request.problem.N_kv);
   request.problem.key_lengths.back() -= 1;
   const DramPrediction all = predict(request);
@@ -197,7 +197,8 @@ TEST(DramModel, IsInTransitionWhereTheSizeOfL2Decides) {
 }
 
 TEST(DramModel, BlocksThatShareAnSmReadTheKeysApart) {
-  // K and V outgrow L2 many times, so only blocks that read them at the same time share a read
+  // K and V are many times as large as L2, so only blocks that read them at the same time share a
+  // read
   test::ModelRequest request = request_of("flash2", PassKind::forward, 1);
   request.problem.N = request.problem.N_kv = 8192;
   request.gpu_description.sm_count = 16;

@@ -1,4 +1,5 @@
-/// What L2 answers to the operations of a head: in sum, what the prediction of the pass moves.
+/// L2's answers to the operations of a head: their sum is the traffic that is predicted for the
+/// pass.
 
 #include "sim/dram/l2_answers.h"
 
@@ -22,7 +23,7 @@ test::ModelRequest request_of(std::string algorithm, PassKind pass, Index heads 
   return request;
 }
 
-/// Adds up the answers to all operations of a head, and what the operations move.
+/// Adds up the answers to all operations of a head, and the bytes that the operations move.
 class Sums : public Observer {
  public:
   explicit Sums(const L2Answers& answers) : answers_(answers) {}

@@ -1,6 +1,6 @@
-/// What the warps of a thread block move through shared memory, against closed forms (arXiv
-/// 2307.08691, section 3.3): FlashAttention-2's split of the queries exchanges nothing,
-/// FlashAttention-1's split of the keys exchanges row statistics and partial sums of O.
+/// The bytes that the warps of a thread block move through shared memory, compared with closed
+/// forms (arXiv 2307.08691, section 3.3): FlashAttention-2's split of the queries exchanges
+/// nothing, FlashAttention-1's split of the keys exchanges row statistics and partial sums of O.
 
 #include "sim/observers/warp_counter.h"
 
@@ -95,7 +95,7 @@ TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
       EXPECT_EQ(traffic.exchange_read_bytes, read);
       EXPECT_EQ(traffic.shared_write_bytes, 2 * s.N_kv * s.d * e + Tc * s.N * s.d * e + written);
       EXPECT_EQ(traffic.shared_read_bytes, q_reads + Tr * 2 * s.N_kv * s.d * e + read);
-      // Q_i is there; maxima; sums; O
+      // Q_i has arrived; maxima; sums; O
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc);
     }
   }
@@ -123,7 +123,7 @@ TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
       // for dV and dK
       EXPECT_EQ(traffic.shared_read_bytes, 2 * Tc * s.N * s.d * e + 3 * of_rows * s.N_kv * s.d * e +
                                                2 * of_keys * s.N * s.d * e + exchanged + for_D);
-      // Q_i is overwritten, is there, P is there, dS is there; dO is there, for D
+      // Q_i is overwritten; Q_i, P and dS have arrived; dO has arrived, for D
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
     }
   }
@@ -150,7 +150,7 @@ TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
       // Q and dO by every warp for S, dP, dV, dK; K, V, K once for S, dP, dQ; dO by rows for D
       EXPECT_EQ(traffic.shared_read_bytes, 4 * of_keys * s.N * s.d * e + 3 * Tr * s.N_kv * s.d * e +
                                                Tc * s.N * s.d * e + read);
-      // Q_i is overwritten, is there, D is there, the parts of dQ are
+      // Q_i is overwritten; Q_i, D and the parts of dQ have arrived
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc - 1);
     }
   }
@@ -267,7 +267,8 @@ TEST(WarpShares, CutTheScoresIntoDisjointPartsThatCoverThem) {
   }
 }
 
-/// Checks of every operation that what is cut among the warps is covered, and by one warp each.
+/// Checks for every operation that tiles that are cut among the warps are covered completely, each
+/// element by one warp.
 class CoverChecker : public Observer {
  public:
   explicit CoverChecker(const WarpLayout& layout) : layout_(layout) {}

@@ -131,7 +131,7 @@ TEST(BlockSparse, GradientsEqualFiniteDifferences) {
   }
 }
 
-/// What the closed forms sum over, counted tile by tile from the drawn mask.
+/// The sums of the closed forms, counted tile by tile from the drawn mask.
 struct Ones {
   Index rows = 0;       ///< query rows of every one
   Index keys = 0;       ///< keys of every one
@@ -178,7 +178,7 @@ TEST(BlockSparseTraffic, ForwardIsAlgorithm5ToTheByte) {
     const SimulationReport report = counted(c, "block_sparse", PassKind::forward);
     const Ones ones = count_ones(report.run.problem);
     const Index d = report.run.problem.d;
-    // K, V once, whatever the mask keeps; Q, O, l, m for every one
+    // K, V once, whatever the mask keeps; Q, O, l, m for every 1
     EXPECT_EQ(report.requested, (Bytes{c.heads * (2 * c.N_kv * d * 2 + ones.rows * (2 * d * 2 + 8)),
                                        c.heads * ones.rows * (d * 2 + 8), 0}));
     EXPECT_EQ(report.paper, report.requested);
@@ -265,7 +265,7 @@ TEST(BlockSparseRequest, IsRefusedForDenseAlgorithmsAndForOtherTilings) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, ErrorCode::not_applicable);
   EXPECT_EQ(report.error().field, "block_mask");
-  request.block_mask.reset();  // one that was drawn is refused as well
+  request.block_mask.reset();  // one that was already drawn is rejected as well
   EXPECT_EQ(simulate(request).error().field, "block_mask");
   request.algorithm = "block_sparse";
   request.set_tiling({32, 16});

@@ -1,4 +1,4 @@
-/// Breaks of a run: what they name, and what they change.
+/// Breaks of a run: the operations that they name, and the changes that they cause.
 #include "sim/schedule/breaks.h"
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST(RunBreak, AReplacedStatisticHasItsValue) {
   EXPECT_LT(without_D.O_error.max_abs_error, 1e-12);
   EXPECT_LT(without_D.dV_error.max_abs_error, 1e-12);
   EXPECT_GT(without_D.dQ_error.max_abs_error, 1e-3);
-  // The softmax does not depend on what is subtracted
+  // The softmax does not depend on the value that is subtracted
   EXPECT_LT(numbers_of(small_run("m=0")).O_error.max_abs_error, 1e-12);
 }
 

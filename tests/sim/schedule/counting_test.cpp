@@ -1,4 +1,4 @@
-/// Counting equal tiles and thread blocks once gives what the walk over every tile gives.
+/// Counting equal tiles and thread blocks once gives the same counts as the walk over every tile.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ void expect_equal(const Counters& counted, const Counters& walked, const Pass& p
   EXPECT_EQ(counted.footprint.peak_bytes(problem), walked.footprint.peak_bytes(problem));
 }
 
-/// Of one head of each key length.
+/// The counts of one head of each key length.
 void expect_count_equals_walk(const ResolvedRun& run, const GpuDescription& gpu) {
   const AttentionProblem& problem = run.problem;
   SCOPED_TRACE(fmt::format("{} {}, N {} x {}, {} x {} tiles, mask {}", run.algorithm(),
@@ -284,7 +284,7 @@ test::ModelRequest long_run(std::string_view algorithm, Index N, const Mask& mas
 }
 
 TEST(Counting, OfALongHeadTakesFewOperations) {
-  /// Counts what an observer is sent.
+  /// Counts the operations that an observer receives.
   class Sent : public CountingObserver {
    public:
     void observe(std::span<const TileOp> ops) override { count += std::ssize(ops); }

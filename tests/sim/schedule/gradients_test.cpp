@@ -99,7 +99,7 @@ const Case kShapes[] = {
     {257, 129, 64, {64, 32}, Mask::none(), 2, 2},
 };
 
-/// Elements that each form counts are per head; B is 2.
+/// The element counts of each closed form are per head; B is 2.
 class BackwardTraffic : public testing::TestWithParam<DType> {};
 
 TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {

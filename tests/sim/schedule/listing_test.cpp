@@ -1,5 +1,5 @@
-/// The operations of a 4 x 4 tiling, against listings that were read and approved; and the
-/// pseudo-code: no line without an operation, no operation without a line.
+/// The operations of a 4 x 4 tiling, compared with reviewed listings; and the pseudo-code: no line
+/// without an operation, no operation without a line.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ std::shared_ptr<const BlockMask> some_tiles() {
   return test::listed_block_mask({2, 2}, 4, {{0, 1}, {1}, {1, 3}, {0, 3}});
 }
 
-/// What a listing's problem has beside its sizes.
+/// The properties of a listing's problem besides its sizes.
 enum class Kind { full, causal, steps, padded, packed, sparse };
 constexpr std::string_view kKindNames[] = {"full", "causal", "steps", "padded", "packed", "sparse"};
 
@@ -183,7 +183,7 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
             expected.insert(static_cast<int>(line));
           EXPECT_FALSE(launch.pseudo_code[line].text.empty());
           EXPECT_FALSE(launch.pseudo_code[line].why.empty()) << launch.pseudo_code[line].text;
-          // L2 may answer a load, and not every GPU has HBM
+          // A load may be served by L2, and not every GPU has HBM
           EXPECT_EQ(launch.pseudo_code[line].why.find("HBM"), std::string_view::npos)
               << launch.pseudo_code[line].why;
           EXPECT_EQ(launch.pseudo_code[line].text.find("HBM"), std::string_view::npos);

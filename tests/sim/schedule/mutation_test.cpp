@@ -24,7 +24,7 @@
 namespace attnscope {
 namespace {
 
-/// Passes every operation on to the executor but one.
+/// Passes every operation except one to the executor.
 class Deleter : public Observer {
  public:
   Deleter(NumericExecutor& executor, Index deleted) : executor_(executor), deleted_(deleted) {}
@@ -81,7 +81,7 @@ class Deleter : public Observer {
   const TileOp& deleted_op() const { return deleted_op_; }
   std::string_view launch() const { return deleted_launch_; }  ///< of the deleted operation
   Index block() const { return deleted_block_; }
-  Index time() const { return deleted_time_; }  ///< how often its block had run it before
+  Index time() const { return deleted_time_; }  ///< how many times its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
   /// Whether its agent ran the operation before it, too.
   bool follows_own() const { return deleted_follows_own_; }
@@ -111,7 +111,7 @@ class Deleter : public Observer {
   std::vector<Barrier> awaited_;  ///< in this thread block
 };
 
-/// Scores that rise by about 1 a key in even query rows and fall by as much in odd ones.
+/// Scores that rise by about 1 per key in even query rows and fall by the same amount in odd ones.
 AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
   AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 5});
   for (Index row = 0; row < problem.N; ++row) {
@@ -150,8 +150,8 @@ bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const Til
   const std::string_view launch = deleter.launch();
   const bool read_by_ds = plain.problem().score.soft_cap.has_value();
   if (launch == "scores" || launch == "scale") return hidden(i, j) && !read_by_ds;
-  // A mask launch: what it replaces whole needs no value before it; what it leaves is in HBM
-  // already
+  // A mask launch: a tile that it replaces completely needs no earlier value; values that it keeps
+  // are in HBM already
   if (launch == "mask") {
     return op.kind == OpKind::load ? hidden(i, j) : op.kind == OpKind::store && !plain.edge(i, j);
   }
@@ -173,7 +173,7 @@ bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const Til
   return op.is_matrix_product() && by_weights && hidden(weights.i, weights.j);
 }
 
-/// What the two passes leave in HBM, beside the reference.
+/// Compares the tensors that the two passes leave in HBM with the reference.
 bool equals_reference(const NumericExecutor& executor, const ForwardResult& forward,
                       const Gradients* gradients) {
   const RowMatrix LSE =
@@ -199,7 +199,7 @@ struct Deletion {
   ScheduleVariant variant;
 };
 
-/// The problem of a case: rows of different direction, and what `extra` names.
+/// The problem of a case: rows of different direction, and the features that `extra` names.
 AttentionProblem problem_of(const Deletion& c) {
   AttentionProblem problem{.N = c.N, .N_kv = c.N_kv, .d = 4, .dtype = DType::fp32, .mask = c.mask};
   if (c.extra == "steps") problem.score = {12.0, {0.125}, {0.25, 3}};
@@ -223,8 +223,8 @@ bool hides_keys(const AttentionProblem& problem) {
   return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
 }
 
-/// The same run with a break that drops what the deleter dropped; nothing where the run lacks it:
-/// LSE of standard attention is asked for by this test only.
+/// The same run with a break that drops the deleted operation; nothing if the run lacks it: only
+/// this test requests LSE of standard attention.
 std::optional<BreakEffect> effect_of_break(const Deletion& c, const Deleter& deleter,
                                            const AttentionInputs& inputs) {
   const TileOp& op = deleter.deleted_op();

@@ -1,7 +1,7 @@
 /// Every schedule under score functions, key lengths and packed sequences, odd d, grouped heads,
 /// few or many queries, block masks: numbers equal the reference in both passes, any order of
-/// thread blocks, and finite differences; the flash schedules visit each tile in
-/// which something is visible once, no other, and mask only where something is hidden.
+/// thread blocks, and finite differences; the flash schedules visit each tile with a visible
+/// element once and no others, and mask only where something is hidden.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-/// Bytes under key lengths, packing and score functions, against sums of simpler problems and
-/// closed forms.
+/// Bytes with key lengths, packing and score functions, compared with sums over simpler problems
+/// and closed forms.
 
 #include <gtest/gtest.h>
 
@@ -121,7 +121,7 @@ TEST(PackedSequences, OnTileBordersCountAsTheSumOfTheirSequences) {
 }
 
 TEST(PackedSequences, OfOneTokenAreCountedWithoutComparingEachWithEveryOther) {
-  // Each pair of sequences and tiles would take minutes
+  // Checking each pair of sequences and tiles would take minutes
   constexpr Index kCount = 20'000;
   AttentionProblem problem{.N = kCount, .N_kv = kCount, .d = 64};
   for (Index s = 0; s <= kCount; ++s) problem.cu_seqlens_q.push_back(s);
@@ -157,7 +157,7 @@ TEST(ScoreFunctions, MoveNoBytesInFlashAttention) {
     const SimulationReport b = counted(shaped, algorithm);
     EXPECT_EQ(a.requested, b.requested) << algorithm;
     EXPECT_EQ(a.matmul_flops, b.matmul_flops) << algorithm;
-    // Forward: cap 3, bias 2, dropout 1 an element; backward: cap 6, bias 2, dropout 2, dS o T 1
+    // Forward: cap 3, bias 2, dropout 1 per element; backward: cap 6, bias 2, dropout 2, dS o T 1
     EXPECT_EQ(b.non_matmul_flops - a.non_matmul_flops, Index{2} * 17 * plain.N * plain.N_kv)
         << algorithm;
   }

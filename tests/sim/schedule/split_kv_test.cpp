@@ -1,5 +1,5 @@
 /// Split-KV decoding equals the reference with any number of splits, in any order of thread blocks;
-/// its bytes equal their closed forms; it has no backward pass, and says so.
+/// its bytes equal their closed forms; it has no backward pass, and the error says so.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

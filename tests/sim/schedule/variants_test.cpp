@@ -30,7 +30,7 @@ std::vector<Variant> variants() {
       all.push_back({"flash1", {.skip_first_reads = skip, .d_once = d_once}});
     }
   }
-  // Tiles of the products that cut d = 8 into parts of 3, 3 and 2 columns
+  // Product tiles that cut d = 8 into parts of 3, 3 and 2 columns
   all.push_back(
       {"standard", {.product_tiles = {{20, 7}, {30, 3}, {11, 3}, {9, 50}, {16, 5}, {0, 3}}}});
   all.push_back({"flash2", {.stages = 2}});
@@ -180,7 +180,7 @@ TEST(Stages, TakeSharedMemoryAndMoveNoBytes) {
   EXPECT_EQ(two.sram_bytes_per_block - one.sram_bytes_per_block, 2 * 24 * 16 * 2);
 }
 
-/// Passes over the N x N_kv scores that the paper's accounting has, in halves of a pass.
+/// The passes over the N x N_kv scores in the paper's accounting, in halves of a pass.
 struct Passes {
   Fusion fusion;
   Index forward, backward;

@@ -1,5 +1,4 @@
-/// The numbers that a walked run shows: its chosen row follows the formulas, and ends with the
-/// reference.
+/// The numbers of a stepped run: its chosen row follows the formulas, and ends with the reference.
 
 #include <gtest/gtest.h>
 
@@ -99,7 +98,7 @@ TEST(SteppedRun, FollowsTheChosenRowAndNoOtherThroughTheWholeRun) {
       EXPECT_EQ(row.row_in_tile, 21 - grid.row_begin(row.i));
       EXPECT_LT(row.error.value_or(0.0), 2e-2);
       if (snapshot.row_step == step) continue;
-      // Elsewhere, the row is as its last operation left it
+      // In other tiles, the row is as its last operation left it
       ++left;
       const SoftmaxRow then = run->at(snapshot.row_step, 21, 0).softmax_row;
       EXPECT_EQ(row.m, then.m);
@@ -186,7 +185,7 @@ TEST(SteppedRun, ASplitIsComparedWithAttentionOverItsOwnKeys) {
     const SoftmaxRow& row = snapshot.softmax_row;
     if (snapshot.op.kind != OpKind::accumulate || !row.error) continue;
     EXPECT_LT(*row.error, 1e-12);
-    EXPECT_EQ(row.keys_seen, row.j % 2 == 0 ? 16 : 32);  // two column tiles a split
+    EXPECT_EQ(row.keys_seen, row.j % 2 == 0 ? 16 : 32);  // two column tiles per split
     ++checked;
   }
   EXPECT_EQ(checked, 8);

@@ -1,4 +1,4 @@
-/// S, P, dP and dS of a walked run: from the reference, and computed tile by tile as it goes.
+/// S, P, dP and dS of a stepped run: from the reference, and computed tile by tile during the run.
 
 #include "sim/snapshot/score_values.h"
 
@@ -50,7 +50,7 @@ TEST(ScoreValues, AreThoseOfTheTilesOnChip) {
     std::array<int, kTensorCount> compared{};
     for (Index step = 0; step < info.step_count; ++step) {
       const Snapshot snapshot = run->at(step);
-      // dS is complete once the slope of the cap is multiplied in
+      // dS is complete once it is multiplied by the slope of the cap
       for (const SlotState& slot : snapshot.slots) {
         const bool is_complete = slot.tensor == Tensor::dS && snapshot.op.kind == OpKind::multiply;
         const bool is_product = slot.tensor == Tensor::dP && snapshot.op.kind == OpKind::dropout;
@@ -85,12 +85,12 @@ TEST(ScoreValues, AreKnownFromTheStepThatComputesThem) {
   EXPECT_LT(info.scores(Tensor::dP).complete_from, 0);
   EXPECT_FALSE(P.is_known(info.launches[1].begin, 0, 0, info.Tc));
   EXPECT_TRUE(P.is_known(P.complete_from, 63, 3, info.Tc));
-  // The softmax goes by groups of rows: the first is known while the last is not
+  // The softmax works on groups of rows: the first is known while the last is not
   EXPECT_TRUE(P.is_known(P.complete_from - 1, 0, 3, info.Tc));
   EXPECT_FALSE(P.is_known(P.complete_from - 1, 63, 3, info.Tc));
 }
 
-/// The slots of a walk with all values, and of one with those of a row tile only.
+/// The slots of a stepped run with all values, and of one with only those of a row tile.
 void expect_equal_values(const Snapshot& all, const Snapshot& tile, int& compared) {
   ASSERT_EQ(all.slots.size(), tile.slots.size());
   for (std::size_t k = 0; k < all.slots.size(); ++k) {
@@ -151,7 +151,7 @@ TEST(RowSlice, ShowsTheTileUnderThePlayheadOfALargeProblem) {
   EXPECT_LT(*last.softmax_row.error, 1e-2);
   EXPECT_EQ(last.softmax_row.keys_seen, 4096);
   ASSERT_TRUE(last.softmax_methods);
-  // Elsewhere, the row stays as it was
+  // In other tiles, the row stays unchanged
   const Snapshot later = run->at(block.end + 500, query, 5);
   EXPECT_EQ(later.row_step, block.end - 1);
   EXPECT_EQ(later.softmax_row.m, last.softmax_row.m);

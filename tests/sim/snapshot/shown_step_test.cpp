@@ -1,4 +1,5 @@
-/// What a snapshot says of its step: the tile and the split that it works on, what its slots hold.
+/// What a snapshot says about its step: the tile and the split that it works on, and the contents
+/// of its slots.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-/// Runs of one head on the H200, for tests that walk them.
+/// Runs of one head on the H200, for tests that step through them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace attnscope::test {
 
-/// What to walk through: see SteppedRequest.
+/// What to step through: see SteppedRequest.
 struct WalkRequest : ModelRequest {
   std::optional<AttentionInputs> given_inputs = std::nullopt;
   Index batch = 0, head = 0;

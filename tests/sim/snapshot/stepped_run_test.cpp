@@ -1,5 +1,5 @@
-/// Walking a run: every step can be reached from any other, and is the same whichever way it was
-/// reached; playing and stepping give the same counts.
+/// Stepping through a run: every step can be reached from any other, and is the same in each case;
+/// playing and stepping give the same counts.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using test::make_run;
 using test::request_for;
 
-/// All that a snapshot shows, as numbers; NaN and empty become recognisable values.
+/// Everything that a snapshot shows, as numbers; NaN and empty become recognisable values.
 std::vector<double> fingerprint(const Snapshot& snapshot) {
   std::vector<double> all{static_cast<double>(snapshot.step), static_cast<double>(snapshot.launch),
                           static_cast<double>(snapshot.block)};
@@ -116,7 +116,7 @@ TEST_P(EveryAlgorithm, GroupedHeadsEndWithTheGradientsOfTheirKvHead) {
   EXPECT_EQ(of(info.head_bytes, Tensor::dK_heads).read_bytes, 3 * 40 * 8 * 2);
   EXPECT_EQ(of(info.head_bytes, Tensor::dK).write_bytes, 40 * 8 * 2);
 
-  // Before each last store, the sums are on chip; walked backwards
+  // Before each last store, the sums are on chip; visited in reverse order
   int compared = 0;
   for (Index step = info.step_count - 1; step >= info.launches.back().begin; --step) {
     const Snapshot at = run->at(step);

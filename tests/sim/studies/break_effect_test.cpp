@@ -58,7 +58,7 @@ std::vector<std::string> breaks_of(const RunSpec& spec) {
 }
 
 TEST(BreakEffect, EveryOperationOfEveryLineIsExplained) {
-  // What changes nothing although it is dropped wherever it runs
+  // Operations that change nothing although they are dropped wherever they run
   const std::map<std::string, NoChange> no_ops = {
       // Scores that the mask hides have P = 0, so that dS is 0 there already
       {"separate drop:mask_gradient:mask_gradient:dS", NoChange::hides_nothing},

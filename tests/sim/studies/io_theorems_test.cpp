@@ -1,4 +1,4 @@
-/// The IO theorems against the counts.
+/// The IO theorems compared with the counts.
 
 #include <gtest/gtest.h>
 
@@ -130,7 +130,7 @@ TEST(IoCurve, LeavesABlockMaskTilesToChooseAmong) {
   question.problem = usual_io_problem();
   EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{64, 128}));
   EXPECT_DOUBLE_EQ(curve(question)[0].density, 0.0625);
-  question.gpu.shared_bytes_per_block = Index{16} * 1024;  // the paper's rule is finer
+  question.gpu.shared_bytes_per_block = Index{16} * 1024;  // the paper's rule gives smaller tiles
   EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{32, 32}));
   question.problem.N = question.problem.N_kv = 100;
   EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{1, 1}));

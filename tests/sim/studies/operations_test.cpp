@@ -1,4 +1,5 @@
-/// Operations outside matrix products against closed forms: where FlashAttention-2 saves its own.
+/// Operations outside matrix products, compared with closed forms: which of them FlashAttention-2
+/// saves.
 
 #include <gtest/gtest.h>
 
@@ -117,7 +118,7 @@ TEST(Operations, OtherOperationsCostMoreThanMatrixProducts) {
                               static_cast<double>(count.report.non_matmul_flops);
   const double on_cuda_cores = counts * (1 - exponentials);
   EXPECT_NEAR(count.time_share(GpuUnit::cuda_cores, a100) / on_cuda_cores, 16, 0.2);
-  // 2048 operations of a product a clock and SM, 16 exponentials
+  // per clock and SM: 2048 operations of a product, 16 exponentials
   const double of_exponentials = counts * exponentials;
   EXPECT_NEAR(count.time_share(GpuUnit::special_function_units, a100) / of_exponentials, 128, 1.5);
 }

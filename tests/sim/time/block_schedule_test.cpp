@@ -25,7 +25,8 @@ TEST(BlockSchedule, ABlockTakesItsWaitsAndItsSteps) {
 
 TEST(BlockSchedule, BlocksOfOneSmSlowEachOtherDownOnlyWhileBothStep) {
   const BlockSchedule schedule(1, {100.0, 160.0});
-  // Alone for one step, then both until the first has done its second, then the other alone
+  // The first alone for one step, then both until the first has finished its second step, then the
+  // other alone
   const std::vector<BlockTask> blocks = {{.steps = 2}, {.wait_before_cycles = 100, .steps = 2}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 100 + 160 + 100);
   // Two at once, twice
@@ -48,7 +49,7 @@ TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
   // 5 and 3 begin; 3 makes room for 4, which ends last
   const std::vector<BlockTask> blocks = {{.steps = 5}, {.steps = 3}, {.steps = 4}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 7);
-  // The long one last costs more than first
+  // The long block takes longer in total if it comes last
   const std::vector<BlockTask> last = {{.steps = 1}, {.steps = 1}, {.steps = 9}};
   const std::vector<BlockTask> first = {{.steps = 9}, {.steps = 1}, {.steps = 1}};
   EXPECT_DOUBLE_EQ(schedule.run(last, 1).end, 10);
@@ -78,7 +79,7 @@ TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
     }
   }
   EXPECT_DOUBLE_EQ(last_end, cycles.end);
-  // The first ones are dealt to the SMs in turns
+  // The first blocks are distributed to the SMs round-robin
   EXPECT_EQ(scheduled[0].sm, 0);
   EXPECT_EQ(scheduled[1].sm, 1);
   EXPECT_EQ(scheduled[2].sm, 0);

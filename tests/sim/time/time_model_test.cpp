@@ -103,8 +103,8 @@ TEST_F(TimeModel, ALaunchWithoutStepsHasNoSchedule) {
   EXPECT_FALSE(predict_schedule(backward, gpu_, rates(), costs, "no such launch").ok());
 }
 
-/// Under a causal mask the last blocks to end are short ones where the longest of all heads start
-/// first, and a whole head's where heads follow each other.
+/// Under a causal mask, the last blocks to end are short ones if the longest of all heads start
+/// first, and all blocks of a head if heads follow each other.
 TEST_F(TimeModel, LongestBlocksOfAllHeadsFirstEndSooner) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 264, Mask::causal());
   const auto seconds = [&](Index heads_at_once) {
@@ -122,11 +122,11 @@ TEST_F(TimeModel, AOneWaveLaunchTakesItsStepsAndWaits) {
   const TimePrediction prediction = predicted(report, {.cycles = {5000}, .clock_hz = 0.5e9});
   ASSERT_EQ(prediction.launches.size(), 1U);
   const LaunchTime& forward = prediction.launches[0];
-  const double clock_hz = 0.5e9;  // that of the steps, however few SMs take them
+  const double clock_hz = 0.5e9;  // that of the steps, however few SMs are busy
   EXPECT_NEAR(prediction.clock_hz, clock_hz, 1);
   EXPECT_NEAR(part(forward, TimePart::steps), 8 * 8 * 5000 / clock_hz / 132, 1e-12);
   EXPECT_DOUBLE_EQ(part(forward, TimePart::overhead), 3e-6);
-  // Launch, latency, Q, K and V at 100 bytes a cycle; O and LSE at 100
+  // Launch, latency, Q, K and V at 100 bytes per cycle; O and LSE at 100
   const double waits = 100 + 700 + 3 * 16384 / 100.0 + (16384 + 512) / 100.0;
   EXPECT_NEAR(forward.seconds, 3e-6 + (8 * 5000 + waits) / clock_hz, 1e-9);
   EXPECT_EQ(prediction.uncalibrated, "");
@@ -164,7 +164,7 @@ TEST_F(TimeModel, MaskedAndRescaledStepsCostMore) {
   masked.masked_cycles = 1000;
   rescaled.rescaled_cycles = 1000;
   const double plain_s = predicted(report, plain).seconds;
-  // One of up to 32 steps of a row tile is masked; maxima move in most steps
+  // One of up to 32 steps of a row tile is masked; maxima change in most steps
   EXPECT_GT(predicted(report, masked).seconds, 1.005 * plain_s);
   EXPECT_LT(predicted(report, masked).seconds, 1.03 * plain_s);
   EXPECT_GT(predicted(report, rescaled).seconds, 1.05 * plain_s);
@@ -173,14 +173,14 @@ TEST_F(TimeModel, MaskedAndRescaledStepsCostMore) {
 
 TEST_F(TimeModel, EstimatedStepsAreNoFasterThanTheirBytes) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 8192, 32);
-  // Every step reads 32 KiB; 132 SMs share at most 2,000 bytes a cycle
+  // Every step reads 32 KiB; 132 SMs share at most 2,000 bytes per cycle
   StepCosts costs{.cycles = {1}, .clock_hz = 1e9, .are_calibrated = false};
   const TimePrediction estimated = predicted(report, costs);
   const double steps = 64.0 * 64 * 32, bytes = steps * 32 * 1024;
   EXPECT_GT(estimated.seconds, bytes / 2000e9);
   EXPECT_LT(estimated.seconds, 1.2 * bytes / 1000e9);
   EXPECT_GT(part(estimated.launches[0], TimePart::l2), 0.9 * estimated.seconds);
-  // Calibrated cycles have what L2 takes; only what misses it may cost more
+  // Calibrated cycles include the time of L2; only bytes that miss it may cost more
   costs.are_calibrated = true;
   EXPECT_LT(predicted(report, costs).seconds, 0.2 * estimated.seconds);
 }

@@ -5,7 +5,7 @@
 namespace attnscope {
 namespace {
 
-/// Each unit does one thing a cycle.
+/// Each unit executes one operation per cycle.
 MachineRates unit_rates() {
   return {.sm_count = 1,
           .boost_clock_hz = 2e9,
@@ -33,7 +33,7 @@ TEST(UnitSteps, ABlockOfOneWarpPerPartOverlapsNothing) {
   EXPECT_DOUBLE_EQ(cycles_of(work, 4, 1).front(), 200);
 }
 
-/// Of two equal units, n customers keep each busy for n / (n + 1) of the time.
+/// With two equal units, n customers keep each busy for n / (n + 1) of the time.
 TEST(UnitSteps, BlocksOverlapAsInAClosedNetworkOfQueues) {
   const StepsWork work{.steps = 1, .matrix_flops = 600, .exponentials = 600};
   const std::vector<double> cycles = cycles_of(work, 4, 3);

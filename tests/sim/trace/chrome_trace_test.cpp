@@ -1,4 +1,4 @@
-/// The trace file against the Trace Event Format, and its content against the counts.
+/// The trace file is checked against the Trace Event Format, and its content against the counts.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -81,8 +81,9 @@ TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
   }
 }
 
-/// What Perfetto's importer of Chrome JSON relies on beyond the fields: integer ids, metadata of
-/// the known names, a name for every process and track before its first slice, numbers in counters.
+/// The requirements of Perfetto's importer of Chrome JSON beyond the fields: integer ids, metadata
+/// of the known names, a name for every process and track before its first slice, numbers in
+/// counters.
 TEST_P(EveryAlgorithmsTrace, NamesEveryTrackBeforeItsFirstSlice) {
   const Written written = write(request_for(GetParam()));
   const std::map<std::string, std::string> metadata = {{"process_name", "name"},
@@ -121,8 +122,8 @@ TEST_P(EveryAlgorithmsTrace, NamesEveryTrackBeforeItsFirstSlice) {
   EXPECT_GT(counted_until, 0);
 }
 
-/// Perfetto's importer rounds ts and dur to nanoseconds, each for itself, and drops a slice that
-/// then begins before the one before it on its track has ended.
+/// Perfetto's importer rounds ts and dur to nanoseconds separately, and drops a slice that then
+/// begins before the one before it on its track has ended.
 TEST_P(EveryAlgorithmsTrace, LosesNoSliceToPerfettosRounding) {
   std::map<std::pair<int, int>, Index> track_end_ns;
   const Written written = write(request_for(GetParam()));
@@ -246,7 +247,7 @@ TEST(Timeline, LoadsShareTheCompulsoryBytesBecauseL2ServesTheOthers) {
   request.problem.heads = 6;  // thread blocks that fill their places on three SMs
   request.problem.N = request.problem.N_kv = 256;
   request.problem.mask = Mask::none();
-  request.gpu_description.dram_bytes_per_s = 1e9;  // slow: nothing else matters
+  request.gpu_description.dram_bytes_per_s = 1e9;  // slow, so that nothing else matters
   const TraceSummary summary = write(request).summary;
   const SimulationReport& report = summary.report;
   const double end_s = static_cast<double>(summary.end_ps) * 1e-12;
@@ -274,7 +275,7 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
   EXPECT_EQ(blocks({113 * 1024, 16, 128}), 2);
   EXPECT_EQ(blocks({114 * 1024, 16, 128}), 1) << "two would fit without what is reserved";
   EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 4, 128}), 4);
-  // 96 registers a thread: 21 warps' bytes, but each quarter of the SM has those of 5
+  // 96 registers per thread: room for 21 warps, but each quarter of the SM has room for 5
   EXPECT_EQ(blocks({16, 96 * 4 * 32, 32}), 20);
   EXPECT_EQ(blocks({16, 16, 1024}), 2) << "2048 threads";
   EXPECT_EQ(blocks({16, 16, 96}), 21);
