@@ -81,7 +81,8 @@ constexpr Knob kKnobs[] = {
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",
      "In Hopper's program under a causal mask, how many heads' row tiles start in turn: together, "
-     "those of heads whose K and V fit 32 MiB of L2, the longest of all first; apart, one head's "
+     "those of heads whose K and V fit in 32 MiB of L2, the longest of all first; apart, one "
+     "head's "
      "after the other's.",
      kHeadOrders, &Knobs::heads_together, "", true},
     {"trim",

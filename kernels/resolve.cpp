@@ -114,7 +114,7 @@ std::optional<Error> check_program(const ResolvedRun& run) {
     }
     if (!hopper && find_knob(name)->hopper_only) {
       return invalid_field(ErrorCode::not_applicable, "switches",
-                           "{} is a switch of the program in Hopper's instructions, which does "
+                           "{} is a switch of the program with Hopper's instructions, which does "
                            "not run this {} pass",
                            name, to_string(run.pass()));
     }

@@ -188,7 +188,7 @@ std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
     return invalid_field(
         ErrorCode::not_applicable, "dtype",
         backward ? fmt::format("{} is fp32; the backward pass of kernel {} takes fp16 or bf16, "
-                               "that of flash2 fp32 too",
+                               "that of flash2 also fp32",
                                field_name("dtype"), kernel.name)
                  : fmt::format("{} is fp32; kernel {} takes fp16 or bf16", field_name("dtype"),
                                kernel.name));

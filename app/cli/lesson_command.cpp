@@ -89,7 +89,7 @@ Result<Answer> grade_folder(const GivenOptions& given, const std::string& folder
   show_progress("marking");
   ATTNSCOPE_TRY(const auto marks, lessons::grade(folder, known));
   ordered_json rows = ordered_json::array();
-  Lines lines = {{"student", "questions", "answered", "right at first", "right"}};
+  Lines lines = {{"student", "questions", "answered", "right first time", "right"}};
   for (const lessons::StudentMarks& student : marks) {
     const lessons::LessonMarks total = student.total();
     ordered_json& row = rows.emplace_back(ordered_json{{"student", student.student},

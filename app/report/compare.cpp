@@ -47,7 +47,7 @@ std::string choice_words(const RunField& field, const RunSpec& recorded, const R
   if (field.key == "switches" && differ_in_program(recorded, modelled)) {
     constexpr std::string_view kPrograms[] = {"Hopper's instructions", kernels::kTensorCores};
     const bool mma = recorded.switches.contains(kernels::kInstructionsKnob);
-    return fmt::format("recorded with the program in {}, modelled for the one in {}",
+    return fmt::format("recorded with the program using {}, modelled for the one using {}",
                        kPrograms[mma ? 1 : 0], kPrograms[mma ? 0 : 1]);
   }
   if (field.key == "algorithm") return "recorded with " + recorded.algorithm;
@@ -59,7 +59,7 @@ std::string choice_words(const RunField& field, const RunSpec& recorded, const R
   if (field.key == "deterministic" && recorded.deterministic) {
     return "recorded with dQ added in a fixed order, which is not modelled";
   }
-  return fmt::format("recorded with another setting of {}", field.label);
+  return fmt::format("recorded with a different setting of {}", field.label);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
     return {DifferenceIn::kernel, std::move(why)};
   }
   if (modelled.problem != row.run.problem) {
-    return {DifferenceIn::problem, "recorded for another problem"};
+    return {DifferenceIn::problem, "recorded for a different problem"};
   }
   const ResolvedRun recorded =
       row.run.tiling == modelled.tiling ? run_of_program(row, gpu) : row.run;

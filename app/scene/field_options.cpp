@@ -44,7 +44,7 @@ void add_masks(const AttentionProblem& problem, std::vector<FieldOption>& option
   const std::pair<Mask, const char*> masks[] = {
       {Mask::none(), ""},
       {Mask::causal(), "the last query sees the last key"},
-      {Mask::causal(Mask::Alignment::top_left), "the first query sees the first key alone"},
+      {Mask::causal(Mask::Alignment::top_left), "the first query sees only the first key"},
       {Mask::window(wide - 1, 0), "the last keys up to the diagonal; type your own sizes"},
       {Mask::window(narrow, narrow), "keys before and after the diagonal; -1: unlimited"}};
   for (const auto& [mask, help] : masks) options.push_back({to_string(mask), "", help});

@@ -53,7 +53,7 @@ constexpr std::array<Stop, 8> kWatch{
       "That is the price: more reads of K and V instead of S and P.",
       kToEnd},
      {"race.verdict", "What it saves",
-      "Standard attention, at the right, writes S and P to HBM and reads them back. Both request "
+      "Standard attention, on the right, writes S and P to HBM and reads them back. Both request "
       "bytes at the same rate, so FlashAttention finishes first; the bar compares the totals.",
       kToEnd, "standard"}}};
 

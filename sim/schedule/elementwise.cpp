@@ -8,7 +8,7 @@ constexpr PseudoLine kForTiles{0, Step::outer_loop, "for each tile (i, j), in pa
                                "Every element is independent."};
 constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
 constexpr std::string_view kWhyLoadForTwo = "N × N values are read for two operations.";
-constexpr std::string_view kWhyStore = "And go back.";
+constexpr std::string_view kWhyStore = "And are written back.";
 
 constexpr PseudoLine kScale{1, Step::scale, "S_ij = scale · S_ij",
                             "Without it the scores grow with √d."};

@@ -102,7 +102,7 @@ constexpr PseudoLine kOutputPseudoCode[] = {
     {1, Step::inner_loop, "for each column tile j", "The sum over the keys."},
     {2, Step::load, "load P_ij, V_j",
      "All N × N probabilities come back; V is read by every row tile.", ScoreStep::no_dropout},
-    {2, Step::load, "load P~_ij, V_j", "What dropout left of N × N probabilities comes back.",
+    {2, Step::load, "load P~_ij, V_j", "N × N probabilities after dropout are read back.",
      ScoreStep::dropout},
     {2, Step::update_output, "O_i = O_i + P_ij V_j", "The second of two matrix products.",
      ScoreStep::no_dropout},

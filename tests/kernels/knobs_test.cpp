@@ -141,12 +141,12 @@ TEST(Knobs, OfHoppersProgramAskForTheOther) {
 TEST(Knobs, OfHoppersForwardProgramAreNotTheOthers) {
   RunSpec spec = spec_with({{"overlap", "off"}, {"stages", "3"}});
   spec.problem.d = 128;
-  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program in Hopper's "
+  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program with Hopper's "
                                        "instructions, which does not run this forward pass"));
   spec.Br = spec.Bc = 128;
   EXPECT_TRUE(resolve(spec).ok());
   spec.switches["instructions"] = "mma";
-  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program in Hopper's"));
+  EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program with Hopper's"));
   spec.switches = {{"warps", "8"}};
   EXPECT_THAT(refusal(spec),
               HasSubstr("this forward pass runs a program that has no switch warps"));

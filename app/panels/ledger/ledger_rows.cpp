@@ -186,7 +186,7 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
 std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
   constexpr std::string_view kLong = "whole pass, all heads";
-  for (const std::string_view brief : {"whole of all heads", "all heads"}) {
+  for (const std::string_view brief : {"pass, all heads", "all heads"}) {
     const std::size_t at = wordings.front().find(kLong);
     if (at == std::string::npos) break;
     wordings.push_back(std::string(wordings.front()).replace(at, kLong.size(), brief));

@@ -62,7 +62,7 @@ void measure_l2_latency(CalibrationRun& run) {
 void measure_latencies(CalibrationRun& run) {
   constexpr int kLinks = 8192, kWarmUp = 256;
   run.measure({"shared_latency_cycles", kUnit,
-               "ld.shared.u32 by one thread, the address of each from the one before"},
+               "ld.shared.u32 by one thread, the address of each from the previous one"},
               [&] {
                 const auto times = run.time_blocks(1, [&](BlockTime* times_dev) {
                   run.kernels().start(follow_shared_program(), 1, run.stream(), kLinks, times_dev);

@@ -57,12 +57,12 @@ void measure_launches(CalibrationRun& run) {
   const Index full_grid = run.sm_count() * (threads_of_sm / kBlockThreads);
   run.measure(
       {"launch_gap_full_grid_s", "s",
-       fmt::format("the same of {} thread blocks of {} threads", full_grid, kBlockThreads)},
+       fmt::format("the same with {} thread blocks of {} threads", full_grid, kBlockThreads)},
       [&] { return gap_s(run, nothing_program(kBlockThreads), full_grid); }, repeats);
 
   const QuantityKind overlapping{
       "launch_gap_programmatic_s", "s",
-      "the same of one thread block that may start before the launch before it is over"};
+      "the same with one thread block that may start before the previous launch has ended"};
   const std::string needs = needs_sm_90(run.target());
   if (needs.empty()) {
     const BlockProgram block = nothing_program(1, /*overlaps=*/true);

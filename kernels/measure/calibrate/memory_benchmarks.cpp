@@ -130,16 +130,15 @@ void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& d
   Visits shared(run, data, reads, turns_of(sms.together(), quarter, reads.chunk_bytes));
   const int visits = shared.visits_for(moved_bytes);
   const double bytes_of_sm = static_cast<double>(reads.chunk_bytes) * visits;
-  run.measure(
-      {{"l2_read_bytes_per_s", kBytesPerSecond,
-        "loads of 16 bytes that bypass L1, from a quarter of L2 that all SMs read in turns"},
-       {"l2_read_bytes_per_cycle_per_sm", "bytes/cycle/SM", "the same, by SM cycles"}},
-      [&] {
-        const auto times = shared.times(visits, run.sm_count());
-        const double span = span_s(times);
-        return std::vector{bytes_of_sm * static_cast<double>(run.sm_count()) / span,
-                           bytes_of_sm / (span * clock_hz(times))};
-      });
+  run.measure({{"l2_read_bytes_per_s", kBytesPerSecond,
+                "loads of 16 bytes that bypass L1, from a quarter of L2 that all SMs read in turn"},
+               {"l2_read_bytes_per_cycle_per_sm", "bytes/cycle/SM", "the same, by SM cycles"}},
+              [&] {
+                const auto times = shared.times(visits, run.sm_count());
+                const double span = span_s(times);
+                return std::vector{bytes_of_sm * static_cast<double>(run.sm_count()) / span,
+                                   bytes_of_sm / (span * clock_hz(times))};
+              });
   Visits alone(run, data, reads, turns_of(sms.alone(), quarter, reads.chunk_bytes));
   run.measure({"l2_read_private_bytes_per_s", kBytesPerSecond,
                "the same, each SM always from its own part of the quarter"},
@@ -156,7 +155,7 @@ void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& d
                  turns_of(sms.together(), run.l2_bytes() / 16, writes.chunk_bytes));
   const int writes_of_sm = written.visits_for(moved_bytes);
   run.measure({"l2_write_bytes_per_s", kBytesPerSecond,
-               "stores of 16 bytes, to a sixteenth of L2 that all SMs write in turns"},
+               "stores of 16 bytes, to a sixteenth of L2 that all SMs write in turn"},
               [&] { return written.bytes_per_s(writes_of_sm); });
 }
 
@@ -165,7 +164,7 @@ void measure_additions(CalibrationRun& run, const Sms& sms, const DeviceBuffer& 
     const std::string width = floats == 1 ? "" : fmt::format("v{}_", floats);
     const QuantityKind kind{
         fmt::format("red_add_{}f32_bytes_per_s", width), kBytesPerSecond,
-        fmt::format("payload of red.global.add.{}f32 by all SMs in turns to an eighth of L2, "
+        fmt::format("payload of red.global.add.{}f32 by all SMs in turn to an eighth of L2, "
                     "neighbours in a warp, each SM beginning at another chunk",
                     floats == 1 ? "" : fmt::format("v{}.", floats))};
     const std::string needs = floats == 1 ? "" : needs_sm_90(run.target());
@@ -313,14 +312,14 @@ void measure_l2(CalibrationRun& run) {
   measure_l2_rates(run, sms, data);
   measure_additions(run, sms, data);
   const Groups together = sms.together(), in_halves = sms.in_halves();
-  add_capacities(run, "l2_capacity_shared", "all SMs read all of it in turns", {together, reads},
+  add_capacities(run, "l2_capacity_shared", "all SMs read all of it in turn", {together, reads},
                  data);
   add_capacities(run, "l2_capacity_halves",
                  "SMs whose latencies to L2 rise and fall with the same lines read one half, the "
                  "others the other half",
                  {in_halves, reads}, data);
   add_capacities(run, "l2_dirty_capacity",
-                 "all SMs write all of it in turns, then read it once in the same order",
+                 "all SMs write all of it in turn, then read it once in the same order",
                  {together, reads, &writes}, data);
 }
 

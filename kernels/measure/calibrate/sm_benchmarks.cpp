@@ -53,7 +53,7 @@ void measure_clocks(CalibrationRun& run) {
                 return clock_hz(operation_times(run, block, kIterations));
               });
   run.measure({"sm_clock_idle_start_hz", "Hz",
-               "the same of a kernel of about 0.2 ms, one warp on each SM, after 0.1 s without "
+               "the same for a kernel of about 0.2 ms, one warp on each SM, after 0.1 s without "
                "work"},
               [&] {
                 std::this_thread::sleep_for(std::chrono::milliseconds(100));

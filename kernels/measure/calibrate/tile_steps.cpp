@@ -98,7 +98,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   const bool hopper = instructions_of(programs) == kHopper;
   if (hopper && flash2_wide_gradient_holds(problem.d, run.tiling)) {
     return unavailable(
-        "no calibration times the steps of wide heads' backward pass in Hopper's instructions");
+        "no calibration times the steps of wide heads' backward pass with Hopper's instructions");
   }
   const bool carries_fp32 = kernel.honours_carry && run.pass() == PassKind::forward &&
                             run.asked.variant.carry == Carry::fp32;

@@ -78,7 +78,7 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index share
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
+        "this trace would take {} MiB on the GPU; at most {} MiB are allowed: choose fewer "
         "heads, a shorter sequence or fewer rows",
         plan.bytes() >> 20, kMaxTraceBytes >> 20);
   }

@@ -72,7 +72,7 @@ TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   expect_alone(with([](SimulationReport& m) { m.run.asked.variant.carry = Carry::fp32; }),
                "the problem's type");
   expect_alone(with([](SimulationReport& m) { m.run.asked.deterministic = true; }),
-               "another setting of dQ");
+               "a different setting of dQ");
   expect_alone(with([](SimulationReport& m) { m.run.query_heads_per_tile = 2; }), "query head");
 
   const GpuDescription t4 = load_gpu("t4").value();
@@ -86,10 +86,10 @@ TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   expect_alone(compare(model, gpu, row, warm), "warm L2 cache");
   RecordingRow other = row;
   other.run.asked.kernel = "flash1_warps";
-  expect_alone(compare(model, gpu, other, h200_device()), "another setting of Kernel");
+  expect_alone(compare(model, gpu, other, h200_device()), "a different setting of Kernel");
   other = row;
   other.run.asked.switches["stages"] = "3";
-  expect_alone(compare(model, gpu, other, h200_device()), "another setting of Switches");
+  expect_alone(compare(model, gpu, other, h200_device()), "a different setting of Switches");
   SimulationReport same = model;
   same.run.asked.switches = other.run.asked.switches;  // no switch changes bytes
   EXPECT_EQ(compare(same, gpu, other, h200_device()).stands_alone, "");
@@ -106,7 +106,7 @@ TEST(LikeWithLike, AKernelThatVisitsHiddenTilesIsComparedWithAModelThatDoes) {
   RecordingRow row = agreeing_run("flash2", gpu);
   const SimulationReport skipping = model_of(row, gpu);
   row.run.asked.variant.visit_hidden = true;
-  expect_alone(compare(skipping, gpu, row, h200_device()), "another setting of hidden tiles");
+  expect_alone(compare(skipping, gpu, row, h200_device()), "a different setting of hidden tiles");
   EXPECT_EQ(compare(model_of(row, gpu), gpu, row, h200_device()).stands_alone, "");
 }
 
@@ -136,7 +136,7 @@ void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   EXPECT_EQ(compare(unasked, gpu, row, h200_device()).stands_alone, "");
   row.measurement->instructions = "mma.sync";
   expect_alone(compare(unasked, gpu, row, h200_device()),
-               "recorded with the program in mma.sync, modelled for the one in Hopper's");
+               "recorded with the program using mma.sync, modelled for the one using Hopper's");
   const SimulationReport model = model_recorded_run(row, gpu).value();
   EXPECT_EQ(model.run.asked.switches.at("instructions"), "mma");
   EXPECT_EQ(compare(model, gpu, row, h200_device()).stands_alone, "");
@@ -145,8 +145,9 @@ void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   named.run.asked.switches["instructions"] = "mma";
   EXPECT_EQ(compare(model, gpu, named, h200_device()).stands_alone, "");
   row.measurement->instructions = "wgmma";
-  expect_alone(compare(model, gpu, row, h200_device()),
-               "recorded with the program in Hopper's instructions, modelled for the one in mma");
+  expect_alone(
+      compare(model, gpu, row, h200_device()),
+      "recorded with the program using Hopper's instructions, modelled for the one using mma");
   // Tiles with only one program leave nothing to distinguish
   row.run.tiling = {64, 64};
   row.measurement->instructions = "mma.sync";
