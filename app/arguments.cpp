@@ -97,7 +97,7 @@ std::optional<Error> read_range(const std::string& text, Arguments& arguments) {
       printable(text));
 }
 
-/// --step: of a lesson, an animation or a run.
+/// --step, for a lesson, an animation or a run.
 std::optional<Error> read_step(const Raw& raw, Arguments& arguments) {
   if (raw.step && !arguments.lesson.empty()) {
     const auto step = parse_step(*raw.step);

@@ -32,7 +32,7 @@ struct PassArguments {
   /// null.
   float* LSE_dev = nullptr;
 
-  // Of a backward pass
+  // For a backward pass
   TensorView dO;  ///< [B, H, N, d]
   TensorView dQ;  ///< [B, H, N, d], written
   TensorView dK;  ///< [B, H_kv, N_kv, d], written

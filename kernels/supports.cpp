@@ -71,7 +71,7 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// Kernels with tiles of their own list those of packed sequences, in one of these tilings.
+/// Kernels that choose their own tiles list those of packed sequences, in one of these tilings.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
   if (kernel.forward.shape == nullptr || !problem.is_packed()) return std::nullopt;

@@ -83,7 +83,7 @@ struct KeyRange {
   bool operator==(const KeyRange&) const = default;
 };
 
-/// The queries and keys of one sequence: of the whole head, or of one of those packed into it.
+/// The queries and keys of one sequence: the whole head, or one of the sequences packed into it.
 struct Sequence {
   Index query_begin = 0;
   Index query_end = 0;

@@ -2,7 +2,7 @@
 ///
 /// Each conversion rounds once, straight from the double: going through float first would round
 /// twice and miss some ties. Subnormals are kept, values beyond the largest finite one become
-/// infinities as IEEE 754 says, infinities and NaN are unchanged.
+/// infinities as in IEEE 754, infinities and NaN are unchanged.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ inline constexpr Index kMaxStages = 4;
 /// Largest number of groups of warps that compute.
 inline constexpr Index kMaxConsumers = 3;
 
-/// The tile of a matrix product's result, in elements; 0: what the tiling says, or all of d.
+/// The tile of a matrix product's result, in elements; 0: that of the tiling, or all of d.
 struct ProductTile {
   Index rows = 0;
   Index cols = 0;

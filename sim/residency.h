@@ -31,7 +31,7 @@ struct BlockLimits {
   std::array<Index, kSmResources> blocks{};
 
   Index operator[](SmResource resource) const { return blocks[static_cast<std::size_t>(resource)]; }
-  /// The one that allows the fewest; of several, the first.
+  /// The one that allows the fewest; the first if there are several.
   SmResource tightest() const;
 };
 BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
@@ -40,8 +40,8 @@ BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
 /// more than the launch has per SM; at least one.
 Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
 
-/// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: of a
-/// block.
+/// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: those
+/// of a block.
 std::vector<BlockDemand> model_demands(const Pass& pass, const PassRun& run, Index threads);
 /// The same for a run with its own warps.
 std::vector<BlockDemand> model_demands(const ResolvedRun& run, const GpuDescription& gpu);

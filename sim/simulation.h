@@ -39,7 +39,7 @@ struct SimulationReport {
   Bytes paper;
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
-  /// Of DRAM, without a model of L2: each launch reads its operands once and writes its results
+  /// DRAM bytes without a model of L2: each launch reads its operands once and writes its results
   /// once, except for tensors in L2. A tensor that fits in L2 is not read when an earlier launch of
   /// the pass, or its initialisation, touched it, and not written when a later launch reads it. In
   /// reality a part of a larger tensor, and the last lines written, may stay in L2 as well.

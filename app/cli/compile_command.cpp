@@ -93,7 +93,8 @@ std::string launch_text(const ordered_json& launch) {
   return table_text(lines);
 }
 
-/// The code of the launches, by the option that writes it: of all launches; with --cubin, of one.
+/// The code of the launches, by the option that writes it: that of all launches or, with --cubin,
+/// of one.
 struct WrittenCode {
   std::string ptx, cubin, sass;
 };

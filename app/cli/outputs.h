@@ -103,7 +103,7 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 /// else invalid_request. Counting needs no numbers and is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
-/// Creates the folder and writes NAME.npy of every tensor, [B, H, N, d]; of "lse" [B, H, N].
+/// Creates the folder and writes NAME.npy for every tensor, [B, H, N, d]; "lse" is [B, H, N].
 std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors);

@@ -19,8 +19,8 @@ std::string default_text(const RunField& field, const RunSpec& defaults = {});
 /// Options of the fields with these keys, in the table's order; their help shows `defaults`.
 std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> keys,
                                       const RunSpec& defaults = {});
-/// Options of every field of the model (FieldTarget::kernel: of a kernel) and of both, except those
-/// that are left out; --algorithm is required.
+/// Options of every field of the model (for FieldTarget::kernel, of a kernel) and of both, except
+/// those that are left out; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
 /// The options, with help and (if not empty) value name replaced by those in `changes`.

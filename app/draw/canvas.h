@@ -151,7 +151,7 @@ struct Range {
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 
-/// The x range of the route at the heights of the band; of its middle if it does not cross the
+/// The x range of the route at the heights of the band; that of its middle if it does not cross the
 /// band.
 Range crossing(const Route& route, const Range& band);
 

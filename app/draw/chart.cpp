@@ -272,7 +272,7 @@ std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach) {
 
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart,
                              ChartZoom& zoom) {
-  // Room for the labels at the left and below, the name of the y axis before them
+  // Room for the labels on the left and below, the name of the y axis before them
   const FontRef& font = canvas.fonts.small;
   Rect rect = whole;
   rect.min.x += font.size * 1.5f;

@@ -68,8 +68,8 @@ class Measurements {
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
   /// and with any tiling and cache state; difference() decides whether it may be compared. The
-  /// newest one that the user measured is preferred, then one of the same GPU and cache state, then
-  /// one with a measurement, then one of the same tiling. nullptr when none.
+  /// order of preference: the newest one that the user measured, one with the same GPU and cache
+  /// state, one with a measurement, one with the same tiling. nullptr when none.
   const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The run to compare with the model: among those without a difference(), the newest measured
   /// one, else the last recorded one; a failed run only if there is no other. nullptr when none.

@@ -99,7 +99,7 @@ struct Question {
   std::variant<NumberQuestion, ChoiceQuestion, TileQuestion, CurveQuestion> kind;
   /// Another way to compute the answer, which check_lesson() compares with it; not of a choice.
   std::optional<Expression> agrees;
-  /// Of a number or of a curve's numbers: "bytes", "s"; empty for counts and ratios.
+  /// The unit of a number or of a curve's numbers: "bytes", "s"; empty for counts and ratios.
   std::string unit;
 };
 

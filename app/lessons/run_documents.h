@@ -1,4 +1,4 @@
-/// The JSON documents of a run that lessons ask for, besides those that the command line prints.
+/// The JSON documents of a run that lessons need, besides those that the command line prints.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -222,7 +222,7 @@ void GifWriter::add(const Image& image) {
     }
   }
   const IndexedPicture picture = with_palette(image, changed);
-  std::string frame("\x21\xF9\x04\x05", 4);  // keep what is there, under transparent pixels
+  std::string frame("\x21\xF9\x04\x05", 4);  // keep the previous pixels under transparent ones
   put_word(frame, delay_cs_);
   frame += static_cast<char>(kStays);
   frame += std::string("\0\x2C\0\0\0\0", 6);

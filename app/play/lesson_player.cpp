@@ -30,7 +30,7 @@ struct LessonPlayer::Desk {
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 
  private:
-  /// The name of the run that a step shows at first: its own, else the one that the step before
+  /// The name of the run that a step shows at first: its own, else the one that the previous step
   /// left.
   const std::string& run_of(std::size_t step) const;
   /// The name of the run that a step shows at its end.

@@ -13,15 +13,15 @@ namespace attnscope::app {
 
 Index clamp_step(const RunInfo& run, Index step);
 
-/// `count` operations, tiles or iterations of the outer loop further; backwards when negative. By
-/// tile or iteration it stops after the last operation of one; going back from inside a tile first
-/// reaches that tile's own beginning.
+/// `count` operations, tiles or iterations of the outer loop further; backwards when negative.
+/// Moves by tile or iteration stop after the last operation of one; going back from inside a tile
+/// first reaches that tile's own beginning.
 Index moved_step(const RunInfo& run, Index step, Granularity granularity, int count);
 
 /// Faster (direction 1) or slower (-1), in powers of two.
 double next_speed(double speed, int direction);
 
-/// Moves the playhead in time: units of the granularity a second, times the speed.
+/// Moves the playhead in time, by units of the granularity per second, times the speed.
 class Player {
  public:
   static constexpr double kUnitsPerSecond = 3.0;

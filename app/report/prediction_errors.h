@@ -13,8 +13,8 @@ namespace attnscope {
 /// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
 struct PredictionErrors {
   Level level = Level::dram;  ///< or requested, l2, time
-  /// "read", "written", of L2 "missed"; of times "time", "cycles" (at the clocks) and "primitives"
-  /// (by the rates of the units alone).
+  /// "read", "written", for L2 also "missed"; for times "time", "cycles" (at the clocks) and
+  /// "primitives" (by the rates of the units alone).
   std::string quantity;
   std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;
@@ -25,8 +25,8 @@ struct PredictionErrors {
   double median_percent = 0, p90_percent = 0, max_percent = 0;
 };
 
-/// Only these runs say how good a prediction is: smaller ones depend on kernel code, constants and
-/// what L2 held before.
+/// Only these runs show how good a prediction is: smaller ones depend on kernel code, constants and
+/// the earlier contents of L2.
 inline constexpr double kLeastRatedBytes = 10e6;
 /// Written bytes that are off by no more than this count as predicted: lines of earlier work.
 inline constexpr double kUnratedWriteBytes = 3e6;

@@ -56,7 +56,8 @@ class Cell {
 
   const Value& value() const { return value_; }
   bool has_value() const { return !std::holds_alternative<std::monostate>(value_); }
-  /// As the unit shows it, unless the cell has its own text; of JSON and lists empty.
+  /// The value in the format of its unit, unless the cell has its own text; empty for JSON and
+  /// lists.
   std::string text(Unit unit) const;
 
  private:

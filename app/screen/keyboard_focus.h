@@ -20,7 +20,7 @@ class KeyboardFocus {
   /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the one in
   /// focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
   bool visit(std::string_view name, const Rect& rect, const Theme& theme);
-  /// Whether the focus came to the widget in this frame: a text box begins to edit.
+  /// Whether the widget received the focus in this frame: a text box then begins to edit.
   bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
   /// Whether Enter presses the widget.
   bool acts() const { return shown_; }

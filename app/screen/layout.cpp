@@ -89,7 +89,7 @@ Scales scales_for(float width, float height, float content_scale, bool presenter
 
 namespace {
 
-/// The smallest useful size of each panel, in units that go with text.
+/// The smallest useful size of each panel, in units that scale with text.
 struct LeastSize {
   Slot slot;
   float width, height;
@@ -141,8 +141,8 @@ Layout place_panels(float width, float height, const Scales& scales, const std::
   return layout;
 }
 
-/// The counter of bytes over the whole width; the memory above the online softmax at the left;
-/// scores, timeline and the whole pseudo-code at the right.
+/// The counter of bytes over the whole width; the memory above the online softmax on the left;
+/// scores, timeline and the whole pseudo-code on the right.
 Layout place_for_presenter(float width, float height, const Scales& scales,
                            const std::set<Slot>& shown) {
   const float margin = margin_of(scales);

@@ -24,7 +24,7 @@ bool draw_button(const Frame& frame, std::string_view name, const char* label) {
   return ui::visit_item(frame, name) || clicked;
 }
 
-/// An entry of a list, which keeps the dialog open; scrolls to it when Tab comes to it.
+/// An entry of a list, which keeps the dialog open; scrolls to it when Tab reaches it.
 bool draw_entry(const Frame& frame, const std::string& kind, const std::string& id,
                 const std::string& label) {
   const std::string name = "dialog." + kind + "." + id;

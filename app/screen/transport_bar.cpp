@@ -32,7 +32,7 @@ std::string position_text(const Snapshot& snapshot) {
   return text;
 }
 
-/// As wide as position_text() becomes.
+/// The largest width of position_text().
 std::string widest_position(const RunInfo& run) {
   std::string_view longest;
   if (run.launches.size() > 1) {
@@ -77,7 +77,7 @@ struct Parts {
   bool granularity = true, ends = true, speed = true, tiles = true, position = true;
 };
 
-/// Widths of the buttons, in units that go with text.
+/// Widths of the buttons, in units that scale with text.
 constexpr float kEndWidth = 36.0f;
 constexpr float kTileWidth = 66.0f;
 constexpr float kOpWidth = 60.0f;

@@ -22,7 +22,7 @@ struct Frame {
 
   /// A length of the 1600 x 900 design in pixels.
   float px(float design) const { return design * scales.layout; }
-  /// A length that goes with text, in pixels.
+  /// A length that scales with text, in pixels.
   float text_px(float design) const { return design * scales.font; }
 };
 

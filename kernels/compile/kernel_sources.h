@@ -16,8 +16,8 @@ struct SourceFile {
   std::string_view text;
 };
 
-/// A line that does a step of the algorithm: a comment of the source says so, "// @scores", at its
-/// end or alone on the line above.
+/// A line that does a step of the algorithm: marked by a comment in the source, "// @scores", at
+/// its end or on its own on the line above.
 struct MarkedLine {
   std::string_view path;
   Step step;

@@ -11,7 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// A version of CUDA: of a toolkit's library, or the newest that a driver supports.
+/// A version of CUDA: that of a toolkit's library, or the newest that a driver supports.
 struct CudaVersion {
   int major = 0, minor = 0;
   auto operator<=>(const CudaVersion&) const = default;

@@ -1,5 +1,5 @@
 /// Asynchronous copies from global to shared memory: cp.async.cg, 16 bytes per thread, which bypass
-/// L1 (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
+/// L1 (two blocks of one SM that read the same line each request it from L2, as the model counts).
 #pragma once
 
 #include "kernels/device/knobs.cuh"

@@ -1,4 +1,4 @@
-/// What the thread blocks of both flash backward passes have in common: how Kj and Vj come on chip,
+/// What the thread blocks of both flash backward passes have in common: how Kj and Vj are loaded,
 /// how the warps share a result, the sums dKj and dVj, and how they reach HBM.
 #pragma once
 
@@ -58,7 +58,7 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
   return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
 }
 
-/// Starts the copies of Kj and Vj, one group: of each, as many rows as `scores` has keys to load.
+/// Starts the copies of Kj and Vj, one group: for each, as many rows as `scores` has keys to load.
 /// `thread` gives the thread's index, kept in a register or, if registers are scarce, read again.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
           typename Thread, typename Trace>

@@ -1,5 +1,6 @@
 /// What the backward pass does with one tile of scores in fp32 on the CUDA cores, in the pieces of
-/// cuda_core_tiles.cuh: of S, P, dP, dS and dQi a thread owns four rows, of dKj and dVj four keys.
+/// cuda_core_tiles.cuh: a thread owns four rows of S, P, dP, dS and dQi, and four keys of dKj and
+/// dVj.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"

@@ -165,7 +165,7 @@ __device__ inline void accumulate_rows(float (&C)[kRowsPerLane][kColumns], const
 template <int Bc, int d>
 __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P, float* P_rows,
                                          const FloatTile<Bc, d>& Vj, int x) {
-  __syncwarp();  // Barrier P: the lanes are done reading the P of the tile before.
+  __syncwarp();  // Barrier P: the lanes are done reading P of the previous tile.
   write_rows<Bc>(P_rows, P, x);
   __syncwarp();  // Barrier: the sixteen lanes have written their columns of P.
   accumulate_rows(O, P_rows, Vj, x);

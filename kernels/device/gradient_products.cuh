@@ -1,5 +1,5 @@
 /// What the backward pass does with one tile of scores, for one warp, on the tensor cores. The tile
-/// is held transposed: of S^T = K Q^T a warp owns 16 kKeyPieces keys and some of the row tile's
+/// is held transposed: a warp owns 16 kKeyPieces keys of S^T = K Q^T and some of the row tile's
 /// queries. P^T and dS^T then pass through shared memory, where every warp reads what its part of
 /// dVj, dKj and dQi needs.
 ///

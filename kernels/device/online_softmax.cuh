@@ -103,8 +103,8 @@ __device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRow
   return __any_sync(0xffffffffu, moved);
 }
 
-/// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l. Of every
-/// `kPolynomialEvery` pieces of eight keys, if that is not 0, one is exp2_polynomial()'s.
+/// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l. If `kPolynomialEvery` is
+/// not 0, one of that many pieces of eight keys uses exp2_polynomial().
 template <int kRowPieces, int Bc, int kPolynomialEvery = 0>
 __device__ inline void exponentiate(Accumulator<kRowPieces, Bc>& S, RowStatistic<kRowPieces>& l,
                                     const RowStatistic<kRowPieces>& m, float softmax_scale_log2) {

@@ -147,8 +147,8 @@ class ScoreRows {
     return true;
   }
 
-  /// Draws the dropout bits of column tile j, before S occupies the registers. Of the two rows that
-  /// neighbouring lanes share, an even lane draws for the upper and an odd one for the lower.
+  /// Draws the dropout bits of column tile j, before S occupies the registers. Neighbouring lanes
+  /// share two rows: an even lane draws for the upper one, an odd lane for the lower one.
   template <int kRowPieces>
   __device__ void draw(int j, int warp_row, int lane) const {
     if constexpr (!kFeatures.dropout) return;

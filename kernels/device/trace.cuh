@@ -26,9 +26,8 @@ struct NoTrace {
   __device__ void end() {}
 };
 
-/// Thread 0 writes the block's events; of the lanes that share a row, the first writes the row.
-/// Places
-/// in a trace of at most kMaxTraceBytes fit 32 bits.
+/// Thread 0 writes the block's events; the first of the lanes that share a row writes the row.
+/// Places in a trace of at most kMaxTraceBytes fit 32 bits.
 class BlockTrace {
  public:
   template <typename KernelParameters>
@@ -69,8 +68,8 @@ class BlockTrace {
   }
 
   /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from
-  /// `first_row` of the head on; `l_of(row)` gives the whole sum, asked by all lanes. `part` is the
-  /// warp where the block's warps share the keys of a tile.
+  /// `first_row` of the head on; `l_of(row)`, called by all lanes, gives the whole sum. `part` is
+  /// the warp where the block's warps share the keys of a tile.
   template <int kRows, typename RowSum>
   __device__ void rows(int first_row, int j, const float (&m)[kRows], const float (&alpha)[kRows],
                        const RowSum& l_of, int part = 0) {

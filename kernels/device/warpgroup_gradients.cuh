@@ -2,8 +2,8 @@
 /// two warpgroups share a column tile of 128 keys and multiply; a third one serves them. Also how P
 /// is passed from one warpgroup to another, as in flash2's backward pass for wide heads.
 ///
-/// The tile of scores is held transposed, as in gradient_products.cuh: of S^T = K Q^T a warp has 16
-/// keys and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
+/// The tile of scores is held transposed, as in gradient_products.cuh: a warp has 16 keys of S^T =
+/// K Q^T and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
 /// is in shared memory only for dQi.
 #pragma once
 

@@ -3,8 +3,8 @@
 ///
 /// mma.sync takes operands from registers, so that each warp first reads them from shared memory;
 /// wgmma reads B in place, and A too unless it is in registers. It runs asynchronously: start a
-/// product, close_products(), and wait_products() before its result is used. Of a result [64 x n]
-/// each warp has 16 rows, in fragments as those of matrix_fragments.cuh.
+/// product, close_products(), and wait_products() before its result is used. Each warp has 16 rows
+/// of a [64 x n] result, in fragments as in matrix_fragments.cuh.
 #pragma once
 
 #include "kernels/device/tile_products.cuh"

@@ -57,7 +57,7 @@ BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& k
           .instructions = kHopper};
 }
 
-/// Of a problem in 16 bits.
+/// For a problem in 16 bits.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const BlockShape shape = flash1_backward_shape({problem, run.tiling});

@@ -95,7 +95,7 @@ class Flash2RowTiles {
   struct RowTile {
     Tile Qi, dOi;
   };
-  /// Of the n-th visit.
+  /// Those of the n-th visit.
   __device__ RowTile operator[](int n) const {
     const uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
     return {{stage + Shared::Q}, {stage + Shared::dO}};

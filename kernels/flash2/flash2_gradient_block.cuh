@@ -57,7 +57,7 @@ struct Flash2GradientPlace {
   }
   /// Recomputed at each call: registers are scarce.
   __device__ Index head_index() const { return place().head_index; }
-  /// Of all batch entries.
+  /// Over all batch entries.
   __device__ int head_count() const {
     return device::block_count() / ((parameters.shape.N_kv + Bc - 1) / Bc);
   }
@@ -118,7 +118,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   /// The watching thread waits for the last warp of the consumers.
   __device__ device::ArrivalBarrier finished() const { return {barrier(Barrier::finished)}; }
 
-  /// By one thread, before a barrier of the block.
+  /// Called by one thread, before a barrier of the block.
   __device__ void initialise_barriers() const {
     constexpr int kAllWarps = Place::kConsumers * Place::kConsumerWarps;
     K_arrived().initialise(1);
@@ -210,7 +210,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   /// The watching thread waits for the last warp of the consumers.
   __device__ device::ArrivalBarrier finished() const { return {barrier(Barrier::finished)}; }
 
-  /// By one thread, before a barrier of the block.
+  /// Called by one thread, before a barrier of the block.
   __device__ void initialise_barriers() const {
     constexpr int kWarps = Place::kConsumerWarps, kAllWarps = Place::kConsumers * kWarps;
     K_arrived().initialise(1);

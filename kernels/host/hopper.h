@@ -26,7 +26,7 @@ bool bulk_copies_reach(const PassArguments& arguments);
 /// The maps of such a pass. All throw CudaError when the driver fails.
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling);
-/// `stored_rows`: of a box of dK and dV.
+/// `stored_rows`: the rows of a box of dK and dV.
 GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem,
                            const Tiling& tiling, Index stored_rows);
 /// The map of one more tensor [B, H, N, d], Br rows per box.

@@ -72,7 +72,7 @@ class Gpu {
 
   /// Runs the run's pass on inputs generated on the GPU with its main launch traced: what each
   /// thread block did, when and on which SM, and for a forward pass m, l and alpha of every
-  /// row_step-th row (0: of no row). invalid_request for a kernel without a trace.
+  /// row_step-th row (0: no rows). invalid_request for a kernel without a trace.
   virtual Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) = 0;
 
   /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed if the GPU's

@@ -97,8 +97,8 @@ struct LaunchCounters {
   std::string name;     ///< "forward", "scores", "softmax", ...
   bool counted = true;  ///< false: not part of the totals (initialise, lse)
   Counters counters;
-  /// In the order in which they were launched: several if cuBLAS splits a product, say. Empty
-  /// in older recordings, and if Measurement::unavailable_counters has kKernels.
+  /// In the order in which they were launched: several, for example, if cuBLAS splits a product.
+  /// Empty in older recordings, and if Measurement::unavailable_counters has kKernels.
   std::vector<LaunchShape> kernels = {};
 
   bool operator==(const LaunchCounters&) const = default;

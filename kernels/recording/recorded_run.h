@@ -24,8 +24,8 @@ RunSpec identity_of(const ResolvedRun& run);
 /// "block_mask" and, if a file held it, the hash of its tiles.
 nlohmann::json run_to_json(const ResolvedRun& run);
 
-/// The block masks of a file's runs: equal ones are one mask, and different ones may have
-/// kMostTiles together, the larger of their ones and drawing_steps().
+/// The block masks of a file's runs. Equal masks are drawn once. The different ones may have at
+/// most kMostTiles together; each counts with its ones or its drawing_steps(), whichever is larger.
 class RecordedMasks {
  public:
   static constexpr Index kMostTiles = Index{1} << 26;

@@ -19,7 +19,8 @@ namespace attnscope {
 /// identified equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
-/// The row, or a failed one in its place if it could not be read again: with a time of 0 s, say.
+/// The row, or a failed one in its place if it could not be read again, for example with a time of
+/// 0 s.
 RecordingRow readable(RecordingRow row);
 
 /// The current time in the format of Recording::date.

@@ -23,8 +23,8 @@ struct RecordingRow {
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
   /// The part of the run that this version cannot identify, in words that continue "recorded with":
-  /// settings that it does not know, or a block mask whose file has changed. Such a row is kept as
-  /// it was read and equals no other row. Empty in all other rows.
+  /// settings unknown to it, or a block mask whose file has changed. Such a row is kept as it was
+  /// read and equals no other row. Empty in all other rows.
   std::string unidentified;
 };
 

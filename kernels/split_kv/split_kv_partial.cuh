@@ -35,7 +35,7 @@ __device__ inline Index split_row(const SplitKvParameters& parameters, Index hea
   return head_row * parameters.splits + split;
 }
 
-/// As load_tile_async, for a tile with fewer chunks than a block has threads.
+/// Like load_tile_async, for a tile with fewer chunks than a block has threads.
 template <int kThreads, device::Columns kColumns, int d, typename T>
 __device__ inline void load_query_tile(const device::SharedTile<kSplitRows, d>& Qi, const T* source,
                                        Index stride_row, int valid_rows, int thread, int columns) {

@@ -14,7 +14,7 @@ namespace {
 
 /// The file in the path's folder whose name is nearest; empty if none is near.
 fs::path nearest_file(const fs::path& path) {
-  constexpr std::size_t kMostNames = 10000;  // of a folder, so that the answer comes at once
+  constexpr std::size_t kMostNames = 10000;  // of a folder, so that the answer is immediate
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::vector<std::string> names;
   std::error_code error;

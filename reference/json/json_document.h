@@ -34,8 +34,8 @@ std::optional<Error> check_schema(const nlohmann::json& document, std::string_vi
 /// such text can only come from a user, since files are checked when they are read.
 std::string json_dump(const nlohmann::json& document, int indent = -1);
 
-/// Bytes that may not be UTF-8, such as a file's name, as the text of a JSON document: bytes
-/// outside of UTF-8 become code points U+10FF80 to U+10FFFF, which bytes_of() turns back.
+/// Bytes that may not be UTF-8, such as a file's name, as the text of a JSON document: bytes that
+/// are not UTF-8 become code points U+10FF80 to U+10FFFF, which bytes_of() turns back.
 std::string utf8_text(std::string_view bytes);
 std::string bytes_of(std::string_view utf8_text);
 

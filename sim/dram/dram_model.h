@@ -41,8 +41,8 @@ enum class DramInterval : std::uint8_t { followed, left_out };
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
-  /// By launch: of the bytes that SMs read from L2, or add to in it, those that their own partition
-  /// does not hold.
+  /// By launch: the part of the bytes that SMs read from L2, or add to in it, that their own
+  /// partition does not hold.
   std::vector<Index> missed_bytes;
   Bytes total;
   /// The interval of `total`: of its reads, and of its writes. Both are `total` if it is left out.

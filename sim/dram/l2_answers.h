@@ -1,5 +1,5 @@
-/// What L2 holds when the operations of one head ask for their tiles, by the model that predicts
-/// the DRAM bytes of the pass.
+/// What L2 holds when the operations of one head request their tiles, according to the model that
+/// predicts the DRAM bytes of the pass.
 #pragma once
 
 #include <optional>

@@ -31,7 +31,7 @@ struct L2Answer {
 /// than with one set for the whole cache.
 inline constexpr Index kL2Ways = 16;
 
-/// Where a piece was when an SM asked for it.
+/// Where a piece was when an SM requested it.
 enum class FoundIn : std::uint8_t { own_partition, other_partition, dram };
 
 class L2Cache {

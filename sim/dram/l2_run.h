@@ -17,7 +17,7 @@
 
 namespace attnscope {
 
-/// Of one launch, or of several.
+/// The bytes of one launch, or of several.
 struct L2Moved {
   Bytes dram;
   Index missed_bytes = 0;  ///< see DramPrediction::missed_bytes

@@ -16,7 +16,7 @@
 
 namespace attnscope {
 
-/// Of one launch, or of several. The exchange is part of the reads and writes.
+/// The counts of one launch, or of several. The exchange is part of the reads and writes.
 struct WarpTraffic {
   Index shared_read_bytes = 0;
   Index shared_write_bytes = 0;

@@ -144,7 +144,7 @@ class TileGrid {
   /// The same for the tiles (i, j) of column tile j.
   Index equal_rows(std::int32_t j, const TileRange& rows, std::int32_t position) const;
   /// Number of row tiles, from i on (at least 1), that are equal and whose tiles (i, j) are equal.
-  /// A program that does not ask which tiles the mask hides needs only equal sizes.
+  /// A program that does not check which tiles the mask hides needs only equal sizes.
   Index equal_whole_rows(std::int32_t i, bool asks_mask) const;
   /// The same for column tiles.
   Index equal_whole_columns(std::int32_t j, bool asks_mask) const;

@@ -46,7 +46,7 @@ RowRange RowSlice::aligned(RowRange rows) const {
   return rows;
 }
 
-/// Whether a thread block may process the rows; false only where its number says so.
+/// Whether a thread block may process the rows; false only if that follows from its number.
 bool RowSlice::touches_rows(const RunInfo& run, std::size_t launch, Index block) const {
   const Launch& of = run.pass.launches[launch];
   const TileGrid& grid = run.grids[launch];

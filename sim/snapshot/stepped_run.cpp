@@ -44,8 +44,8 @@ struct SteppedRun::Impl {
   Index hbm_step;                                 ///< the step of the executor's HBM state
   std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row requested last
   std::optional<FollowedRow> followed;            ///< in the last snapshot
-  /// Of a problem too large for all values: the row tile under the playhead, and the followed
-  /// row's.
+  /// For a problem too large for all values: the row tile under the playhead, and that of the
+  /// followed row.
   std::optional<RowSlice> tile_slice, row_slice;
 
   const RunInfo& info() const { return *recorded->info; }

@@ -57,7 +57,7 @@ enum class NoChange : std::uint8_t {
   first_iteration,  ///< it rescales zeros
   times_one,        ///< it multiplies by 1
   adds_zero,        ///< what it adds is 0
-  hides_nothing,    ///< the mask leaves what is there
+  hides_nothing,    ///< the mask changes nothing
   same_value,       ///< its result is what was there before
   masked,           ///< the mask replaces what depends on it
   times_zero,       ///< what depends on it is multiplied by 0

@@ -75,7 +75,7 @@ struct PredictedSchedule {
   std::vector<PredictedBlock> blocks;
 };
 
-/// Most blocks of a predicted schedule: of a launch with more, the first heads are in it.
+/// Most blocks of a predicted schedule: for a launch with more, it has only the first heads.
 inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 
 }  // namespace attnscope

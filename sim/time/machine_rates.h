@@ -6,7 +6,7 @@
 
 namespace attnscope {
 
-/// Of the whole GPU, unless an SM is named.
+/// The rates of the whole GPU, unless an SM is named.
 struct MachineRates {
   double sm_count = 0;
   double boost_clock_hz = 0;   ///< of light work
@@ -22,7 +22,7 @@ struct MachineRates {
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
   double launch_gap_s = 0;       ///< that each further launch adds
-  // Of one SM
+  // Rates of one SM
   double matrix_flops_per_cycle = 0;       ///< by wgmma; else by mma.sync
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps
   double multiply_adds_per_cycle = 0;

@@ -1,4 +1,4 @@
-/// The state of the app between frames: choices, refusals and scenes travel through the worker, and
+/// The state of the app between frames: choices, rejections and scenes pass through the worker, and
 /// update() never waits for it.
 #include "app/app.h"
 

@@ -1,4 +1,4 @@
-/// The app in a real window on an X server of its own.
+/// The app in a real window on a separate X server.
 #pragma once
 
 #include <memory>

@@ -286,7 +286,7 @@ TEST_P(BackwardKernels, GiveTheSameQueryGradientsToTheBitWhereThatIsAsked) {
   }
 }
 
-/// As ForwardHeadDims of the forward pass.
+/// Like ForwardHeadDims for the forward pass.
 class BackwardHeadDims : public BackwardKernels {};
 
 TEST_P(BackwardHeadDims, AgreeWithTheReference) {

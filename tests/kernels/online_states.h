@@ -21,7 +21,7 @@ struct Sweep {
   Index parts = 1;
 };
 
-/// Of the row after each column tile; nothing for a tile that the block mask leaves out, or in
+/// The row's state after each column tile; nothing for a tile that the block mask leaves out, or in
 /// which no row of its row tile sees a key. Row, head and batch entry are those of `row`.
 std::vector<std::optional<OnlineState>> online_states(const AttentionProblem& problem,
                                                       const AttentionInputs& inputs,

@@ -159,7 +159,7 @@ class TracedKernels : public ::testing::Test {
     EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
   }
 
-  /// Of every row_step-th row, and of each warp where `parts` of them share a row's keys.
+  /// Those of every row_step-th row, and of each warp if `parts` warps share a row's keys.
   static void expect_states(std::string_view kernel, const AttentionProblem& problem,
                             Index row_step = 37, Index splits = 1, Index parts = 1) {
     SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
@@ -181,7 +181,7 @@ class TracedKernels : public ::testing::Test {
     }
   }
 
-  /// Of split_kv on this GPU.
+  /// The number for split_kv on this GPU.
   static Index splits_of(const AttentionProblem& problem) {
     const KernelInfo& kernel = *find_kernel("split_kv");
     const Tiling tiling = default_tilings(kernel, PassKind::forward, problem).front();

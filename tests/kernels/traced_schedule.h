@@ -21,7 +21,7 @@ namespace attnscope {
 
 /// How trace and schedule differ, one line each ("block 2 of head 0: rescale l_i, O_i: 3 recorded,
 /// 4 in the schedule"); empty when they agree. Steps that are skipped because alpha is 1 count as
-/// executed. `splits`: of split_kv.
+/// executed. `splits`: those of split_kv.
 std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits = 1);
 
 /// Operations of the traced launch's schedule, over all of its blocks.

@@ -206,7 +206,7 @@ Violations unguarded_headers(const SourceTree& tree) {
 
 namespace {
 
-/// Names of members that say what a run is.
+/// Names of members that define a run.
 const std::set<std::string> kRunFields = {"batch",
                                           "heads",
                                           "kv_heads",

@@ -116,7 +116,8 @@ bool is_swept(ChartQuantity quantity);
 /// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
 std::string value_text(ChartQuantity quantity, double value);
 /// The matrix products that flash2 computes for the problem, per second: one count for every
-/// algorithm and library. Of the run itself where the sweep has no flash2 (with a block mask).
+/// algorithm and library. The products of the run itself if the sweep has no flash2 (with a block
+/// mask).
 double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s);
 /// "N = 4096, N_kv = 4096, d = 64, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);

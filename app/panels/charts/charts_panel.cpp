@@ -30,7 +30,7 @@ std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std
   return pressed ? std::optional(tabs[*pressed]) : std::nullopt;
 }
 
-/// The room below the heading: of the chart, and of the items beside it.
+/// The room below the heading, for the chart and for the items beside it.
 struct BelowHeading {
   Rect rest;
   float plot_top = 0.0f;
@@ -83,7 +83,7 @@ float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 rig
   return button.left;
 }
 
-/// The legend at the right, above the buttons; returns its left edge.
+/// The legend on the right, above the buttons; returns its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
   const FontRef& font = context.fonts.small;

@@ -123,7 +123,8 @@ class Making {
   bool on_tensor_cores() const { return model_.run.problem.dtype != DType::fp32; }
   std::string_view unit_words() const { return on_tensor_cores() ? "tensor cores" : "CUDA cores"; }
   double matrix_peak() const { return measured_->matrix_flops_per_s(on_tensor_cores()); }
-  /// Of `mma.sync` on tensor cores, where the GPU has faster instructions.
+  /// The peak of `mma.sync` on tensor cores: below matrix_peak() if the GPU has faster
+  /// instructions.
   double synchronous_peak() const {
     const double share = measured_->sync_matrix_flops_per_cycle / measured_->matrix_flops_per_cycle;
     return on_tensor_cores() ? matrix_peak() * share : matrix_peak();

@@ -64,7 +64,7 @@ struct LedgerBasis {
   /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
   std::string why_not_seen;  ///< if there is no run: "unavailable: ..."
-  /// Of the run on the screen; nothing if it takes too long.
+  /// That of the run on the screen; nothing if it takes too long.
   std::optional<DramPrediction> dram;
   PredictedTime time;
   PredictedTime compared_time;  ///< of the comparison's model

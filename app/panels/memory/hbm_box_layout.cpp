@@ -16,7 +16,7 @@ constexpr float kMuchOfScale = 0.75f;
 
 }  // namespace
 
-/// "64 × 16"; of parts, "4 × 8 × 16": rows, splits and columns of a part.
+/// "64 × 16"; for parts, "4 × 8 × 16": rows, splits and columns of a part.
 std::string HbmBox::size_of(const HbmTensorState& tensor, Sizes sizes) const {
   const auto size = [&](Index value) {
     return sizes == Sizes::brief ? draw::format_size(value) : fmt::format("{}", value);

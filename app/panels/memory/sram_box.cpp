@@ -70,7 +70,7 @@ float SramBox::left_edge() const {
 }
 
 void SramBox::place_slots(const Heights& heights) {
-  // Shared memory at the left, registers at the right, each in order of first use
+  // Shared memory on the left, registers on the right, each in order of first use
   std::vector<const SlotState*> ordered;
   for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
     for (const SlotState& slot : snapshot_.slots) {

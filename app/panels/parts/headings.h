@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 // Headings, and choices at their right end: "pseudo-code | CUDA source".
 
-/// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
+/// Draws a panel's heading: title and subtitle on the left, a note on the right (each may be
 /// empty). Returns the rest of the rectangle below it, without the card's padding.
 Rect draw_panel_header(const PanelContext& context, std::string_view title,
                        std::string_view subtitle, std::string_view note);
@@ -30,7 +30,7 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
                              std::initializer_list<std::string_view> labels, int chosen);
 
 // The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
-// a note at the right if there is room. They return the room below. Named rectangles: as above.
+// a note on the right if there is room. They return the room below. Named rectangles: as above.
 
 /// For the slot `memory`: the titles are the names of MemoryTab.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);

@@ -130,7 +130,7 @@ struct PanelContext : draw::Canvas {
   CommandSink& commands;
   const Measurements& measurements;
   NamedRects& named_rects;
-  /// How far the animation of the operation under the playhead has come, 0 to 1; 0 when paused.
+  /// The progress of the animation of the operation under the playhead, 0 to 1; 0 when paused.
   float op_fraction = 0.0f;
   bool presenter = false;
   /// Adds a button to the order of Tab; returns whether Enter presses it. May be empty.

@@ -182,7 +182,7 @@ std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& 
   return CellNumber{value, mix(color, theme.untouched, faded)};
 }
 
-/// If cells are single elements and have room for it, their values.
+/// Draws the values of cells that are single elements and have room for them.
 void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
   const FontRef& font = frame.context.fonts.mono_small;
   const Area part = frame.visible();

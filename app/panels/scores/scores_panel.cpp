@@ -228,7 +228,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   auto [below, beside] = draw_headline(snapshot, shown, context, tabs_left);
   const Rect rest = draw_head_strip(run, view, context, below);
 
-  // Leave room for the axes at the left and above, the legend at the right
+  // Leave room for the axes on the left and above, the legend on the right
   const Fonts& fonts = context.fonts;
   const float left =
       fonts.small.size * 1.4f + fonts.mono_small.measure("0000").x + context.px(6.0f);

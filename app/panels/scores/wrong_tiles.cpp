@@ -9,7 +9,7 @@ namespace attnscope::app {
 
 namespace {
 
-// At the left edge, and at the upper one
+// Marks at the left edge, and at the upper one
 constexpr Tensor kRowTensors[] = {Tensor::O, Tensor::dQ, Tensor::dQ_accum};
 constexpr Tensor kColumnTensors[] = {Tensor::dK, Tensor::dV};
 

@@ -202,7 +202,7 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
     return;
   }
 
-  // The methods at the left, the steps of the online one at the right, the sentence below
+  // The methods on the left, the steps of the online one on the right, the sentence below
   const float pitch = draw::line_height(small);
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);

@@ -46,7 +46,7 @@ struct SmBlock {
   Index begin_ps = 0;
   Index end_ps = 0;
   std::vector<SmStep> steps;  ///< none in a prediction
-  // Of a prediction: it waits before its first step and after its last one
+  // In a prediction: the block waits before its first step and after its last one
   Index first_step_ps = 0;
   Index last_step_end_ps = 0;
 
@@ -195,7 +195,7 @@ class TimelineLanes {
   /// Brings the lanes around the playhead up to date, at most `count` of them. Cheap while the
   /// playhead stays within them.
   void update(const Snapshot& snapshot, std::size_t count);
-  /// Shows later lanes, or earlier ones, until the playhead comes to another lane.
+  /// Shows later lanes, or earlier ones, until the playhead reaches a different lane.
   void scroll(std::ptrdiff_t lanes);
 
   const std::vector<Lane>& lanes() const { return lanes_; }

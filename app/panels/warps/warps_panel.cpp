@@ -138,7 +138,7 @@ std::string hint_of(WarpPartition partition, bool backward) {
   return text;
 }
 
-/// The line of pseudo-code of the operation, and at the right the colours of the warps.
+/// The line of pseudo-code of the operation, and on the right the colours of the warps.
 void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelContext& context,
                     const Rect& line) {
   const FontRef& small = context.fonts.small;

@@ -1,4 +1,5 @@
-/// Latencies: one thread follows a chain of addresses, so that each load waits for the one before.
+/// Latencies: one thread follows a chain of addresses, so that each load waits for the previous
+/// one.
 #pragma once
 
 #include "kernels/measure/calibrate/stopwatch.cuh"

@@ -15,7 +15,7 @@ constexpr const char* kBytesPerSecond = "bytes/s";
 /// One block on each SM that visits chunks of device memory, and which chunks.
 class Visits {
  public:
-  /// `turns`: of each SM, by its number.
+  /// `turns`: those of each SM, by its number.
   Visits(CalibrationRun& run, const DeviceBuffer& data, VisitProgram program,
          const std::vector<ChunkTurns>& turns)
       : run_(run),
@@ -36,7 +36,7 @@ class Visits {
                            static_cast<const ChunkTurns*>(turns_.data_dev()), visits, times_dev);
     });
   }
-  /// Of all SMs.
+  /// Those of all SMs.
   double bytes_per_s(int visits) {
     const double bytes =
         static_cast<double>(program_.chunk_bytes * visits) * static_cast<double>(run_.sm_count());

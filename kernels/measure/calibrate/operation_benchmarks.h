@@ -14,8 +14,8 @@ struct OperationBenchmark {
   std::string name, unit, how;  ///< of the measured quantity
   BlockProgram block;           ///< fills an SM alone
   int operations = 0;           ///< of a thread in one iteration of the kernel's loop
-  /// Of one operation of one thread, in the unit before "/cycle/SM"; 0: the quantity is the cycles
-  /// that one operation takes.
+  /// The amount of one operation of one thread, in the unit before "/cycle/SM"; 0: the quantity is
+  /// the cycles that one operation takes.
   double work_per_operation = 0;
   std::string unavailable = {};  ///< why the GPU lacks it
 };

@@ -1,5 +1,5 @@
 /// The steps of kernels that a calibration times: what a thread block does with one pair of tiles,
-/// in a loop of its own (kernels/measure/calibrate/*_steps.cuh). Plain C++.
+/// in a separate loop (kernels/measure/calibrate/*_steps.cuh). Plain C++.
 #pragma once
 
 #include <string>

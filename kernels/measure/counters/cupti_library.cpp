@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFolderVariable = "ATTNSCOPE_CUPTI_DIR";
 
-/// Paths to try, in this order. A bare name asks the dynamic loader.
+/// Paths to try, in this order. A bare name is left to the dynamic loader.
 std::vector<std::string> candidate_paths() {
   const std::string versioned = fmt::format("libcupti.so.{}", CUDA_VERSION / 1000);
   std::vector<std::string> paths;

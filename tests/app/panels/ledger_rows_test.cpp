@@ -144,7 +144,7 @@ TEST(Ledger, SaysWhatHasNoKernel) {
   request.variant.d_once = true;
   EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel runs flash1 with D once");
 
-  // By rule, and otherwise
+  // Tiles by the rule, and others
   request = {"split_kv"};
   const auto split = test::sample_run(request);
   RunInfo info = *split->info();

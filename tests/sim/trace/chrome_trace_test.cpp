@@ -271,7 +271,7 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
   const auto blocks = [&gpu](const BlockDemand& block) {
     return resident_blocks(block, kMany, gpu);
   };
-  // 228 KiB for each SM, of which each block takes 1 KiB more than it asks for
+  // 228 KiB for each SM, of which each block takes 1 KiB more than it requests
   EXPECT_EQ(blocks({113 * 1024, 16, 128}), 2);
   EXPECT_EQ(blocks({114 * 1024, 16, 128}), 1) << "two would fit without what is reserved";
   EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 4, 128}), 4);
