@@ -43,7 +43,7 @@ void App::move_in_history(std::ptrdiff_t by) {
   }
 }
 
-/// Shows the choices that were moved to; what is not a choice, such as the tabs, stays.
+/// Shows the choices that were moved to; everything that is not a choice, such as the tabs, stays.
 void App::restore() {
   const std::ptrdiff_t by = *std::exchange(restoring_, std::nullopt);
   const Choices& to = *history_.at(by);

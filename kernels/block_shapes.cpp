@@ -25,7 +25,7 @@ Index flash1_score_bytes(const BlockRequest& request) {
   return flash1_score_rows_shared_bytes(score_features(request.problem), request.tiling);
 }
 
-/// Elements of a row that bulk copies take: whole 16 bytes.
+/// Rows that bulk copies accept have a multiple of this many elements: 16 bytes.
 constexpr Index kHopperRowStep = 8;
 
 /// Plain softmax attention in 16 bits, without a switch of the mma.sync program.

@@ -63,7 +63,7 @@ bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
                            const Knobs& knobs);
 
-/// Stages of flash1's forward pass in 16 bits: as many as fit beside what score features need.
+/// Stages of flash1's forward pass in 16 bits: as many as fit beside the memory for score features.
 Index flash1_stages(const BlockRequest& request);
 
 }  // namespace attnscope::kernels

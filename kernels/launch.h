@@ -47,8 +47,8 @@ struct PassArguments {
   bool workspace_is_prepared = false;  ///< prepare_workspace() ran after the last write to it
   void* stream = nullptr;              ///< cudaStream_t
   /// Called on the host around each launch of the pass with its name, so that a profiler can put a
-  /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and
-  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2 and block_sparse2;
+  /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and,
+  /// if they are needed, "convert" and "lse" of flash1; "forward" of flash2 and block_sparse2;
   /// "partial" and "combine" of split_kv. Backward: "dV", "dP", "dS", "dQ" and "dK" of standard;
   /// "initialise" and "backward" of flash1; "preprocess", "backward" and "convert" of flash2 and
   /// block_sparse2; and, where query heads share a KV head, "sum_heads". May be empty.

@@ -26,7 +26,7 @@ constexpr Index checked_product(Index a, Index b) {
   return product;
 }
 
-/// A struct of counts, whose array kCounts names all of them.
+/// A struct of counts; its array kCounts lists all of them.
 template <typename Counts>
 concept CountStruct = requires {
   Counts::kCounts.size();

@@ -78,7 +78,7 @@ struct RunField {
   FieldAccess access = {};
   FieldScope scope = {};
 
-  /// Its value in the command line's spelling; "" where it is unset, "true" or "" for a flag.
+  /// Its value in the command line's spelling; "" if it is unset, "true" or "" for a flag.
   std::string print(const RunSpec& spec) const { return access.print(spec); }
   /// Sets the field from the text; "" unsets a field that can be unset. False, with the spec
   /// unchanged, when the text is not understood. validate() checks whether the value can work.

@@ -21,7 +21,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The run of the options, and the head to break.
+/// The run that the options request, and the head to break.
 Result<SteppedRequest> parse_request(const GivenOptions& given) {
   ATTNSCOPE_TRY(const Index batch, read_whole(given, "batch-entry", 0, kMaxHeads, Index{0}));
   ATTNSCOPE_TRY(const Index head, read_whole(given, "head", 0, kMaxHeads, Index{0}));

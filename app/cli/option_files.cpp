@@ -45,7 +45,7 @@ std::optional<FileIdentity> standard_output_file() {
 
 /// A file that an option names, or that standard output goes to.
 struct NamedFile {
-  std::string name;  ///< of what names it: "--json"
+  std::string name;  ///< of the option that names it: "--json"
   std::string value;
   fs::path path;
   FileIdentity identity;  ///< empty if standard output is not a regular file
@@ -94,7 +94,7 @@ std::vector<NamedFile> with_standard_output(std::vector<NamedFile> outputs) {
   return outputs;
 }
 
-/// What a message suggests in place of the output.
+/// The output that a message suggests instead.
 std::string_view another(const NamedFile& output) {
   if (output.is_stdout) return "send standard output to another file";
   return output.path == output.value ? "give another file" : "give another folder";

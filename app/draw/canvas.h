@@ -111,7 +111,7 @@ Curve vertical_curve(ImVec2 from, ImVec2 to);
 /// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
 Curve arc_over(ImVec2 from, ImVec2 to, float rise);
 
-/// Curves that continue each other: the way of an arrow around what it must not cross.
+/// Curves that continue each other: the path of an arrow around things that it must not cross.
 class Route {
  public:
   explicit Route(std::vector<Curve> curves);

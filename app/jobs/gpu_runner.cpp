@@ -73,7 +73,7 @@ void GpuRunner::run(const RunSpec& choice) {
   work_ = std::async(std::launch::async, [this] { measure_all(); });
 }
 
-/// Measures what is waiting, in order, until nothing is.
+/// Measures the waiting runs, in order, until none is left.
 void GpuRunner::measure_all() {
   while (true) {
     RunSpec next;

@@ -51,7 +51,7 @@ struct Refusal {
 struct Published {
   std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
   Request request;                           ///< that the snapshot answers
-  /// Why a newer request has no snapshot; the last valid snapshot is then still above.
+  /// Why a newer request has no snapshot; the last valid snapshot above is then kept.
   std::optional<Refusal> refusal;
   Request refused_request;
 };

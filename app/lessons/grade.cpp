@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Marks the answers to all lessons; keeps what the runs of each have computed.
+/// Marks the answers to all lessons; keeps the results of each lesson's runs.
 class Marker {
  public:
   explicit Marker(const std::vector<Lesson>& lessons) : lessons_(lessons) {}

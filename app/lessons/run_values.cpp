@@ -166,7 +166,7 @@ struct RunValues::Documents {
     return *model;
   }
 
-  /// The simulation, with what the source needs.
+  /// The simulation, with the parts that the source needs.
   Result<const SimulationAnswer*> answer_with(Source source, const RunSpec& spec) {
     ATTNSCOPE_TRY(const ModelRun run, model_of(spec));
     if (!answer) answer = count_run(run);

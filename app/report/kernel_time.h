@@ -11,8 +11,8 @@
 
 namespace attnscope {
 
-/// The rates of the GPU's calibration, with the changes of a what-if; nothing where it has none, or
-/// an incomplete one.
+/// The rates of the GPU's calibration, with the changes of a what-if; nothing if it has none, or an
+/// incomplete one.
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu);
 
 /// How the run's kernel works on the GPU, by the GPU's calibration. Blocks on an SM according to
@@ -27,8 +27,8 @@ void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const std::atomic<bool>* cancel = nullptr);
 
-/// predict_schedule() of a launch of the report's run, which has a DRAM prediction. unavailable
-/// where the GPU has no calibration.
+/// predict_schedule() of a launch of the report's run, which has a DRAM prediction. unavailable if
+/// the GPU has no calibration.
 Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report,
                                                   const GpuDescription& gpu,
                                                   std::string_view launch,

@@ -12,8 +12,8 @@
 
 namespace attnscope {
 
-/// Thread blocks of the kernel that an SM of the GPU holds at once; 0 if not even one fits.
-/// `used` is what the compiler reports of the block's program.
+/// Thread blocks of the kernel that an SM of the GPU holds at once; 0 if not even one fits. `used`
+/// is the compiler's report on the block's program.
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
 

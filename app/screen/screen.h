@@ -32,8 +32,8 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
-  /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for
-  /// a picture. Returns the opaque surface behind it; what draw() left stays as it is.
+  /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for a
+  /// picture. Returns the opaque surface behind it; the state that draw() left is not changed.
   std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
                                   Slot slot, bool of_rival = false);
 

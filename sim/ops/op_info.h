@@ -13,8 +13,7 @@ struct OpInfo {
   OpKind kind;
   std::uint8_t dests, sources;  ///< tiles that it writes and reads
   /// Its short name, beside arrows: a, b and c are the names of its sources, `maxima` and `sums`
-  /// say whether the first one has a row of values or one for each row. Empty where the tiles
-  /// suffice.
+  /// say whether the first one has a row of values or one for each row. Empty if the tiles suffice.
   std::string_view label;
   /// What it did: `to` is its destination, `result` the same by what it now holds; a, b and c are
   /// its sources, P the first one as probabilities, `maxima` and `sums` those of its rows. `event`

@@ -188,7 +188,7 @@ TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
     if (outcome.status == 0) continue;
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.err, HasSubstr("r.json: another program has changed it"));
-    EXPECT_THAT(outcome.out, HasSubstr("\"seq_len\""));  // what could not be saved is printed
+    EXPECT_THAT(outcome.out, HasSubstr("\"seq_len\""));  // unsaved, so printed
   }
 }
 

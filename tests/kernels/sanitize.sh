@@ -15,7 +15,7 @@ shape="--batch 2 --seq-len 77 --kv-len 205 --kv-heads 1"
 passes="--over pass=forward,backward"
 all="--over algorithm=standard,flash1,flash2"
 
-# What one group of measurements sweeps over, and its options
+# The axes that one group of measurements sweeps, and its options
 groups=(
   "$passes $all --over dtype=fp16,bf16 --over mask=none,causal -- $shape --head-dim 64"
   "$passes $all --over head-dim=16,128 -- $shape --mask causal"

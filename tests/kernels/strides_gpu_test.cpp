@@ -90,7 +90,8 @@ void expect_within(std::string_view name, const std::vector<double>& x, const He
 /// entry, which are zero elements apart.
 enum class Heads { own, shared };
 
-/// Forward and, where there is one, backward, whose O, LSE and workspace are the forward pass's.
+/// Runs the forward pass and, if there is one, the backward pass, which uses the forward pass's O,
+/// LSE and workspace.
 void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Heads heads) {
   SCOPED_TRACE(std::string(kernel.name) + " " + describe(problem));
   AttentionInputs inputs = make_inputs(problem, {.seed = 31});

@@ -50,7 +50,7 @@ std::string tick_label(IoAxis axis, double value) {
 struct Curve {
   std::string name;
   std::string kind;       ///< "modelled: counted from the schedule"
-  std::string note = {};  ///< one more line of its points' text
+  std::string note = {};  ///< an additional line in the text of its points
 };
 
 draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& point, double bytes) {
@@ -126,7 +126,7 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
       {.color = theme.text_faint}, [](const IoPoint& point) { return point.compulsory_bytes; });
 }
 
-/// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
+/// The place of a kernel's run on the axis; nothing if the axis is not about its tiles.
 std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
                                const MeasuredRun& run) {
   // The chart's run with the heads and tiles of the kernel's

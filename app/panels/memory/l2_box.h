@@ -23,7 +23,7 @@ struct L2View {
 /// Follows the whole problem through L2, for the head of the run; call it in the background.
 L2View view_l2(const RunInfo& run, const std::atomic<bool>* cancel = nullptr);
 
-/// The answer to the operation at `step`; nothing where it moves no bytes, or does not run.
+/// The answer to the operation at `step`; nothing if it moves no bytes, or does not run.
 std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step);
 
 /// "load K: hit", "load Q: miss, from HBM", in one clause.
@@ -35,7 +35,7 @@ class L2Box {
   void update(const std::shared_ptr<const RunInfo>& run);
   bool busy() const { return view_.busy(); }
 
-  /// Its height in a panel of this height; 0 where there is no room.
+  /// Its height in a panel of this height; 0 if there is no room.
   static float height(const PanelContext& context, float panel_height);
   /// Height between the box and HBM, for the bandwidth; 0 where there is no room.
   static float height_below(const PanelContext& context, float panel_height);

@@ -86,7 +86,7 @@ RowLayout lay_out_row(std::span<const RowItem> items, const RowScale& scale, flo
   layout.scale = scale;
   if (items.empty()) return layout;
 
-  // Share what is left over between the cells, or what is missing
+  // Distribute the surplus over the cells, or the deficit
   const float gaps = scale.gap * static_cast<float>(items.size() - 1);
   const float used = total_width(items, scale.unit_x, 0.0f, min_size);
   const float spare = std::max(width - gaps - used, 0.0f) / static_cast<float>(items.size());

@@ -56,7 +56,7 @@ struct SmBlock {
 };
 
 struct SmRun {
-  std::vector<SmBlock> blocks;  ///< by SM, and by begin
+  std::vector<SmBlock> blocks;  ///< by SM, and by start time
   Index end_ps = 0;
   Index slots = 1;                     ///< largest number of blocks resident on one SM
   std::vector<std::uint32_t> by_id{};  ///< indices of the blocks, by batch, head and block
@@ -108,7 +108,7 @@ struct FoundSmRun {
 SmRun recorded_run(const KernelTrace& trace);
 
 /// A launch of a run with a DRAM prediction, as predicted; the first one whose blocks take steps
-/// where `launch` is empty, and then named in it. unavailable where there is no prediction.
+/// where `launch` is empty, and then named in it. unavailable if there is no prediction.
 Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription& gpu,
                             std::string& launch, const std::atomic<bool>* cancel = nullptr);
 

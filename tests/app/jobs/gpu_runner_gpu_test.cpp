@@ -47,7 +47,7 @@ std::optional<std::string> missing_gpu(App& app) {
                                                        : std::nullopt;
 }
 
-/// Skips the test where there is no GPU; fails it where one is required.
+/// Skips the test if there is no GPU; fails it if one is required.
 #define ATTNSCOPE_APP_NEEDS_GPU(app)                                                    \
   if (const auto missing = missing_gpu(app)) {                                          \
     const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");                        \

@@ -173,7 +173,7 @@ TEST(Measurements, ATraceHasTheTimeOfItsProblemAndSaysWhyThereAreNoCounters) {
   EXPECT_THAT(found->why_unavailable(counter::kDramReadBytes), testing::HasSubstr("no counters"));
   EXPECT_THAT(found->provenance.describe(), testing::HasSubstr("warm L2"));
 
-  // Neither the charts' points nor another tiling's or another GPU's
+  // Neither the points of charts nor runs with a different tiling or GPU
   EXPECT_EQ(measurements.find(model, h200()), nullptr);
   EXPECT_EQ(measurements.find_traced(model, load_gpu("t4").value()), nullptr);
   model.run.tiling = {8, 8};

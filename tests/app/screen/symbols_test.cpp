@@ -13,7 +13,7 @@ namespace {
 
 using test::ScreenSession;
 
-/// The tooltip of the last frame; nothing where there is none.
+/// The tooltip of the last frame; nothing if there is none.
 std::optional<Rect> tooltip_rect() {
   const ImGuiWindow* window = ImGui::FindWindowByName("##Tooltip_00");
   if (window == nullptr || !window->WasActive || window->Hidden) return std::nullopt;

@@ -100,7 +100,7 @@ struct Case {
 
 class Flash2Instances : public testing::TestWithParam<Case> {
  protected:
-  /// Compiles what `program_of` gives for the tilings that `tilings_of` names.
+  /// Compiles the program that `program_of` returns for each tiling that `tilings_of` returns.
   template <typename Tilings, typename Program>
   void expect_no_spills(const Tilings& tilings_of, const Program& program_of) {
     const KernelInfo& kernel = *find_kernel(GetParam().kernel);

@@ -1,4 +1,5 @@
-/// Memory of whole models: closed forms of what each algorithm keeps, and the edge of what fits.
+/// Memory of whole models: closed forms of the tensors that each algorithm keeps, and the limit of
+/// what fits.
 
 #include <gtest/gtest.h>
 
