@@ -56,7 +56,7 @@ LaunchResources& test_resources();
 /// failure.
 std::optional<std::string> missing_gpu();
 
-/// Skips the test where there is no GPU; fails it where one is required.
+/// Skips the test if there is no GPU; fails it if one is required.
 #define ATTNSCOPE_NEEDS_GPU()                                                         \
   if (const auto missing = ::attnscope::kernels::missing_gpu()) {                     \
     const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");                      \

@@ -151,8 +151,7 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
 
 struct TheoremKey {
   IoAxis axis = IoAxis::seq_len;
-  RunSpec run;  ///< pass, GPU, SRAM of a thread block, and the problem's fields that are not on the
-                ///< axis
+  RunSpec run;  ///< pass, GPU, SRAM of a thread block, and fields that are not on the axis
   bool operator==(const TheoremKey&) const = default;
 };
 

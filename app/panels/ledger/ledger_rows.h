@@ -82,8 +82,7 @@ struct Ledger {
   /// If the run is not the one on the screen, its rows are separate, under a line with the reason:
   /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
   std::vector<LedgerRow> apart;
-  std::vector<std::string> apart_titles;  ///< longest wording first; each names the scope of the
-                                          ///< rows
+  std::vector<std::string> apart_titles;  ///< longest wording first; each names the rows' scope
   std::string apart_about;                ///< hover on the title
   PredictedTime time;                     ///< of the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"

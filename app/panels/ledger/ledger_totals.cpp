@@ -97,8 +97,9 @@ void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
   row.gives_way = true;
   row.formula_text =
-      "of what is read from L2, or added to in it: what the partition of the SM that asks does not "
-      "hold; it comes from the other partition or from DRAM";
+      "of the bytes that are read from L2, or added to in it: those that the SM's own partition "
+      "does not "
+      "hold; they come from the other partition or from DRAM";
 }
 
 /// The note of a time's row; if the predicted time is missing, the number's place says so, too.

@@ -46,7 +46,7 @@ void measure_launches(CalibrationRun& run) {
   const auto stream = run.stream();
   run.measure(
       {"launch_overhead_s", "s",
-       "an empty kernel of one thread block, by CUDA events as passes are timed"},
+       "an empty kernel of one thread block, timed by CUDA events, like passes"},
       [&] { return run.event_time_s([&] { run.kernels().start(nothing_program(1), 1, stream); }); },
       repeats);
   run.measure(

@@ -262,7 +262,7 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   const Index all = most * run.sm_count();
   run.measure({first_step_name(steps.name), "s",
                fmt::format("a launch of blocks with one step each, {} on each SM, after a sweep of "
-                           "L2, by CUDA events as passes are timed",
+                           "L2, timed by CUDA events, like passes",
                            most)},
               [&] {
                 run.session().conditioning().sweep_cache(run.session().stream());
