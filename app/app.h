@@ -212,7 +212,7 @@ class App {
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
-  std::optional<RunSpec> last_rival_;  ///< of this race, that could run
+  std::optional<RunSpec> last_rival_;  ///< of this race: the last that could run
   Worker rival_worker_;
 
   /// The operation that a click on a thing jumps to (app_search.cpp).

@@ -116,7 +116,7 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
   trace.did(TraceStep::store_dVj, 0, j);
 }
 
-/// P of a consumer from its registers to shared memory, 16 bytes a thread at a time, and back to
+/// Pass P of a consumer from its registers through shared memory, 16 bytes per thread at a time, to
 /// the same thread of another consumer.
 template <int kSteps>
 __device__ inline void leave_operand(uint32_t destination, const FragmentA (&P)[kSteps],

@@ -98,8 +98,7 @@ void add_about_l2(LedgerRow& row, const Total& total) {
   row.gives_way = true;
   row.formula_text =
       "of the bytes that are read from L2, or added to in it: those that the SM's own partition "
-      "does not "
-      "hold; they come from the other partition or from DRAM";
+      "does not hold; they come from the other partition or from DRAM";
 }
 
 /// The note of a time's row; if the predicted time is missing, the number's place says so, too.
