@@ -2,11 +2,11 @@
 /// tile and byte by byte, for compute capability 9.0.
 ///
 /// A block stays on its SM and computes one row tile after the other (with knob::kPersistent off,
-/// one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of every
-/// column tile: flash2_consumer.cuh. One more group, the producer, serves them. One of its threads
-/// says which row tile comes next and loads each Kj, another loads each Vj, into rings of
-/// knob::kStages slots, another each Qi; all run ahead, so that the next row tile's first products
-/// wait for little.
+/// only one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of
+/// every column tile: flash2_consumer.cuh. One more group, the producer, serves them. One of its
+/// threads chooses the next row tile and loads each Kj, another loads each Vj, into rings of
+/// knob::kStages slots, and a third loads each Qi; all run ahead, so that the first products of the
+/// next row tile hardly wait.
 ///
 /// With Visits::listed it is block_sparse2's. The block has code and shared memory for a score
 /// feature only if the problem has it.

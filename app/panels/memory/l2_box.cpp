@@ -17,8 +17,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// What is said of the last operation; of the next one while that is animated, or where the last
-/// one moves no bytes.
+/// The text about the last operation; about the next one while that is animated, or if the last one
+/// moves no bytes.
 std::string words_at_playhead(const Snapshot& snapshot, const PanelContext& context,
                               const L2Answers& answers) {
   const RunInfo& run = *snapshot.run;
@@ -125,7 +125,7 @@ void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, con
   if (view != nullptr && view->answers) {
     words = words_at_playhead(snapshot, context, view->answers.value());
     if (view->answers.value().are_of_another_head()) {
-      about += "\nHeads repeat themselves: one that is followed stands for this one.";
+      about += "\nAll heads move the same pieces: a head that was followed represents this one.";
     }
   } else if (view != nullptr) {
     words = "not followed: " + attnscope::words(view->answers.error(), Reader::screen);

@@ -1,4 +1,4 @@
-/// L2 between HBM and the SMs: what it holds when the operation under the playhead asks for its
+/// L2 between HBM and the SMs: what it holds when the operation under the playhead requests its
 /// tile.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace attnscope::app {
 
-/// What L2 answers to the operations of the shown head, and the bandwidths on both sides of it.
+/// L2's answers to the operations of the shown head, and the bandwidths on both sides of L2.
 struct L2View {
   Result<L2Answers> answers;  ///< unavailable for a problem that is too large to follow
   Bandwidths bandwidths;
@@ -37,7 +37,7 @@ class L2Box {
 
   /// Its height in a panel of this height; 0 if there is no room.
   static float height(const PanelContext& context, float panel_height);
-  /// Height between the box and HBM, for the bandwidth; 0 where there is no room.
+  /// Height between the box and HBM, for the bandwidth; 0 if there is no room.
   static float height_below(const PanelContext& context, float panel_height);
   /// Nothing until they are there.
   const Bandwidths* bandwidths(const Snapshot& snapshot);
