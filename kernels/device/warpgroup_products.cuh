@@ -23,7 +23,7 @@ struct PanelTile {
   static constexpr int kRows = kRows_;
   static constexpr int kPanels = d / kPanelColumns;
   static constexpr int kChunks = d / 8;      ///< 16-byte chunks of a row
-  static constexpr bool kWholeRows = false;  ///< chunks of a row stand apart
+  static constexpr bool kWholeRows = false;  ///< the chunks of a row are in separate panels
   static constexpr int kBytes = kPanels * Panel::kBytes;
   static_assert(d % kPanelColumns == 0 && kRows_ % 8 == 0);
 

@@ -17,8 +17,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// The block that both runs highlight: the picked one, else the one under the playhead, where the
-/// pair is of the run on the screen.
+/// The block that both runs highlight: the picked one, else the one under the playhead if the pair
+/// belongs to the run on the screen.
 std::optional<BlockId> current_block(const Snapshot& snapshot, const SmRunPair& pair,
                                      const std::optional<BlockId>& picked) {
   if (picked) return picked;

@@ -209,7 +209,7 @@ std::vector<ScreenText> texts_on_screen() {
   Frame frame = read_frame();
   const std::vector<Finding> found = check_letters(frame);
   std::vector<ScreenText> texts;
-  std::vector<std::pair<int, int>> covered;  // letters of each text, and all of them
+  std::vector<std::pair<int, int>> covered;  // letters per text: covered, total
   for (std::size_t k = 0; k < frame.letters.size(); ++k) {
     const Letter& letter = frame.letters[k];
     const bool follows = k > 0 && same_line(frame.letters[k - 1], letter);
