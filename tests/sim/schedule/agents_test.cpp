@@ -166,6 +166,24 @@ TEST(Agents, InADeadlockLeaveTheirResultsUnwritten) {
   const std::vector<double>& by_row = effect.value().results[0].by_row;
   EXPECT_EQ(by_row[0], 0) << "the other thread block goes on";
   EXPECT_TRUE(std::isinf(by_row[24]));
+  const auto tiles = deviations_at(effect.value(), Tensor::O, true, 2, 1, 1000);
+  EXPECT_FALSE(tiles[0].is_wrong());
+  EXPECT_TRUE(tiles[1].has_nan);
+}
+
+TEST(Agents, OneOfWhichIsWrongMakeTheRowTileWrong) {
+  test::ModelRequest request = request_for({.N = 24, .N_kv = 64, .d = 8}, 2, 2);
+  request.variant.broken.dropped = {.launch = "forward",
+                                    .kind = "normalize",
+                                    .tensor = "O",
+                                    .only = Occurrence{0, 0}};  // of consumer 0
+  const auto effect =
+      break_effect({.run = test::resolve(request).value(), .gpu = request.gpu_description});
+  ASSERT_TRUE(effect.ok()) << effect.error().message;
+  const std::vector<double>& by_row = effect.value().results[0].by_row;
+  EXPECT_GT(by_row[0], 0);
+  EXPECT_EQ(by_row[12], 0);
+  EXPECT_TRUE(deviations_at(effect.value(), Tensor::O, true, 1, 1, 1000)[0].is_wrong());
 }
 
 TEST(Agents, AreRefusedWhereTheyCannotShareARowTile) {
