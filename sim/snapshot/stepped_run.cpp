@@ -19,8 +19,7 @@ constexpr Index kMostLookedBack = 1 << 15;  // limit of the search for a slot's 
 
 /// The followed row after the last operation that processed it.
 struct FollowedRow {
-  Index query = 0, column = 0;
-  Index step = -1;
+  Index query = 0, column = 0, step = -1;
   SoftmaxRow softmax;
   GradientRow gradients;
 };
@@ -274,17 +273,16 @@ SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
   // O of the row: on chip, where each consumer has its rows in a slot, or in HBM once it is stored
   const auto& slots = on_chip[static_cast<std::size_t>(Tensor::O)];
   const auto O = std::ranges::find_if(slots, [&](const NumericExecutor::Slot& slot) {
-    if (!slot.valid || slot.tile.i != row.i) return false;
     const KeyRange rows = grid(block.launch).rows_of(slot.tile);
-    return row.query >= rows.begin && row.query < rows.end;
+    return slot.valid && slot.tile.i == row.i && row.query >= rows.begin && row.query < rows.end;
   });
   const bool is_on_chip = O != slots.end();
   if (!is_on_chip && (O_in_hbm == nullptr || O_in_hbm->rows() <= row.query)) return row;
   const auto values = is_on_chip ? O->values.row(row.row_in_tile) : O_in_hbm->row(row.query);
   const PartialRow reference =
       partial_forward(recorded->shown_problem, recorded->inputs, 0, 0, row.query, seen);
-  const bool is_divided = !is_on_chip || tracker.normalized() || *row.l == 0.0;
-  const double divisor = is_divided ? 1.0 : *row.l;
+  const bool is_sum = is_on_chip && !tracker.normalized() && *row.l != 0.0;
+  const double divisor = is_sum ? *row.l : 1.0;
   double error = 0;
   for (Index c = 0; c < info().problem().d; ++c) {
     const double of_column =
@@ -342,8 +340,7 @@ void SteppedRun::Impl::fill_tile_values(Snapshot& snapshot, Index query, Index c
   for (SlotState& state : snapshot.slots) {
     const NumericExecutor::Slot& slot =
         tile_slice->on_chip()[static_cast<std::size_t>(state.tensor)][state.slot - 1U];
-    const bool same = slot.valid && slot.tile.i == state.tile.i && slot.tile.j == state.tile.j;
-    if (state.valid && same) state.values = value_tile(slot.values);
+    if (state.valid && slot.holds(state.tile)) state.values = value_tile(slot.values);
   }
 }
 
@@ -364,11 +361,9 @@ Result<std::unique_ptr<SteppedRun>> SteppedRun::create(const SteppedRequest& req
 Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   Impl& run = *impl_;
   const Index last = run.info().step_count - 1;
-  step = std::clamp<Index>(step, -1, last);
   Snapshot snapshot;
   snapshot.run = run.published;
-  snapshot.step = step;
-
+  snapshot.step = step = std::clamp<Index>(step, -1, last);
   const BlockStart& block = run.ops.block_of(std::max<Index>(step, 0));
   const TileGrid& grid = run.grid(block.launch);
   snapshot.launch = block.launch;

@@ -1,8 +1,6 @@
 #include "sim/studies/break_effect.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -16,58 +14,12 @@ namespace attnscope {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Relative to the largest value of a tile, a smaller difference is rounding.
 double rounding_of(const ResolvedRun& run) {
   if (run.asked.round_to_storage && run.problem.dtype != DType::fp32) {
     return run.problem.dtype == DType::fp16 ? 0x1p-8 : 0x1p-5;
   }
   return run.asked.round_to_storage || run.asked.fp32_accumulators ? 1e-5 : 1e-9;
-}
-
-double largest_of(const RowMatrix& values) {
-  if (values.size() == 0) return 0.0;
-  return values.array().isFinite().select(values.array().abs(), 0.0).maxCoeff();
-}
-
-/// Differences of at most `tolerance` are rounding.
-Deviation deviation_beyond(double tolerance, const RowMatrix& wrong, const RowMatrix& right) {
-  Deviation deviation;
-  for (Eigen::Index k = 0; k < right.size(); ++k) {
-    const double a = wrong.data()[k], b = right.data()[k];
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (std::isnan(a) != std::isnan(b)) {
-      deviation.has_nan = true;
-    } else if (const double error = std::abs(a - b); error > tolerance) {
-      deviation.max_abs = std::max(deviation.max_abs, error);
-    }
-  }
-  return deviation;
-}
-
-Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding) {
-  return deviation_beyond(rounding * largest_of(right), wrong, right);
-}
-
-/// The same for a tile, by row for O and the gradients: from the first row of its row tile on, of
-/// which it may have a share.
-Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
-                            const RowMatrix& right, double rounding) {
-  const double tolerance = rounding * largest_of(right);
-  Deviation deviation = deviation_beyond(tolerance, wrong, right);
-  const TensorLayout layout = layout_of(tile.tensor);
-  const bool by_row = layout == TensorLayout::query_by_d || layout == TensorLayout::key_by_d;
-  if (!by_row || !deviation.is_wrong()) return deviation;
-  if (layout == TensorLayout::query_by_d) {
-    const Index rows_before = grid.rows_of(tile).begin - grid.row_begin(tile.i);
-    deviation.by_row.resize(static_cast<std::size_t>(rows_before));
-  }
-  for (Eigen::Index row = 0; row < right.rows(); ++row) {
-    const Deviation of_row = deviation_beyond(tolerance, wrong.row(row), right.row(row));
-    deviation.by_row.push_back(of_row.has_nan ? kInfinity : of_row.max_abs);
-  }
-  return deviation;
 }
 
 const Deviation kInvalid{.has_nan = true};
@@ -256,8 +208,7 @@ ResultDeviation result_deviation(Tensor tensor, const RowMatrix& wrong, const Ro
                                  double rounding) {
   ResultDeviation result{tensor, deviation_of(wrong, right, rounding), {}};
   for (Eigen::Index row = 0; row < right.rows(); ++row) {
-    const Deviation of_row = deviation_of(wrong.row(row), right.row(row), rounding);
-    result.by_row.push_back(of_row.has_nan ? kInfinity : of_row.max_abs);
+    result.by_row.push_back(deviation_of(wrong.row(row), right.row(row), rounding).largest());
   }
   return result;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/snapshot/stepped_run.h"
+#include "sim/studies/deviation.h"
 
 namespace attnscope {
 
@@ -24,17 +25,6 @@ struct OpPlace {
   std::size_t launch = 0;  ///< index into BreakEffect::pass
   Index block = 0;         ///< thread block within the head
   TileOp op;
-};
-
-/// How far values deviate from those of the correct run.
-struct Deviation {
-  double max_abs = 0;    ///< infinite where only one of the two is; NaN elements are left out
-  bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
-  /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
-  /// of the row tile (0 for rows before its share), infinite if it has a NaN. Else empty.
-  std::vector<double> by_row = {};
-  bool is_wrong() const { return has_nan || max_abs > 0; }
-  bool operator==(const Deviation&) const = default;
 };
 
 /// The deviation of a tile, on chip or in HBM, from this step until the tile's next entry.

@@ -99,7 +99,8 @@ TEST(ShippedRecordings, EveryRowHasNumbersOrAReason) {
   }
 }
 
-/// The formulas are of whole tiles; other rows are compared with the model (prediction_errors_test.cpp).
+/// The formulas are of whole tiles; other rows are compared with the model
+/// (prediction_errors_test.cpp).
 bool has_whole_tiles(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   return p.N % row.run.tiling.Br == 0 && p.N_kv % row.run.tiling.Bc == 0;

@@ -107,7 +107,7 @@ std::string deadlock_words(const Snapshot& snapshot, const ViewState& view) {
 
 /// In one line if there is room for it; without the deadlock.
 Notice effect_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
-                 float width) {
+                     float width) {
   const RunBreak& broken = snapshot.run->resolved().asked.variant.broken;
   Notice notice;
   if (!broken.any() || view.hides_break) return notice;

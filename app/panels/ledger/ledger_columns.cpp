@@ -174,7 +174,8 @@ LedgerHeadings headings_of(const Ledger& ledger, bool so_far) {
   }
   using Wordings = std::vector<std::string>;
   return {so_far ? Wordings{"modelled so far", "so far"} : Wordings{"modelled"},
-          so_far ? Wordings{"by formula, whole", "by formula"} : Wordings{"by formula"},
+          so_far ? Wordings{"by formula, whole", "by formula", "formula"}
+                 : Wordings{"by formula", "formula"},
           Wordings{"times its size", "× size"}, seen,
           ledger.stands_alone ? Wordings{} : Wordings{"gap"}};
 }

@@ -180,7 +180,8 @@ class SramBox {
   float border_x_ = 0.0f;    ///< between the slots of shared memory and of registers
   float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
-  bool small_names_ = false;  ///< larger ones would overlap
+  bool small_names_ = false;        ///< larger ones would overlap
+  bool names_have_indices_ = true;  ///< "K0"; "K" where they would overlap even if small
   bool show_title_ = true;
   bool show_sizes_ = true;
 };

@@ -94,6 +94,8 @@ void SramBox::place_slots(const Heights& heights) {
   RowLayout row = lay_out();
   small_names_ = !row.scale.fits;
   if (small_names_) row = lay_out();
+  names_have_indices_ = row.scale.fits;
+  if (!names_have_indices_) row = lay_out();
   scale_note_ = row.scale_note();
   const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
   for (std::size_t k = 0; k < ordered.size(); ++k) {
@@ -213,7 +215,9 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
 /// The name of the tile in the slot, or of the one that the last operation read for the last time.
 draw::Symbol SramBox::name_of(const SlotState& slot) const {
   const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);
-  return tile != nullptr ? symbol_of(*tile) : empty_symbol_of(slot.tensor);
+  draw::Symbol symbol = tile != nullptr ? symbol_of(*tile) : empty_symbol_of(slot.tensor);
+  if (!names_have_indices_) symbol = {symbol.base, ""};
+  return symbol;
 }
 
 void SramBox::draw_slot(const Placed& placed) const {

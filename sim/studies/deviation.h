@@ -1,0 +1,33 @@
+/// How far the values of a broken run are from those of the correct run (break_effect.h).
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "sim/observers/numeric_executor.h"
+
+namespace attnscope {
+
+/// How far values deviate from those of the correct run.
+struct Deviation {
+  double max_abs = 0;    ///< infinite where only one of the two is; NaN elements are left out
+  bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
+  /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
+  /// of the row tile (0 for rows before its share), infinite if it has a NaN. Else empty.
+  std::vector<double> by_row = {};
+  bool is_wrong() const { return has_nan || max_abs > 0; }
+  /// max_abs; infinite with a NaN.
+  double largest() const { return has_nan ? std::numeric_limits<double>::infinity() : max_abs; }
+  bool operator==(const Deviation&) const = default;
+};
+
+/// Differences of at most `rounding` times the largest of the correct values are rounding. Both
+/// matrices have the same size.
+Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
+
+/// The same for a tile, by row for O and the gradients: from the first row of its row tile on, of
+/// which it may have a share.
+Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
+                            const RowMatrix& right, double rounding);
+
+}  // namespace attnscope
