@@ -50,7 +50,8 @@ Source source_of(const Path& path) {
 bool is_prediction(const Path& path) {
   if (path.parts.size() < 2 || path.parts[0].key != "time") return is_traffic_of_dram(path);
   const std::string& key = path.parts[1].key;
-  return key == "predicted_s" || key == "clock_hz" || key == "parts" || key == "launches";
+  return key == "predicted_s" || key == "primitives_s" || key == "clock_hz" || key == "parts" ||
+         key == "launches";
 }
 
 /// Why the run has no such prediction; nothing if it has one.
@@ -61,7 +62,10 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
     return unavailable("the DRAM bytes of this run take too long to predict");
   }
   const ordered_json& time = document.at("time");
-  if (time.contains("predicted_s") && time.value("calibrated", false)) return std::nullopt;
+  const bool from_rates = path.parts[1].key == "primitives_s";  // needs no calibrated steps
+  if (time.contains("predicted_s") && (from_rates || time.value("calibrated", false))) {
+    return std::nullopt;
+  }
   return unavailable("not calibrated: {}",
                      time.value("calibration_reason", "the time of this run is not predicted"));
 }

@@ -61,7 +61,7 @@ TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
     return compare(changed, gpu, row, h200_device());
   };
   EXPECT_EQ(with([](SimulationReport&) {}).stands_alone, "");
-  expect_alone(with([](SimulationReport& m) { m.run.problem.N = 512; }), "another problem");
+  expect_alone(with([](SimulationReport& m) { m.run.problem.N = 512; }), "a different problem");
   expect_alone(with([](SimulationReport& m) { m.run.asked.algorithm = "flash2"; }),
                "recorded with flash1");
   expect_alone(with([](SimulationReport& m) { m.run.tiling = {64, 64}; }), "tiles of 128 x 64");
