@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "app/report/kernel_agents.h"
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
 #include "kernels/resolve.h"

@@ -183,6 +183,10 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run);
 
+/// The run's variant, but as one of every warp loading and computing if it has the groups of warps
+/// that load or compute, and the stages, of its kernel on this GPU (kernel_agents.cpp).
+ScheduleVariant without_kernel_agents(const ResolvedRun& run, const GpuDescription& gpu);
+
 /// Thread blocks of the launch that requests the most bytes; none: 0.
 Index thread_blocks_of_main_launch(const SimulationReport& model);
 

@@ -1,5 +1,4 @@
-#include "app/report/kernel_agents.h"
-
+#include "app/report/compare.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
 

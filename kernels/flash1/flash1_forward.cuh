@@ -18,9 +18,9 @@
 /// Oi, mi, li written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is the launch
 /// "initialise" before this one; rows that see no key keep those values.
 ///
-/// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in shared
-/// memory of its own, Qi in two stages and Oi in as many as there is room for, so that they are
-/// being copied while the previous tile is processed. A warp synchronizes with the others only
+/// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in its own
+/// part of shared memory, Qi in two stages and Oi in as many as there is room for, so that they are
+/// copied while the previous tile is processed. A warp synchronizes with the others only
 /// where Kj and Vj change. Bc = 256 at d = 64 and 128: the wider the column tile, the less often O
 /// is read and written.
 ///

@@ -99,7 +99,7 @@ Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
-  // A consumer has a slot of its own for each tensor of queries
+  // Each consumer has its own slot for each tensor of queries
   const bool is_own = is_consumer(snapshot.op.agent) && !is_by_keys(tensor);
   const Index own = is_own ? 1 + number_of(snapshot.op.agent) : 1;
   const SlotState* first = nullptr;
