@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kernels/knobs.h"
 #include "reference/attention_problem.h"
@@ -18,6 +19,21 @@ struct BlockShape {
 
 /// Shared memory of a block on the GPUs that have the most: 227 KiB.
 inline constexpr Index kMostSharedBytes = Index{227} * 1024;
+
+/// The GPUs that have Hopper's instructions.
+inline constexpr std::string_view kHopperComputeCapability = "9.0";
+
+/// The properties of a GPU that determine the tiles and programs of a run. By default those of no
+/// GPU in particular: the programs that every GPU runs, and the most shared memory.
+struct ProgramTarget {
+  std::string compute_capability = {};  ///< "9.0"
+  Index shared_bytes_per_block = kMostSharedBytes;
+  bool bulk_copies = true;  ///< they can address the run's tensors
+
+  bool has_hopper_instructions() const {
+    return bulk_copies && compute_capability == kHopperComputeCapability;
+  }
+};
 
 /// What a block computes, and on which GPU.
 struct BlockRequest {

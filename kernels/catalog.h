@@ -19,7 +19,6 @@ namespace attnscope::kernels {
 
 struct LaunchKind;     // kernels/compile/block_program.h
 struct LaunchProgram;  // kernels/run_programs.h
-struct ProgramTarget;
 
 /// What one thread block of a tile launch computes.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };

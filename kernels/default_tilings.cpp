@@ -1,6 +1,7 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
@@ -42,8 +43,7 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits. The forward pass runs its Hopper program only in tilings that are not here:
-// has_hopper_program() in resolve.cpp.
+// In 16 bits, of the programs that every GPU runs, and of the backward passes' Hopper programs.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},
@@ -110,6 +110,22 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
+/// Those of the forward pass's program with Hopper's instructions, by the padded head dimension.
+constexpr std::pair<Index, Tiling> kHopperForward[] = {
+    {64, {192, 128}}, {96, {128, 128}}, {128, {128, 128}}, {192, {128, 112}}, {256, {128, 80}}};
+
+/// Its default tiling for the problem, if the kernel has this program and its tiles fit.
+std::optional<Tiling> hopper_forward_tiling(const KernelInfo& kernel,
+                                            const AttentionProblem& problem, const Knobs& knobs) {
+  if (!kernel.has_knob(*find_knob(kInstructionsKnob), PassKind::forward)) return std::nullopt;
+  const auto found = std::ranges::find(kHopperForward, padded_head_dim(problem.d),
+                                       &std::pair<Index, Tiling>::first);
+  if (found == std::end(kHopperForward) || !has_hopper_forward(problem, found->second, knobs)) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
 // The tiles that cuBLAS chose in measurements on an H200
 constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
 
@@ -130,26 +146,32 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
   std::vector<Tiling> tilings;
+  const auto add = [&](const Tiling& tiling) {
+    const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
+    if (is_new && tiling != kNone) tilings.push_back(tiling);
+  };
   for (const DefaultTilings& line : kDefaults) {
     if (line.kernel != kernel.name || line.pass != pass || !line.is_for(problem)) continue;
-    for (const Tiling& tiling : {line.tiling, line.smaller}) {
-      const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
-      if (is_new && tiling != kNone) tilings.push_back(tiling);
-    }
+    add(line.tiling);
+    add(line.smaller);
   }
+  if (pass == PassKind::forward) add(hopper_forward_tiling(kernel, problem, {}).value_or(kNone));
   return tilings;
 }
 
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
-                                     Index shared_bytes_per_block) {
+                                     const ProgramTarget& target, const Knobs& knobs) {
   const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (tilings.empty()) return std::nullopt;
+  if (pass == PassKind::forward && target.has_hopper_instructions()) {
+    if (const auto own = hopper_forward_tiling(kernel, problem, knobs)) return own;
+  }
+  const Index most_bytes = target.shared_bytes_per_block;
   const BlockShapeOf shape_of = kernel.block_shape(pass);
   const auto fits = [&](const Tiling& tiling) {
     return shape_of == nullptr ||
-           shape_of({problem, tiling, carry, shared_bytes_per_block}).shared_bytes <=
-               shared_bytes_per_block;
+           shape_of({problem, tiling, carry, most_bytes}).shared_bytes <= most_bytes;
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

@@ -1,4 +1,5 @@
-/// The one table of default tilings, by kernel, pass, precision, head dimension and kind of scores.
+/// The one table of default tilings, by kernel, pass, precision, head dimension, kind of scores and
+/// GPU.
 #pragma once
 
 #include <optional>
@@ -9,18 +10,19 @@
 
 namespace attnscope::kernels {
 
-/// The tilings that a kernel takes by default for the problem, the fastest on Hopper first: a GPU
-/// takes the first whose blocks fit its shared memory. Empty if the kernel has no such pass, or
-/// does not take the precision or head dimension. For `standard`, whose tiles cuBLAS chooses: the
-/// tile that the library used in measurements on an H200.
+/// The tilings that a kernel takes by default for the problem, on one GPU or another: those of the
+/// programs that every GPU runs, the fastest on Hopper first; last, where the forward pass has a
+/// program of its own there, that of this program. Empty if the kernel has no such pass, or does
+/// not take the precision or head dimension. For `standard`, whose tiles cuBLAS chooses: the tile
+/// that the library used in measurements on an H200.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
-/// The default on a GPU whose thread blocks can have this much shared memory: the first that fits,
-/// else the first. `carry`: the precision of O in HBM between passes. Nothing if
-/// default_tilings() is empty.
+/// The default on a GPU: that of the program with Hopper's instructions where the GPU, the problem
+/// and the switches allow it; else the first whose blocks fit in the GPU's shared memory; else the
+/// first. `carry`: the precision of O in HBM between passes. Nothing if default_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
-                                     Index shared_bytes_per_block);
+                                     const ProgramTarget& target = {}, const Knobs& knobs = {});
 
 }  // namespace attnscope::kernels

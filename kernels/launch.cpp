@@ -98,7 +98,7 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   if (auto error = supports(arguments.run)) return error;
   if (auto error = check_memory(arguments)) return error;
   try {
-    return work(tiling_on_gpu(arguments.run, shared_bytes_per_block()));
+    return work(tiling_on_gpu(arguments.run, target_of(arguments)));
   } catch (const GpuTooSmall& error) {
     return unavailable("kernel {}: {}", arguments.run.asked.kernel, error.what());
   } catch (const NotCompiled& failure) {

@@ -10,16 +10,19 @@
 
 namespace attnscope::kernels {
 
+ProgramTarget target_of(const PassArguments& arguments) {
+  return {.compute_capability = compute_capability(),
+          .shared_bytes_per_block = shared_bytes_per_block(),
+          .bulk_copies = bulk_copies_reach(arguments)};
+}
+
 namespace {
 
 /// The programs of the pass in this tiling, on the current GPU and the caller's tensors.
 std::vector<LaunchProgram> programs_on_gpu(const PassArguments& arguments, const Tiling& tiling) {
   ResolvedRun run = arguments.run;
   run.tiling = tiling;
-  const ProgramTarget target{.compute_capability = compute_capability(),
-                             .shared_bytes_per_block = shared_bytes_per_block(),
-                             .bulk_copies = bulk_copies_reach(arguments)};
-  return programs_of(run, target, arguments.trace != nullptr);
+  return programs_of(run, target_of(arguments), arguments.trace != nullptr);
 }
 
 /// The lists that the pass's thread blocks visit.

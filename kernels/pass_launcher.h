@@ -15,6 +15,9 @@
 
 namespace attnscope::kernels {
 
+/// The current GPU, and whether it can address the caller's tensors by bulk copies.
+ProgramTarget target_of(const PassArguments& arguments);
+
 /// Enqueues the launches of a pass, whose arguments are checked, on its stream: each by its name
 /// among the pass's programs (programs_of()). Keep it until the last one is enqueued. Its functions
 /// throw CudaError, and those that start a program NotCompiled and GpuTooSmall.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/default_tilings.h"
 #include "reference/block_mask.h"
@@ -30,10 +31,10 @@ std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
   return run.problem.block_mask ? std::optional(run.problem.block_mask->tiling()) : std::nullopt;
 }
 
-Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block) {
+Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target) {
   if (const auto asked = asked_tiling(run)) return *asked;
-  return *default_tiling(kernel_of(run), run.pass(), run.problem, run.asked.variant.carry,
-                         shared_bytes_per_block);
+  return *default_tiling(kernel_of(run), run.pass(), run.problem, run.asked.variant.carry, target,
+                         knobs_of(run.asked));
 }
 
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
@@ -65,10 +66,7 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
   const KernelInfo& kernel = kernel_of(run);
   if (!kernel.has_knob(*find_knob(kInstructionsKnob), run.pass())) return false;
   if (run.pass() == PassKind::forward) {
-    // The default tilings are those of the other program
-    const auto own = default_tilings(kernel, run.pass(), run.problem);
-    return std::ranges::find(own, run.tiling) == own.end() &&
-           has_hopper_forward(run.problem, run.tiling, knobs);
+    return has_hopper_forward(run.problem, run.tiling, knobs);
   }
   if (kernel.pass(run.pass()).block_work == BlockWork::head) {
     return has_hopper_backward(run.problem, run.tiling, knobs);
@@ -100,10 +98,21 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
+/// The run in the tiling that it takes on a Hopper GPU when no switch decides.
+ResolvedRun run_on_hopper(ResolvedRun run) {
+  const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
+  const auto switches = std::exchange(run.asked.switches, {});
+  run.tiling = tiling_on_gpu(run, hopper);
+  run.asked.switches = switches;
+  return run;
+}
+
 /// Rejects switches that the program of the run does not have, if there are two: the other program
 /// never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
-  const bool hopper = knobs_of(run.asked).hopper != 0 && has_hopper_program(run, {});
+  const Knobs knobs = knobs_of(run.asked);
+  const ResolvedRun there = run_on_hopper(run);
+  const bool hopper = knobs.hopper != 0 && has_hopper_program(there, {});
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
   for (const auto& [name, value] : run.asked.switches) {
     if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
@@ -118,6 +127,13 @@ std::optional<Error> check_program(const ResolvedRun& run) {
                            "not run this {} pass",
                            name, to_string(run.pass()));
     }
+  }
+  if (hopper && !has_hopper_program(there, knobs)) {
+    return invalid_field(ErrorCode::does_not_fit, "switches",
+                         "with stages={}, tiles of {}x{} do not fit in the shared memory of the "
+                         "program for Hopper GPUs; use smaller tiles, or add instructions=mma to "
+                         "run the other program",
+                         knobs.stages, there.tiling.Br, there.tiling.Bc);
   }
   return std::nullopt;
 }
@@ -136,10 +152,10 @@ std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKin
 }  // namespace
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
-                                 const AttentionProblem& problem, Index shared_bytes_per_block) {
+                                 const AttentionProblem& problem, const ProgramTarget& target) {
   const auto kernel = std::ranges::find(catalog(), algorithm, &KernelInfo::algorithm);
   if (kernel == catalog().end()) return std::nullopt;
-  return default_tiling(*kernel, pass, problem, Carry::problem, shared_bytes_per_block);
+  return default_tiling(*kernel, pass, problem, Carry::problem, target);
 }
 
 Result<ResolvedRun> resolve(const RunSpec& spec) {
@@ -161,9 +177,8 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   ATTNSCOPE_TRY(run.asked.switches,
                 check_switches(spec.switches, *kernel.value(), spec.pass, spec.problem.dtype));
 
-  const Tiling own =
-      default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry, kMostSharedBytes)
-          .value_or(Tiling{});
+  const Tiling own = default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry)
+                         .value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run)) return *error;

@@ -14,10 +14,9 @@ namespace attnscope::kernels {
 std::vector<std::string> kernel_algorithms();
 
 /// The tiling that the algorithm's kernel takes by default for this pass (both: forward) of a
-/// problem, on a GPU whose blocks can have this much shared memory, whether or not it supports the
-/// rest of a run. Nothing if there is none.
+/// problem on a GPU, whether or not it supports the rest of a run. Nothing if there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
-                                 const AttentionProblem& problem, Index shared_bytes_per_block);
+                                 const AttentionProblem& problem, const ProgramTarget& target);
 
 /// The requested kernel, else that of the algorithm; invalid_request when there is none.
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
@@ -26,7 +25,7 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
 std::vector<const Knob*> available_knobs(const RunSpec& spec);
 
 /// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
-/// tiles, else the kernel's default on the GPUs with the most shared memory, and with its block
+/// tiles, else the kernel's default on no GPU in particular (ProgramTarget), and with its block
 /// mask drawn. invalid_request, with the field to change, when the kernel does not support the
 /// problem or a choice (splits, variants, both passes at once). Needs no GPU.
 Result<ResolvedRun> resolve(const RunSpec& spec);
@@ -42,11 +41,12 @@ const KernelInfo& kernel_of(const ResolvedRun& run);
 /// GPU in use.
 std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 
-/// The tiling that the run takes on a GPU whose blocks can have this much shared memory: the
-/// requested one, else that of the block mask, else the kernel's default on that GPU.
-Tiling tiling_on_gpu(const ResolvedRun& run, Index shared_bytes_per_block);
+/// The tiling that the run takes on a GPU: the requested one, else that of the block mask, else the
+/// kernel's default on that GPU.
+Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
 
-/// Whether a Hopper GPU runs the pass with its own instructions, under these switches.
+/// Whether a Hopper GPU runs the pass in the run's tiling with its own instructions, under these
+/// switches.
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
 /// Nothing when the kernel computes the run, else invalid_request with one line: what is rejected,

@@ -20,8 +20,7 @@ BlockProgram sum_heads_program(DType dtype) {
 }  // namespace
 
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind) {
-  return target.bulk_copies && target.compute_capability == kHopperComputeCapability &&
-         has_hopper_program(run, kind.knobs);
+  return target.has_hopper_instructions() && has_hopper_program(run, kind.knobs);
 }
 
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,

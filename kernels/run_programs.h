@@ -7,17 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/block_shapes.h"
 #include "kernels/compile/block_program.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
-
-/// The properties of a GPU that determine the programs of a run.
-struct ProgramTarget {
-  std::string compute_capability;    ///< "9.0"
-  Index shared_bytes_per_block = 0;  ///< that one block can have
-  bool bulk_copies = true;           ///< they can address the run's tensors
-};
 
 struct LaunchProgram {
   std::string launch;  ///< "forward"

@@ -168,7 +168,7 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
   const BlockShape shape = checked_shape(
       shape_of, {.problem = problem, .tiling = tiling, .carry = carry, .knobs = knobs});
   if (shape.limit.empty()) return std::nullopt;
-  const auto own = default_tiling(kernel, run.pass(), problem, carry, kMostSharedBytes);
+  const auto own = default_tiling(kernel, run.pass(), problem, carry);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default is {}x{}",
@@ -243,7 +243,7 @@ std::optional<Error> supports(const ResolvedRun& run) {
   if (auto error = check_block_mask(run)) return error;
   const auto asked = asked_tiling(run);
   if (asked || knobs != Knobs{}) {
-    const Tiling tiling = tiling_on_gpu(run, kMostSharedBytes);
+    const Tiling tiling = tiling_on_gpu(run, {});
     if (auto error = check_tiling(run, tiling, knobs)) return error;
   }
   return check_packed_tiles(

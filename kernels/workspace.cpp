@@ -114,7 +114,10 @@ std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
 }
 
 std::size_t workspace_bytes(const ResolvedRun& run) {
-  const std::size_t bytes = own_workspace_bytes(run, tiling_on_gpu(run, kMostSharedBytes));
+  // Enough for every GPU
+  const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
+  const std::size_t bytes = std::max(own_workspace_bytes(run, tiling_on_gpu(run, {})),
+                                     own_workspace_bytes(run, tiling_on_gpu(run, hopper)));
   if (!kernel_of(run).takes_block_mask) return bytes;
   return bytes + align_up(static_cast<std::size_t>(most_list_numbers(run)) * sizeof(int));
 }

@@ -11,6 +11,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_options.h"
+#include "app/report/kernel_dram.h"
 #include "app/report/report_text.h"
 #include "app/report/residency.h"
 #include "kernels/compile/kernel_compiler.h"
@@ -146,8 +147,8 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto disassembler, disassembler_for(given));
   ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
 
-  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
-  run.tiling = kernels::tiling_on_gpu(run, target.shared_bytes_per_block);
+  const kernels::ProgramTarget target = program_target(gpu);
+  run.tiling = kernels::tiling_on_gpu(run, target);
   kernels::KernelCompiler compiler{kernels::KernelCache()};
   ordered_json document = {{"schema", "attnscope.compilation/1"},
                            {"run", run_identity(run)},

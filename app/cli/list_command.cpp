@@ -39,8 +39,7 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
     AttentionProblem problem;
     problem.dtype = dtype;
     problem.d = d;
-    const auto next = kernels::default_tiling(kernel, PassKind::forward, problem, Carry::problem,
-                                              kernels::kMostSharedBytes);
+    const auto next = kernels::default_tiling(kernel, PassKind::forward, problem, Carry::problem);
     if (next == tiling) continue;
     if (tiling) {
       const std::string range =

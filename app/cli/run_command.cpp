@@ -72,6 +72,8 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
                              const std::optional<std::string>& folder) {
   const AttentionProblem& problem = run.problem;
   PassOutcome outcome{.run = run};
+  outcome.run.tiling =
+      kernels::tiling_on_gpu(run, {.compute_capability = gpu.device().compute_capability});
   const auto forward_reference = [&]() -> const ForwardResult& {
     if (!reference) {
       show_progress("computing the reference");
@@ -135,7 +137,7 @@ ordered_json accuracy_document(const PassOutcome& outcome) {
 
 /// The instructions of the kernel's matrix products on this GPU.
 std::string instructions_of(const ResolvedRun& run, const DeviceInfo& device) {
-  const kernels::ProgramTarget target{device.compute_capability, kernels::kMostSharedBytes};
+  const kernels::ProgramTarget target{.compute_capability = device.compute_capability};
   return std::string(kernels::instructions_of(kernels::programs_of(run, target)));
 }
 

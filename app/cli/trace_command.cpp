@@ -54,7 +54,7 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto row_step, read_whole(given, "rows", 0, 1'000'000'000, Index{0}));
   ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
   // The GPU is not known yet; one with less shared memory takes smaller tiles and a larger trace
-  const auto least = kernels::plan_trace(run, row_step, kernels::kMostSharedBytes);
+  const auto least = kernels::plan_trace(run, row_step, {});
   if (!least) return least.error();
 
   ATTNSCOPE_TRY(const auto gpu, Gpu::open());

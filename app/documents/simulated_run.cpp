@@ -26,7 +26,7 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
     return error;
   }
   spec.tiling_rule = TilingRule::by_default;
-  const Tiling own = kernels::tiling_on_gpu(run.value(), gpu.value().shared_bytes_per_block);
+  const Tiling own = kernels::tiling_on_gpu(run.value(), program_target(gpu.value()));
   spec.set_tiling({spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)});
   return spec;
 }

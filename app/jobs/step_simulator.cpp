@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/report/kernel_dram.h"
 #include "app/scene/scene.h"
 #include "kernels/resolve.h"
 #include "sim/packed_groups.h"
@@ -17,7 +18,7 @@ std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog
     const auto gpu = gpus.gpu_of(choice);
     if (!gpu) return std::nullopt;
     return kernels::own_tiling(choice.algorithm, choice.pass, choice.problem,
-                               gpu.value().shared_bytes_per_block);
+                               program_target(gpu.value()));
   }
   choice.Br.reset();
   choice.Bc.reset();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
 #include "kernels/resolve.h"
@@ -86,8 +87,7 @@ ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
                                           run.problem.dtype)) {
     return run;
   }
-  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
-  if (kernels::runs_on_hopper(run, target, {.knobs = kernels::knobs_of(run.asked)})) {
+  if (kernels::runs_on_hopper(run, program_target(gpu), {.knobs = kernels::knobs_of(run.asked)})) {
     run.asked.switches[kernels::kInstructionsKnob] = "mma";
   }
   return run;

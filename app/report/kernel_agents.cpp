@@ -1,4 +1,5 @@
 #include "app/report/compare.h"
+#include "app/report/kernel_dram.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
 
@@ -14,8 +15,7 @@ std::optional<kernels::ProgramAgents> kernel_agents(ResolvedRun run, const GpuDe
     return std::nullopt;
   }
   run.asked.kernel = kernel.value()->name;
-  return kernels::agents_of(run, {gpu.compute_capability, gpu.shared_bytes_per_block},
-                            {.knobs = kernels::knobs_of(run.asked)});
+  return kernels::agents_of(run, program_target(gpu), {.knobs = kernels::knobs_of(run.asked)});
 }
 
 }  // namespace

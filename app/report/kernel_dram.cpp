@@ -11,6 +11,10 @@
 
 namespace attnscope {
 
+kernels::ProgramTarget program_target(const GpuDescription& gpu) {
+  return {gpu.compute_capability, gpu.shared_bytes_per_block};
+}
+
 BlockOrder kernel_block_order(const ResolvedRun& run) {
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
   const bool descends =
@@ -27,8 +31,7 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu) {
   of_kernel.asked.kernel = kernel.value()->name;
   if (kernels::supports(of_kernel)) return 1;
   const kernels::Knobs knobs = kernels::knobs_of(run.asked);
-  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
-  if (!kernels::runs_on_hopper(of_kernel, target, {.knobs = knobs})) return 1;
+  if (!kernels::runs_on_hopper(of_kernel, program_target(gpu), {.knobs = knobs})) return 1;
   return kernels::hopper_heads_at_once(run.problem, run.tiling, knobs);
 }
 

@@ -4,10 +4,14 @@
 #include <atomic>
 #include <vector>
 
+#include "kernels/block_shapes.h"
 #include "kernels/recording/measurement.h"
 #include "sim/simulation.h"
 
 namespace attnscope {
+
+/// The described GPU as the kernels' programs see it.
+kernels::ProgramTarget program_target(const GpuDescription& gpu);
 
 /// How much work a prediction may take.
 struct PredictionLimits {

@@ -75,7 +75,7 @@ double clock_ratio(const GpuDescription& gpu) {
 /// Sets the properties of the kernel that follow from its programs.
 void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescription& gpu) {
   if (kernels::supports(run)) return;
-  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  const kernels::ProgramTarget target = program_target(gpu);
   const auto programs = kernels::programs_of(run, target);
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
   const kernels::LaunchProgram* const products = kernels::launch_with_products(programs);
@@ -89,7 +89,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
                              const Calibration& calibration, Index warps,
                              Index recorded_residency) {
   if (auto error = kernels::supports(run)) return *error;
-  const kernels::ProgramTarget target{gpu.compute_capability, gpu.shared_bytes_per_block};
+  const kernels::ProgramTarget target = program_target(gpu);
   ATTNSCOPE_TRY(const auto steps, kernels::steps_name(run, target));
   std::vector<double> cycles = measured_cycles(calibration, steps);
   if (cycles.empty()) return unavailable("the calibration lacks the steps {}", steps);

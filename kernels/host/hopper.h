@@ -2,8 +2,6 @@
 /// their bulk copies. Only for the code that starts them.
 #pragma once
 
-#include <string_view>
-
 #include "kernels/backward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
 #include "reference/attention_problem.h"
@@ -11,9 +9,6 @@
 namespace attnscope::kernels {
 
 struct PassArguments;  // kernels/launch.h
-
-/// The GPUs that have its instructions.
-inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
 /// Head dimension and tiling of the only instance of flash1's backward pass.
 inline constexpr int kHopperHeadDim = 128;

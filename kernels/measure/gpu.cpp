@@ -137,7 +137,7 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
         run.pass() == PassKind::backward ? kernels::measure_backward : kernels::measure_forward;
     auto measured = measure_pass(*session_, run, inputs, protocol);
     if (!measured) return measured.error();
-    row.run.tiling = kernels::tiling_on_gpu(run, session_->target().shared_bytes_per_block);
+    row.run.tiling = kernels::tiling_on_gpu(run, session_->target());
     row.measurement = std::move(measured).value();
     describe_programs(row.run, *row.measurement);
     return std::nullopt;
@@ -183,7 +183,7 @@ RecordingRow SessionGpu::record_own(const ResolvedRun& run, const AttentionInput
 
 Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
   if (auto error = kernels::supports(run)) return *error;
-  const auto plan = kernels::plan_trace(run, row_step, session_->target().shared_bytes_per_block);
+  const auto plan = kernels::plan_trace(run, row_step, session_->target());
   if (!plan) return plan.error();
   kernels::RawTrace raw;
   auto error = session_->run([&]() -> std::optional<Error> {

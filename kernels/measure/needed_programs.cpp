@@ -25,7 +25,7 @@ std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
     }
   };
   const auto add_pass = [&](ResolvedRun pass, bool traced) {
-    pass.tiling = tiling_on_gpu(pass, target.shared_bytes_per_block);
+    pass.tiling = tiling_on_gpu(pass, target);
     for (const LaunchProgram& launch : programs_of(pass, target, traced)) add(launch.block);
   };
 

@@ -56,7 +56,7 @@ Index shared_bytes_of(std::string_view compute_capability) {
 void add_programs(ResolvedRun run, const ProgramTarget& target,
                   std::map<std::string, KernelProgram>& programs) {
   if (supports(run)) return;
-  run.tiling = tiling_on_gpu(run, target.shared_bytes_per_block);
+  run.tiling = tiling_on_gpu(run, target);
   for (LaunchProgram& launch : programs_of(run, target)) {
     programs.emplace(launch.block.program.expression, launch.block.program);
   }

@@ -14,6 +14,7 @@ namespace attnscope::kernels {
 std::string describe(const BackwardCase& backward_case) {
   const ForwardCase same{.kernel = backward_case.kernel,
                          .tiling = backward_case.tiling,
+                         .switches = backward_case.switches,
                          .layout = backward_case.layout};
   return (backward_case.deterministic ? "deterministic backward of " : "backward of ") +
          describe(same);
@@ -24,7 +25,11 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
   for (const KernelInfo& kernel : catalog()) {
     if (!takes_pass(kernel, PassKind::backward, problem.dtype)) continue;
     for (const Tiling& tiling : tested_tilings(kernel, PassKind::backward, problem)) {
-      cases.push_back({.kernel = &kernel, .tiling = tiling});
+      BackwardCase tiled{.kernel = &kernel, .tiling = tiling};
+      cases.push_back(tiled);
+      if (!has_two_programs(kernel, PassKind::backward, problem, tiling)) continue;
+      tiled.switches[kInstructionsKnob] = "mma";
+      cases.push_back(std::move(tiled));
     }
   }
   EXPECT_FALSE(cases.empty());

@@ -110,7 +110,7 @@ constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 /// Shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes, Carry carry = Carry::problem) {
-  const Tiling tiling = *default_tiling(kernel, pass, problem, carry, most_bytes);
+  const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});
   return kernel.block_shape(pass)({problem, tiling, carry, most_bytes}).shared_bytes;
 }
 
@@ -138,7 +138,7 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   const AttentionProblem wide = problem_of(DType::bf16, 64);
   const KernelInfo& flash1 = kernel_named("flash1");
   const auto of_flash1 = [&](Carry carry, Index most_bytes) {
-    return *default_tiling(flash1, PassKind::forward, wide, carry, most_bytes);
+    return *default_tiling(flash1, PassKind::forward, wide, carry, {"", most_bytes});
   };
   EXPECT_EQ(of_flash1(Carry::problem, kHopper), (Tiling{128, 256}));
   EXPECT_EQ(of_flash1(Carry::fp32, kHopper), (Tiling{128, 256}));
@@ -146,8 +146,26 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   EXPECT_EQ(of_flash1(Carry::fp32, kAda), (Tiling{128, 128}));
   const KernelInfo& flash2 = kernel_named("flash2");
   EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), Carry::problem,
-                           kAda),
+                           {"", kAda}),
             (Tiling{32, 64}));
+}
+
+TEST(KernelCatalog, HopperGetsTheTilingOfItsForwardProgramWhereItRuns) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  const auto tiling = [&](const AttentionProblem& problem, const ProgramTarget& target,
+                          const Knobs& knobs = {}) {
+    return *default_tiling(flash2, PassKind::forward, problem, Carry::problem, target, knobs);
+  };
+  const AttentionProblem narrow = problem_of(DType::bf16, 64), tiny = problem_of(DType::bf16, 32);
+  EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{192, 128}));
+  EXPECT_EQ(tiling(narrow, {"8.0"}), (Tiling{128, 128}));
+  EXPECT_EQ(tiling(narrow, {"10.0"}), (Tiling{128, 128}));
+  EXPECT_EQ(tiling(narrow, {.compute_capability = "9.0", .bulk_copies = false}),
+            (Tiling{128, 128}));
+  EXPECT_EQ(tiling(narrow, {"9.0"}, {.hopper = 0}), (Tiling{128, 128}));
+  EXPECT_EQ(tiling(tiny, {"9.0"}), (Tiling{128, 64}));
+  EXPECT_EQ(tiling(problem_of(DType::fp32, 64), {"9.0"}), (Tiling{64, 64}));
+  EXPECT_EQ(tiling(problem_of(DType::bf16, 45), {"9.0"}), (Tiling{128, 128}));
 }
 
 /// With every score feature.

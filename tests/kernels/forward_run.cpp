@@ -17,6 +17,9 @@ std::string describe(const ForwardCase& forward_case) {
   if (forward_case.kernel->honours_carry) {
     text += fmt::format(" carry {}", to_string(forward_case.carry));
   }
+  for (const auto& [name, value] : forward_case.switches) {
+    text += fmt::format(" {}={}", name, value);
+  }
   if (forward_case.layout == Layout::interleaved) text += " interleaved";
   return text;
 }
@@ -34,7 +37,11 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem) {
       if (carry == Carry::fp32 && !kernel.honours_carry) continue;
       if (!takes_pass(kernel, PassKind::forward, problem.dtype)) continue;
       for (const Tiling& tiling : tested_tilings(kernel, PassKind::forward, problem, carry)) {
-        cases.push_back({.kernel = &kernel, .tiling = tiling, .carry = carry});
+        ForwardCase tiled{.kernel = &kernel, .tiling = tiling, .carry = carry};
+        cases.push_back(tiled);
+        if (!has_two_programs(kernel, PassKind::forward, problem, tiling)) continue;
+        tiled.switches[kInstructionsKnob] = "mma";
+        cases.push_back(std::move(tiled));
       }
     }
   }

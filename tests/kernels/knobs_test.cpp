@@ -141,12 +141,20 @@ TEST(Knobs, OfHoppersProgramAskForTheOther) {
 TEST(Knobs, OfHoppersForwardProgramAreNotTheOthers) {
   RunSpec spec = spec_with({{"overlap", "off"}, {"stages", "3"}});
   spec.problem.d = 128;
+  EXPECT_TRUE(resolve(spec).ok());
+  spec.Br = 128;
+  spec.Bc = 64;
   EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program with Hopper's "
                                        "instructions, which does not run this forward pass"));
   spec.Br = spec.Bc = 128;
   EXPECT_TRUE(resolve(spec).ok());
   spec.switches["instructions"] = "mma";
   EXPECT_THAT(refusal(spec), HasSubstr("overlap is a switch of the program with Hopper's"));
+  spec.switches = {{"stages", "3"}};
+  EXPECT_TRUE(resolve(spec).ok());
+  RunSpec wide = spec_with({{"stages", "3"}});
+  wide.problem.d = 192;
+  EXPECT_THAT(refusal(wide), HasSubstr("with stages=3, tiles of 128x112 do not fit"));
   spec.switches = {{"warps", "8"}};
   EXPECT_THAT(refusal(spec),
               HasSubstr("this forward pass runs a program that has no switch warps"));

@@ -10,8 +10,7 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, a small one and an unusual one that the kernel supports, and one that a Hopper
-/// GPU computes with its own instructions.
+/// The default ones, a small one and an unusual one that the kernel supports.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
@@ -23,14 +22,14 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
     if (is_new && !supports(test::kernel_run(kernel.name, problem, pass, tiling, carry)))
       tilings.push_back(tiling);
   }
-  if (pass == PassKind::backward) return tilings;
-  for (const Tiling& tiling : {Tiling{192, 128}, {128, 128}, {128, 80}}) {
-    if (has_hopper_program(test::kernel_run(kernel.name, problem, pass, tiling), {})) {
-      tilings.push_back(tiling);
-      break;
-    }
-  }
   return tilings;
+}
+
+/// Whether a Hopper GPU runs another program in this tiling than other GPUs: instructions=mma then
+/// selects theirs.
+inline bool has_two_programs(const KernelInfo& kernel, PassKind pass,
+                             const AttentionProblem& problem, const Tiling& tiling) {
+  return has_hopper_program(test::kernel_run(kernel.name, problem, pass, tiling), {});
 }
 
 }  // namespace attnscope::kernels

@@ -45,7 +45,7 @@ class TracedKernels : public ::testing::Test {
     trace.run = test::kernel_run(kernel_name, problem, pass, tiling);
     trace.header.device = session_->device();
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(trace.run, row_step, session_->target().shared_bytes_per_block);
+      const auto plan = plan_trace(trace.run, row_step, session_->target());
       if (!plan) return plan.error();
       const auto raw = trace_pass(*session_, trace.run, plan.value());
       if (!raw) return raw.error();
@@ -91,8 +91,7 @@ class TracedKernels : public ::testing::Test {
     SCOPED_TRACE(std::string(name) + ", " + described(problem));
     std::vector<std::vector<double>> plain, traced;
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(test::kernel_run(name, problem, pass), 1,
-                                   session_->target().shared_bytes_per_block);
+      const auto plan = plan_trace(test::kernel_run(name, problem, pass), 1, session_->target());
       if (!plan) return plan.error();
       auto tensors = Tensors::allocate(test::kernel_run(name, problem, pass, plan.value().tiling));
       if (!tensors) return tensors.error();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/knobs.h"
 #include "kernels/launch.h"
 #include "tests/support/kernel_run.h"
 
@@ -84,8 +85,11 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
             kdQBytes + kDBytes + kTurnBytes);
 }
 
-TEST(Workspace, IsEmptyForFlash2sForward) {
-  EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem)), 0u);
+TEST(Workspace, OfFlash2sForwardCountsTheTilesOfPersistentBlocks) {
+  EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem)), kWorkspaceAlignment);
+  ResolvedRun other = kernel_run("flash2", kProblem);
+  other.asked.switches[kInstructionsKnob] = "mma";
+  EXPECT_EQ(workspace_bytes(other), 0u);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(NeededPrograms, OfTheForwardPassBeforeABackwardPassHaveNoSwitches) {
 TEST(NeededPrograms, OfAMeasuredBackwardPassBeginWithTheForwardPass) {
   EXPECT_THAT(
       needed(kernel_run("flash2", small_problem(), PassKind::backward), RunUse::measure),
-      ElementsAre(HasSubstr("flash2_forward<Bf16, 64, 128, 128"), HasSubstr("flash2_preprocess<"),
+      ElementsAre(HasSubstr("flash2_forward_hopper<Bf16, 64, 192, 128"), HasSubstr("flash2_preprocess<"),
                   HasSubstr("flash2_backward_hopper<Bf16, 64, 128, 128"),
                   HasSubstr("flash2_convert_dq<"), HasSubstr("generate_inputs<Bf16"),
                   HasSubstr("occupy_stream<"), "read_sm_clocks", HasSubstr("sweep_cache<")));
@@ -102,7 +102,7 @@ TEST(NeededPrograms, GenerateNoInputsBesideAUsersTensors) {
 
 TEST(NeededPrograms, OfBlockSparseAttentionVisitListedTilesWithAndWithoutAMask) {
   AttentionProblem problem = small_problem();
-  const auto listed = AllOf(HasSubstr("flash2_forward<"), HasSubstr("Visits::listed"));
+  const auto listed = AllOf(HasSubstr("flash2_forward_hopper<"), HasSubstr("Visits::listed"));
   EXPECT_THAT(needed(kernel_run("block_sparse2", problem), RunUse::run), Contains(listed));
   problem.block_mask = test::listed_block_mask({128, 128}, 2, {{0}, {1}});
   EXPECT_THAT(needed(kernel_run("block_sparse2", problem), RunUse::run), Contains(listed));

@@ -21,9 +21,9 @@ namespace {
 std::optional<Tiling> tiling_at(const RunSpec& spec, const Algorithm& algorithm,
                                 const GpuDescription& gpu) {
   const PassKind pass = spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
-  auto tiling = kernels::own_tiling(algorithm.name, pass, spec.problem, gpu.shared_bytes_per_block);
+  auto tiling = kernels::own_tiling(algorithm.name, pass, spec.problem, program_target(gpu));
   if (tiling || !algorithm.takes_block_mask) return tiling;
-  return kernels::own_tiling("flash2", pass, spec.problem, gpu.shared_bytes_per_block);
+  return kernels::own_tiling("flash2", pass, spec.problem, program_target(gpu));
 }
 
 /// The model at one value; an error if the algorithm does not run there.

@@ -46,7 +46,7 @@ Index TracePlan::bytes() const {
          rows() * static_cast<Index>(sizeof(TraceRow));
 }
 
-Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index shared_bytes_per_block) {
+Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const ProgramTarget& target) {
   const KernelInfo& kernel = kernel_of(run);
   const KernelPass& pass = kernel.pass(run.pass());
   const AttentionProblem& problem = run.problem;
@@ -56,7 +56,7 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index share
                          "block_sparse2 and split_kv have one",
                          kernel.name);
   }
-  const Tiling chosen = tiling_on_gpu(run, shared_bytes_per_block);
+  const Tiling chosen = tiling_on_gpu(run, target);
 
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);

@@ -27,9 +27,8 @@ struct TracePlan {
 /// Largest size of a trace.
 inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
-/// The plan on a GPU whose blocks can have this much shared memory. The kernel must support the
-/// run. invalid_request for a kernel without a trace, and for a trace of more than kMaxTraceBytes.
-/// Rows are recorded only in forward passes.
-Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, Index shared_bytes_per_block);
+/// The plan on a GPU. The kernel must support the run. invalid_request for a kernel without a
+/// trace, and for a trace of more than kMaxTraceBytes. Rows are recorded only in forward passes.
+Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const ProgramTarget& target);
 
 }  // namespace attnscope::kernels

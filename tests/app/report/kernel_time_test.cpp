@@ -17,7 +17,7 @@ class KernelTime : public testing::Test {
  protected:
   static SimulationReport predicted(RunSpec spec, const GpuDescription& gpu) {
     const auto tiling =
-        kernels::own_tiling(spec.algorithm, spec.pass, spec.problem, gpu.shared_bytes_per_block);
+        kernels::own_tiling(spec.algorithm, spec.pass, spec.problem, program_target(gpu));
     if (!spec.tiling()) spec.set_tiling(tiling.value());
     SimulationReport report = resolve_and_simulate(spec, gpu).value();
     predict_kernel_dram(report, gpu);

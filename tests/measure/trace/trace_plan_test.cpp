@@ -26,7 +26,7 @@ TEST(TracePlan, TakesAnyPrecisionAndTiling) {
       problem.dtype = dtype;
       for (const char* name : {"flash1", "flash2"}) {
         const ResolvedRun run = kernel_run(name, problem);
-        const auto plan = kernels::plan_trace(run, 32, kernels::kMostSharedBytes);
+        const auto plan = kernels::plan_trace(run, 32, {});
         ASSERT_TRUE(plan.ok()) << plan.error().message;
         EXPECT_EQ(plan.value().rows_per_head, 4);
         EXPECT_EQ(plan.value().tiling,
@@ -36,18 +36,16 @@ TEST(TracePlan, TakesAnyPrecisionAndTiling) {
     }
   }
   problem.d = 64;
-  const auto plan =
-      kernels::plan_trace(kernel_run("flash1", problem), 32, kernels::kMostSharedBytes);
+  const auto plan = kernels::plan_trace(kernel_run("flash1", problem), 32, {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan.value().tiling, (Tiling{128, 256}));
   EXPECT_EQ(plan.value().blocks, 1);
   constexpr Index kAda = Index{99} * 1024;
   const ResolvedRun wide = kernel_run("flash1", problem, PassKind::forward, {}, Carry::fp32);
-  EXPECT_EQ(kernels::plan_trace(wide, 32, kAda).value().tiling, (Tiling{128, 128}));
+  EXPECT_EQ(kernels::plan_trace(wide, 32, {"", kAda}).value().tiling, (Tiling{128, 128}));
   problem.heads = problem.kv_heads = 64;
   problem.N = problem.N_kv = 65536;
-  EXPECT_FALSE(
-      kernels::plan_trace(kernel_run("flash1", problem), 0, kernels::kMostSharedBytes).ok());
+  EXPECT_FALSE(kernels::plan_trace(kernel_run("flash1", problem), 0, {}).ok());
 }
 
 TEST(TracePlan, TakesABlockMaskInItsTiles) {
@@ -57,15 +55,13 @@ TEST(TracePlan, TakesABlockMaskInItsTiles) {
   problem.dtype = DType::bf16;
   problem.block_mask = test::listed_block_mask({16, 16}, 4, {{0, 2}, {}, {2}, {3}});
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    const auto plan = kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 0,
-                                          kernels::kMostSharedBytes);
+    const auto plan = kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 0, {});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan.value().tiling, (Tiling{16, 16}));
     EXPECT_EQ(plan.value().blocks, 4);
   }
   problem.block_mask = test::listed_block_mask({32, 32}, 2, {{0}, {1}});
-  const auto wider =
-      kernels::plan_trace(kernel_run("block_sparse2", problem), 0, kernels::kMostSharedBytes);
+  const auto wider = kernels::plan_trace(kernel_run("block_sparse2", problem), 0, {});
   ASSERT_TRUE(wider.ok()) << wider.error().message;
   EXPECT_EQ(wider.value().blocks, 2);
 }
@@ -75,8 +71,7 @@ TEST(TracePlan, TakesBlockMasksInFlash2sTilesToo) {
   problem.N = problem.N_kv = 256;
   problem.dtype = DType::bf16;
   const auto plan = [&](PassKind pass) {
-    return kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 64,
-                               kernels::kMostSharedBytes);
+    return kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 64, {});
   };
   problem.d = 64;
   problem.block_mask = test::listed_block_mask({128, 128}, 2, {{0, 1}, {1}});
@@ -101,13 +96,11 @@ TEST(TracePlan, KeepsEachWarpsRowsWhereWarpsShareARowsKeys) {
   problem.d = 64;
   problem.heads = problem.kv_heads = 2;
   problem.dtype = DType::bf16;
-  const auto plan =
-      kernels::plan_trace(kernel_run("split_kv", problem), 7, kernels::kMostSharedBytes);
+  const auto plan = kernels::plan_trace(kernel_run("split_kv", problem), 7, {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan.value().row_parts, 4);
   EXPECT_EQ(plan.value().rows(), 4 * 2 * 3 * 8);  // warps, heads, rows 0, 7, 14, tiles of 128 keys
-  const auto none =
-      kernels::plan_trace(kernel_run("split_kv", problem), 0, kernels::kMostSharedBytes);
+  const auto none = kernels::plan_trace(kernel_run("split_kv", problem), 0, {});
   EXPECT_EQ(none.value().rows(), 0);
 }
 
@@ -119,8 +112,7 @@ TEST(TracePlan, TakesScoreFunctionsAndNoCublas) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       if (pass == PassKind::backward && !kernel.has_backward()) continue;
-      const auto plan =
-          kernels::plan_trace(kernel_run(kernel.name, problem, pass), 0, kernels::kMostSharedBytes);
+      const auto plan = kernels::plan_trace(kernel_run(kernel.name, problem, pass), 0, {});
       EXPECT_EQ(plan.ok(), kernel.name != "standard") << kernel.name;
       if (plan) continue;
       EXPECT_EQ(plan.error().field, "algorithm");
