@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/flash2/flash2_forward_shared.cuh"
-#include "kernels/host/hopper.h"
+#include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
 
 namespace attnscope::kernels {
@@ -26,7 +26,15 @@ bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const L
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
                                        const LaunchKind& kind) {
   if (run.pass() != PassKind::forward || !runs_on_hopper(run, target, kind)) return std::nullopt;
-  return ProgramAgents{flash2_hopper_consumers(run.tiling), kind.knobs.stages};
+  const Knobs& knobs = kind.knobs;
+  const Flash2HopperLayout layout =
+      flash2_hopper_layout(padded_head_dim(run.problem.d), run.tiling, knobs.stages,
+                           knobs.persistent != 0, score_features(run.problem));
+  return ProgramAgents{.consumers = flash2_hopper_consumers(run.tiling),
+                       .stages = knobs.stages,
+                       .loads_ahead = knobs.persistent != 0,
+                       .stores_beside_next = layout.O != 0,
+                       .overlaps_softmax = knobs.overlap != 0};
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

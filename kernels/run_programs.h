@@ -26,6 +26,11 @@ bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const L
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
+  /// The block computes one row tile after the other, and loads the first tiles of the next one
+  /// meanwhile.
+  bool loads_ahead = false;
+  bool stores_beside_next = false;  ///< Oi has a place of its own while it is stored
+  bool overlaps_softmax = false;    ///< with the product P V of the tile before
 };
 /// Those of the run's forward launch; none where every warp loads and computes.
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,

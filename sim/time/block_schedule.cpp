@@ -15,8 +15,9 @@ namespace {
 /// Blocks on one SM, and the progress of each.
 class Sm {
  public:
-  void add(const BlockTask& task, const ScheduledBlock& block) {
+  void add(const BlockTask& task, const ScheduledBlock& block, bool is_first) {
     running_.push_back({task, block});
+    if (!is_first) running_.back().task.wait_before_cycles = task.wait_before_following_cycles;
     Running& added = running_.back();
     added.block.begin = added.block.first_step = added.block.last_step_end = now_;
   }
@@ -121,13 +122,13 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
   const std::size_t count = per_head * static_cast<std::size_t>(heads);
   std::size_t next = 0;
   std::vector<Sm> sms(static_cast<std::size_t>(sm_count_));
-  const auto start_next = [&](std::size_t sm, Index slot) {
+  const auto start_next = [&](std::size_t sm, Index slot, bool is_first) {
     if (next == count) return;
-    sms[sm].add(blocks_of_head[next % per_head], {next, static_cast<Index>(sm), slot});
+    sms[sm].add(blocks_of_head[next % per_head], {next, static_cast<Index>(sm), slot}, is_first);
     ++next;
   };
   for (std::size_t slot = 0; slot < cycles_of_step_.size(); ++slot) {
-    for (std::size_t sm = 0; sm < sms.size(); ++sm) start_next(sm, static_cast<Index>(slot));
+    for (std::size_t sm = 0; sm < sms.size(); ++sm) start_next(sm, static_cast<Index>(slot), true);
   }
 
   using Event = std::pair<double, std::size_t>;  // time, SM
@@ -144,7 +145,7 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
     events.pop();
     ended.clear();
     sms[n].move_on(time, cycles_of_step_, cycles, ended);
-    for (const ScheduledBlock& block : ended) start_next(n, block.slot);
+    for (const ScheduledBlock& block : ended) start_next(n, block.slot, false);
     if (scheduled != nullptr) scheduled->insert(scheduled->end(), ended.begin(), ended.end());
     cycles.end = time;
     enqueue(n);

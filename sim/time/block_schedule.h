@@ -15,6 +15,7 @@ namespace attnscope {
 /// use the SM's units.
 struct BlockTask {
   double wait_before_cycles = 0;
+  double wait_before_following_cycles = 0;  ///< instead, if it follows another block in its place
   double steps = 0;
   double wait_after_cycles = 0;
 };

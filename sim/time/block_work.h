@@ -17,6 +17,18 @@ struct BlockWork {
   Index last_bytes = 0;     ///< written since its last step began
 };
 
+/// How one block of the schedule follows another in the kernel.
+struct BlockFlow {
+  /// A thread block stays on its SM and computes one block of the schedule after the other: it
+  /// loads the first tiles of the next one during the steps of the one before.
+  bool loads_ahead = false;
+  /// It stores the last tiles of one during the steps of the next.
+  bool stores_beside_next = false;
+  /// The product P V of a step runs during the softmax of the next one: a block of n steps takes
+  /// the time of n + 1, since the first has no product beside it and the last no softmax.
+  bool overlaps_softmax = false;
+};
+
 /// The blocks of a launch in the order in which they start: those of a head, or of several heads
 /// that start in turn, which repeat for the others.
 struct LaunchWork {
@@ -24,6 +36,7 @@ struct LaunchWork {
   std::vector<BlockId> ids;  ///< of the blocks, in the first of these heads
   Index heads = 1;           ///< how many times the blocks repeat
   Index heads_at_once = 1;   ///< heads that the blocks belong to
+  BlockFlow flow = {};
 };
 
 /// Records every block of a head, launch by launch.

@@ -122,9 +122,13 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
   const double waits = costs_.waits_for_column_tiles ? static_cast<double>(work.column_loads) : 1.0;
   const double wait =
       rates.dram_latency_cycles + static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
-  return {.wait_before_cycles = rates.block_launch_cycles + waits * wait,
-          .steps = static_cast<double>(work.steps) + further_cycles / all_cycles,
-          .wait_after_cycles = costs_.waits_for_column_tiles
+  const double before = rates.block_launch_cycles + waits * wait;
+  const bool stores_in_passing = costs_.waits_for_column_tiles || work_.flow.stores_beside_next;
+  return {.wait_before_cycles = before,
+          .wait_before_following_cycles = work_.flow.loads_ahead ? 0.0 : before,
+          .steps = static_cast<double>(work.steps) + further_cycles / all_cycles +
+                   (work_.flow.overlaps_softmax ? 1.0 : 0.0),
+          .wait_after_cycles = stores_in_passing
                                    ? 0.0
                                    : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
 }

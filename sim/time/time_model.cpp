@@ -101,6 +101,7 @@ std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDe
   for (LaunchWork& launch : work) {
     launch.heads = by_length ? 1 : problem.batch * problem.heads / in_turn;
     launch.heads_at_once = in_turn;
+    launch.flow = costs.flow;
   }
   for (Index batch = 0; batch < entries; ++batch) {
     const Index length = by_length ? problem.key_lengths[static_cast<std::size_t>(batch)] : 0;

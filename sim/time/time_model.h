@@ -20,6 +20,7 @@
 #include "sim/ops/observer.h"
 #include "sim/simulation.h"
 #include "sim/time/block_schedule.h"
+#include "sim/time/block_work.h"
 #include "sim/time/machine_rates.h"
 #include "sim/time/unit_steps.h"
 #include "sim/time_prediction.h"
@@ -42,6 +43,7 @@ struct KernelCosts {
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start
   Index heads_at_once = 1;            ///< whose blocks start in turn (BlockPlacement)
+  BlockFlow flow;                     ///< of the launch with the products
   Index warps = kPaperWarps;          ///< of a block of the launch with the products
   bool has_wgmma_products = false;    ///< else its products on tensor cores are mma.sync's
   bool has_library_products = false;  ///< a launch with products and no exponentials is a library's

@@ -25,7 +25,12 @@ TEST(Ptx, OfEveryForwardPassAgreesWithTheReference) {
   const ForwardResult reference = naive_forward(problem, inputs);
   LaunchResources only_ptx{.kernels = CompiledKernels("compute_90")};
   for (const KernelInfo& kernel : catalog()) {
-    check_forward({.kernel = &kernel, .resources = &only_ptx}, problem, inputs, reference);
+    ForwardCase forward_case{.kernel = &kernel, .resources = &only_ptx};
+    // Such GPUs do not have Hopper's instructions
+    if (kernel.has_knob(*find_knob(kInstructionsKnob), PassKind::forward)) {
+      forward_case.switches[kInstructionsKnob] = "mma";
+    }
+    check_forward(forward_case, problem, inputs, reference);
   }
 }
 

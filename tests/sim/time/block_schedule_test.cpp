@@ -56,6 +56,13 @@ TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
   EXPECT_DOUBLE_EQ(schedule.run(first, 1).end, 9);
 }
 
+TEST(BlockSchedule, ABlockMayWaitLessBehindAnotherOneInItsPlace) {
+  const BlockSchedule schedule(1, {10.0});
+  const BlockTask task{.wait_before_cycles = 30, .wait_before_following_cycles = 5, .steps = 2};
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 3).end, (30 + 20) + 2 * (5 + 20));
+  EXPECT_DOUBLE_EQ(BlockSchedule(3, {10.0}).run(std::vector{task}, 3).end, 30 + 20);
+}
+
 TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
   const BlockSchedule schedule(2, {10.0, 15.0});
   const std::vector<BlockTask> blocks = {

@@ -157,6 +157,25 @@ TEST_F(TimeModel, PartsAddUpToTheTime) {
   }
 }
 
+TEST_F(TimeModel, APersistentBlockWaitsOnceAndItsOverlapCostsOneStep) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 132);
+  const auto seconds = [&](const BlockFlow& flow) {
+    const KernelCosts costs{
+        .steps = StepCosts{.cycles = {5000}, .clock_hz = 1e9}, .residency = {1}, .flow = flow};
+    return predict_time(report, gpu_, rates(), costs).value().seconds;
+  };
+  // Eight blocks of a head on each SM, each of eight steps
+  constexpr double kCycle = 1e-9, kBlocks = 8;
+  const double plain = seconds({});
+  EXPECT_NEAR(seconds({.overlaps_softmax = true}) - plain, kBlocks * 5000 * kCycle, 1e-9);
+  const double ahead = seconds({.loads_ahead = true});
+  EXPECT_GT(plain - ahead, (kBlocks - 1) * (rates().dram_latency_cycles + 100) * kCycle);
+  EXPECT_LT(ahead, plain);
+  const double beside = seconds({.loads_ahead = true, .stores_beside_next = true});
+  // 132 SMs write 1,000 bytes per cycle, O and LSE of 128 rows each
+  EXPECT_NEAR(ahead - beside, kBlocks * 132 * 128 * (2 * 64 + 4) / 1000.0 * kCycle, 1e-9);
+}
+
 TEST_F(TimeModel, MaskedAndRescaledStepsCostMore) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 4096, 64, Mask::causal());
   const StepCosts plain{.cycles = {5000, 8000}, .rows_of_warp = 32, .clock_hz = 1e9};
