@@ -16,20 +16,23 @@ namespace {
 using lessons::Lesson;
 using lessons::LessonRuns;
 
-/// Lines of at most 79 characters, broken between words.
+/// Lines of at most 79 characters, broken between words and at the text's own line breaks.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kMost = 79;
   std::string lines;
-  std::size_t column = 0;
-  for (const std::string& word : split(text, ' ')) {
-    if (column > 0 && column + 1 + word.size() > kMost) {
-      lines += '\n';
-      column = 0;
+  for (const std::string& line : split(text, '\n')) {
+    std::size_t column = 0;
+    for (const std::string& word : split(line, ' ')) {
+      if (column > 0 && column + 1 + word.size() > kMost) {
+        lines += '\n';
+        column = 0;
+      }
+      lines += (column > 0 ? " " : "") + word;
+      column += word.size() + (column > 0 ? 1 : 0);
     }
-    lines += (column > 0 ? " " : "") + word;
-    column += word.size() + (column > 0 ? 1 : 0);
+    lines += '\n';
   }
-  return lines + "\n";
+  return lines;
 }
 
 /// One lesson in the terminal, from standard input until its end.
@@ -39,6 +42,11 @@ class Player {
       : lesson_(lesson), runs_(runs), answers_(answers) {}
 
   std::optional<Error> play(std::size_t first) {
+    if (auto error = print(fmt::format(
+            "The panels that the text mentions are in the window: attnscope --lesson {}\n",
+            lesson_.name))) {
+      return error;
+    }
     for (std::size_t n = first; n < lesson_.steps.size() && !ended_; ++n) {
       if (auto error = play_step(n)) return error;
     }
@@ -119,6 +127,9 @@ class Player {
     std::string text;
     for (std::size_t k = 0; choice != nullptr && k < choice->options.size(); ++k) {
       text += fmt::format("  {}) {}\n", lessons::letter_of(k), choice->options[k].text);
+    }
+    if (std::holds_alternative<lessons::TileQuestion>(question.kind)) {
+      text += "  row, column =\n";
     }
     if (const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind)) {
       text += fmt::format("  {} =", curve->over->option);

@@ -32,7 +32,9 @@ struct FoundSymbol {
 
 std::optional<FoundSymbol> symbol_at(std::string_view text) {
   const std::string_view name = leading_alnum(text);
-  if (std::ranges::find(kNames, name) == kNames.end()) return std::nullopt;
+  const bool is_power_of_ten = name == "10" && text.substr(2).starts_with('^');
+  const bool is_name = std::ranges::find(kNames, name) != kNames.end();
+  if (!is_name && !is_power_of_ten) return std::nullopt;
   FoundSymbol found{{std::string(name), {}}, name.size()};
   const auto next = [&] { return found.length < text.size() ? text[found.length] : '\0'; };
   if (name == "O" && next() == '(') return std::nullopt;

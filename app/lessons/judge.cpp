@@ -230,7 +230,7 @@ Result<Answer> parse_answer(const Question& question, std::string_view text) {
     return not_an_answer(text, fmt::format("a letter from a to {}", letter_of(count - 1)));
   }
   if (std::holds_alternative<TileQuestion>(question.kind)) {
-    const std::size_t comma = word.find(',');
+    const std::size_t comma = word.find(word.find(',') == word.npos ? ' ' : ',');
     const auto i = parse_number<Index>(trimmed(word.substr(0, comma)));
     const auto j =
         comma == word.npos ? std::nullopt : parse_number<Index>(trimmed(word.substr(comma + 1)));

@@ -166,7 +166,7 @@ std::string value_text(const Value& value, const std::string& unit) {
   if (unit == "s") return time_text(number);
   if (unit == "/s" && number >= 1.0) {
     const double exponent = std::floor(std::log10(number));
-    return fmt::format("{:.4g} x 10^{:.0f} per second", number / std::pow(10.0, exponent),
+    return fmt::format("{:.4g} × 10^{:.0f} per second", number / std::pow(10.0, exponent),
                        exponent);
   }
   if (unit == "FLOP") return flops_text(number);

@@ -72,6 +72,31 @@ TEST(LessonCommand, AsksNamesTheMistakeAndReveals) {
   EXPECT_EQ(answers[2].at("gpu"), "h200");
 }
 
+/// A text's own line breaks stay, and the line after one is as long as any other.
+TEST(LessonCommand, KeepsTheLinesOfAText) {
+  const ScratchFolder folder;
+  const std::string first(60, 'a');
+  const std::string second = "the second line has room for all of its words";
+  std::string lesson = kLesson;
+  const std::string then = "FA2 writes {fa2.traffic.requested.write_bytes}.";
+  lesson.replace(lesson.find(then), then.size(), first + "\\n" + second);
+  folder.write("lines.json", lesson);
+  folder.write("in", "show\n");
+  const auto outcome = run_shell("CLI lesson run lines.json < in", folder);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\n" + first + "\n" + second + "\n"));
+}
+
+TEST(LessonCommand, SaysWhereThePanelsAreAndHowATileIsTyped) {
+  const ScratchFolder folder;
+  folder.write("in", "");
+  const auto outcome = run_shell("CLI lesson run flash1-loops --step 2 < in", folder);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("The panels that the text mentions are in the window: "
+                                      "attnscope --lesson flash1-loops\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("  row, column =\n> "));
+}
+
 /// No part of the answer is printed before the student answers.
 TEST(LessonCommand, RevealsNothingBeforeAnAnswer) {
   const ScratchFolder folder;

@@ -23,6 +23,7 @@ TEST(Prose, FindsSymbolsThatAreWholeWords) {
   EXPECT_EQ(pieces_of("What is the new l?"), "What is the new <l||>?");
   EXPECT_EQ(pieces_of("S = Q_i K_j^T"), "<S||> = <Q|i|> <K|j|T>");
   EXPECT_EQ(pieces_of("exp(m_prev - m)"), "exp(<m|prev|> - <m||>)");
+  EXPECT_EQ(pieces_of("4.2 × 10^12 and 10"), "4.2 × <10||12> and 10");
   EXPECT_EQ(pieces_of("N^2 d^2 / M, N_kv"), "<N||2> <d||2> / M, <N|kv|>");
   EXPECT_EQ(pieces_of("m~, l~ and P~"), "<m~||>, <l~||> and <P~||>");
   EXPECT_EQ(pieces_of("alpha·l"), "<alpha||>·<l||>");

@@ -94,6 +94,7 @@ TEST(Judge, ATileIsFoundInTheOrderOfTheLoops) {
     "mistakes": [{"is": "tile(fa2, visit(fa2, 1))", "why": "That goes along the row."}]})json");
   EXPECT_EQ(std::get<TilePlace>(asked.truth()), (TilePlace{1, 0}));
   EXPECT_EQ(asked.verdict("1, 0").kind, Verdict::Kind::right);
+  EXPECT_EQ(asked.verdict("1 0").kind, Verdict::Kind::right);
   EXPECT_EQ(asked.verdict("0,1").why, "That goes along the row.");
   EXPECT_EQ(asked.verdict("3, 3").kind, Verdict::Kind::wrong);
   EXPECT_FALSE(parse_answer(asked.question(), "1").ok());
@@ -126,7 +127,7 @@ TEST(Judge, ATextShowsItsValuesWithTheirUnits) {
 TEST(Judge, ATimeHasTheUnitOfThePanels) {
   EXPECT_EQ(value_text(Value(12.5e-6), "s"), "12.5 µs");
   EXPECT_EQ(value_text(Value(0.0125), "s"), "12.5 ms");
-  EXPECT_EQ(value_text(Value(4.182e12), "/s"), "4.182 x 10^12 per second");
+  EXPECT_EQ(value_text(Value(4.182e12), "/s"), "4.182 × 10^12 per second");
 }
 
 TEST(Judge, ChangesReachRunsThroughTheirOrigin) {
