@@ -217,6 +217,47 @@ Parts choose_parts(const Frame& frame, const Rect& rect, float position_width) {
   return parts;
 }
 
+/// The left end of a span's label: centred at `x`, within the bar.
+float label_left(const Frame& frame, const StepSpan& span, const Rect& bar, float x) {
+  const float width = frame.fonts.small.measure(launch_words(span.label)).x;
+  return std::clamp(x - width * 0.5f, bar.min.x, std::max(bar.max.x - width, bar.min.x));
+}
+
+/// Draws the label of every `stride`-th span, except where it would touch the one before.
+template <typename PlaceOf>
+void draw_span_labels(const Frame& frame, const std::vector<StepSpan>& spans, const Rect& bar,
+                      const PlaceOf& place_of, std::size_t stride) {
+  const FontRef& small = frame.fonts.small;
+  float free_from = bar.min.x;
+  for (std::size_t n = 0; n < spans.size(); n += stride) {
+    const std::string_view words = launch_words(spans[n].label);
+    const float left = label_left(frame, spans[n], bar, place_of(spans[n]));
+    if (left < free_from) continue;
+    small.draw(ImGui::GetWindowDrawList(), {left, bar.min.y}, frame.theme.text_faint, words);
+    free_from = left + small.measure(words).x + frame.px(6.0f);
+  }
+}
+
+/// The smallest power of two so that labels of every such span do not touch: equal distances are
+/// easier to read than as many labels as possible.
+template <typename PlaceOf>
+std::size_t label_stride(const Frame& frame, const std::vector<StepSpan>& spans, const Rect& bar,
+                         const PlaceOf& place_of) {
+  const auto fits = [&](std::size_t stride) {
+    float free_from = bar.min.x;
+    for (std::size_t n = 0; n < spans.size(); n += stride) {
+      const float left = label_left(frame, spans[n], bar, place_of(spans[n]));
+      if (left < free_from) return false;
+      const float width = frame.fonts.small.measure(launch_words(spans[n].label)).x;
+      free_from = left + width + frame.px(6.0f);
+    }
+    return true;
+  };
+  std::size_t stride = 1;
+  while (stride < spans.size() && !fits(stride)) stride *= 2;
+  return stride;
+}
+
 /// The whole run as a line: dragging its playhead seeks.
 void draw_scrub_bar(const Frame& frame, const Rect& rect) {
   App& app = frame.app;
@@ -252,25 +293,23 @@ void draw_scrub_bar(const Frame& frame, const Rect& rect) {
   if (playhead > rect.min.x + half) {
     list->AddRectFilled({rect.min.x, y - half}, {playhead, y + half}, theme.accent, half);
   }
-  const FontRef& small = frame.fonts.small;
-  const float label_y = y + frame.px(13.0f);
-  float labelled_to = -1e9f;  // labels must not touch each other
   const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
     const float x = std::round(x_of(span.begin));
     list->AddLine({x, y - reach}, {x, y + reach}, color);
-    const float width = small.measure(launch_words(span.label)).x;
-    const float left = std::clamp((x_of(span.begin) + x_of(span.end) - width) * 0.5f, rect.min.x,
-                                  std::max(rect.max.x - width, rect.min.x));
-    if (left < labelled_to + frame.px(6.0f)) return;
-    small.draw(list, {left, label_y}, theme.text_faint, launch_words(span.label));
-    labelled_to = left + width;
   };
+  const auto place_of = [&](const StepSpan& span) {
+    return (x_of(span.begin) + x_of(span.end)) * 0.5f;
+  };
+  const Rect labels{{rect.min.x, y + frame.px(13.0f)}, rect.max};
   if (course != nullptr) {
     // The common clock has no launches
   } else if (run.launches.size() > 1) {
     for (const StepSpan& span : run.launches) mark(span, frame.px(12.0f), theme.text_dim);
+    draw_span_labels(frame, run.launches, labels, place_of, 1);
   } else if (run.outer.size() <= 128) {
     for (const StepSpan& span : run.outer) mark(span, frame.px(10.0f), theme.text_faint);
+    draw_span_labels(frame, run.outer, labels, place_of,
+                     label_stride(frame, run.outer, labels, place_of));
   }
 
   // The playhead

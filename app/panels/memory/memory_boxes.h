@@ -146,6 +146,7 @@ class SramBox {
     const SlotState* slot;
     Rect box;
     Rect cell;  ///< with the label
+    bool shows_size = false;
   };
 
   /// From top to bottom, below the title: capacity bars, room for arcs, slots, their names.

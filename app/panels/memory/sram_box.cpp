@@ -11,6 +11,14 @@
 
 namespace attnscope::app {
 
+namespace {
+
+std::string size_text(const SlotState& slot) {
+  return draw::format_shape(slot.capacity.rows, slot.capacity.cols);
+}
+
+}  // namespace
+
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
   const Heights heights = choose_heights();
@@ -105,6 +113,16 @@ void SramBox::place_slots(const Heights& heights) {
                        {{left + place.x, top}, {left + place.x + place.width, bottom}},
                        {{left + place.cell_x, top},
                         {left + place.cell_x + place.cell_width, bottom + heights.names}}});
+  }
+
+  // Sizes that would touch the one before are left out
+  float free_from = left;
+  for (Placed& placed : placed_) {
+    const float width = context_.fonts.small.measure(size_text(*placed.slot)).x;
+    const float begin = placed.cell.center().x - width * 0.5f;
+    placed.shows_size = show_sizes_ && width <= placed.cell.width() + context_.px(4.0f) &&
+                        begin >= free_from - context_.px(2.0f);
+    if (placed.shows_size) free_from = begin + width + context_.px(8.0f);
   }
 }
 
@@ -245,10 +263,9 @@ void SramBox::draw_slot(const Placed& placed) const {
       context_, name_font(), {x, y},
       slot.valid || used != nullptr ? text_color_of(theme, slot.tensor) : theme.text_faint,
       name_of(slot), draw::Align::center);
-  if (show_sizes_) {
-    draw::text_if_fits(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
-                       theme.text_faint, draw::format_shape(slot.capacity.rows, slot.capacity.cols),
-                       placed.cell.width() + context_.px(4.0f), draw::Align::center);
+  if (placed.shows_size) {
+    draw::text(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)}, theme.text_faint,
+               size_text(slot), draw::Align::center);
   }
 }
 

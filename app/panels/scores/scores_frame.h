@@ -17,6 +17,13 @@
 
 namespace attnscope::app {
 
+/// Length of the mark on an axis at the tile under the playhead, in design units.
+constexpr float kMarkLength = 5.0f;
+/// Height of the line above the grid with the indices of column tiles, and the mark below them.
+inline float index_line_height(const PanelContext& context) {
+  return context.fonts.mono_small.size + context.px(kMarkLength + 2.0f);
+}
+
 /// The elements of tile (i, j) of the plain grid.
 inline Area tile_area(const RunInfo& run, Index i, Index j) {
   const Tiling& tiling = run.tiling();

@@ -225,7 +225,7 @@ void draw_current_tile(const ScoresFrame& frame) {
   const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
   const bool bright = is_small || state == TileState::in_sram || state == TileState::stored;
   draw::outline(canvas, tile, bright ? theme.highlight : theme.text_faint, border, border);
-  const float length = canvas.px(5.0f);
+  const float length = canvas.px(kMarkLength);
   canvas.list->AddLine({center.x, frame.grid.min.y - length}, {center.x, frame.grid.min.y},
                        theme.highlight, border);
   canvas.list->AddLine({frame.grid.min.x - length, center.y}, {frame.grid.min.x, center.y},
@@ -279,7 +279,7 @@ void draw_axis_names(const ScoresFrame& frame) {
   const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
   const float name_y =
-      frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
+      frame.grid.min.y - draw::line_height(fonts.small) - index_line_height(frame.context);
   const Index N_kv = run.problem().N_kv;
   const Tiling& tiling = run.tiling();
   const std::string columns[] = {
@@ -340,7 +340,7 @@ void draw_axis_indices(const ScoresFrame& frame) {
     const Rect tile = frame.tile_rect(tiles.rows.begin, j);
     const float middle =
         0.5f * (std::max(tile.min.x, frame.grid.min.x) + std::min(tile.max.x, frame.grid.max.x));
-    draw::text(canvas, font, {middle, frame.grid.min.y - draw::line_height(font)}, color,
+    draw::text(canvas, font, {middle, frame.grid.min.y - index_line_height(frame.context)}, color,
                std::to_string(j), draw::Align::center);
   });
 }

@@ -232,7 +232,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const Fonts& fonts = context.fonts;
   const float left =
       fonts.small.size * 1.4f + fonts.mono_small.measure("0000").x + context.px(6.0f);
-  const float above = draw::line_height(fonts.small) + draw::line_height(fonts.mono_small);
+  const float above = draw::line_height(fonts.small) + index_line_height(context);
   float legend = fonts.small.measure("done, discarded").x + fonts.small.size * 2.2f;
   const bool beside_legend =
       rest.width() - left - legend - context.px(12.0f) >= 0.6f * (rest.height() - above);
