@@ -33,23 +33,34 @@ const std::map<std::string, Slot, std::less<>>& slots_by_name() {
   return slots;
 }
 
-/// Whether the question asks for something that the panel of memory or of the warps shows.
+/// Whether the path is the bytes of one tensor that are written to HBM.
+bool is_write_of_tensor(const lessons::Path& path) {
+  return path.parts.back().key == "write_bytes" &&
+         std::ranges::any_of(path.parts, [](const auto& part) { return part.key == "by_tensor"; });
+}
+
+/// Whether the question asks for something that the panel of memory or of the warps shows: their
+/// own numbers, or, as a choice, whether a tensor is stored.
 bool asks_for_memory(const Question& question) {
-  std::vector<lessons::Path> paths;
-  const auto add = [&](const lessons::Expression& expression) {
-    for (lessons::Path& path : expression.paths()) paths.push_back(std::move(path));
+  const auto any_path = [](const lessons::Expression& expression, const auto& holds) {
+    return std::ranges::any_of(expression.paths(), holds);
   };
-  if (const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind)) {
-    add(number->answer);
-  } else if (const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind)) {
-    add(curve->answer);
-  } else if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
-    for (const auto& option : choice->options) add(option.when);
-  }
-  return std::ranges::any_of(paths, [](const lessons::Path& path) {
+  const auto is_of_memory = [](const lessons::Path& path) {
     const std::string key = path.parts.empty() ? "" : path.parts.front().key;
     return key == "memory" || key == "warps";
-  });
+  };
+  if (const auto* number = std::get_if<lessons::NumberQuestion>(&question.kind)) {
+    return any_path(number->answer, is_of_memory);
+  }
+  if (const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind)) {
+    return any_path(curve->answer, is_of_memory);
+  }
+  const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind);
+  return choice != nullptr && std::ranges::any_of(choice->options, [&](const auto& option) {
+           return any_path(option.when, [&](const lessons::Path& path) {
+             return is_of_memory(path) || (!path.parts.empty() && is_write_of_tensor(path));
+           });
+         });
 }
 
 /// Places cards of equal size, side by side or one below another.
@@ -215,6 +226,8 @@ void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect)
 
 namespace {
 
+constexpr std::string_view kLedgerRow = "ledger.row.";
+
 /// Whether the widget is of what a step highlights: "S", "S written" or "DRAM read". The ledger
 /// joins lines, "l, m written".
 bool is_highlighted(std::string_view widget, const std::string& what) {
@@ -222,9 +235,8 @@ bool is_highlighted(std::string_view widget, const std::string& what) {
   const std::string name = what.substr(0, space);
   const auto tensor = parse_name<Tensor>(name);
   const std::string shown = tensor ? std::string(display_name(*tensor)) : name;
-  constexpr std::string_view kLine = "ledger.row.";
-  if (widget.starts_with(kLine)) {
-    const std::string_view line = widget.substr(kLine.size());
+  if (widget.starts_with(kLedgerRow)) {
+    const std::string_view line = widget.substr(kLedgerRow.size());
     const std::size_t end = line.rfind(' ');
     if (space != what.npos && line.substr(end) != what.substr(space)) return false;
     return (", " + std::string(line.substr(0, end)) + ",").find(", " + shown + ",") !=
@@ -241,12 +253,14 @@ void mark_lesson_tensors(const Frame& frame, const NamedRects& rects) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (ImGui::IsPopupOpen("", kAnyPopup) || frame.app.view.show_keys) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
-  const float out = frame.px(2.0f);
   for (const std::string& what : frame.app.lesson_player.current().show.highlights) {
     for (const auto& [widget, rect] : rects.all()) {
       if (!is_highlighted(widget, what)) continue;
-      list->AddRect({rect.min.x - out, rect.min.y - out}, {rect.max.x + out, rect.max.y + out},
-                    frame.theme.highlight, frame.px(3.0f), 0, frame.px(2.0f));
+      // A ledger's line begins and ends with text
+      const bool is_line = std::string_view(widget).starts_with(kLedgerRow);
+      const Rect around = rect.shrunk(frame.px(is_line ? -6.0f : -2.0f), frame.px(-2.0f));
+      list->AddRect(around.min, around.max, frame.theme.highlight, frame.px(3.0f), 0,
+                    frame.px(2.0f));
     }
   }
 }

@@ -17,7 +17,7 @@ namespace attnscope::app {
 std::set<Slot> slots_of(const lessons::Show& show);
 
 /// The slots whose numbers would give away the answer to the step's question: never SCORES and the
-/// pseudo-code; memory only if the question is about memory.
+/// pseudo-code; memory only if the question is about memory, or a choice about what is stored.
 std::set<Slot> telling_slots(const lessons::Step& step);
 
 /// One of two runs side by side: its heading and its panels.

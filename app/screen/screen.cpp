@@ -180,10 +180,11 @@ bool Screen::busy() const {
 
 void Screen::draw_panels(const Frame& frame, const Panels& panels,
                          const std::map<Slot, Rect>& places, const Snapshot& snapshot,
-                         NamedRects& rects) {
+                         NamedRects& rects, const std::set<Slot>& covered) {
   for (const Panel& panel : panels) {
     const auto place = places.find(panel.slot);
     if (place == places.end() || !panel.shown(frame.app.view)) continue;
+    if (covered.contains(panel.slot)) continue;
     const bool is_large = places.size() == 1 && !frame.app.view.race;  // has the whole screen
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
@@ -230,7 +231,7 @@ std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scal
 
 /// Draws the panels of a lesson's run; a cover replaces a panel that would give away the answer.
 void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
-                                std::map<Slot, Rect> places, const Snapshot& snapshot,
+                                const std::map<Slot, Rect>& places, const Snapshot& snapshot,
                                 NamedRects& rects) {
   App& app = frame.app;
   const LessonPlayer& player = app.lesson_player;
@@ -241,8 +242,7 @@ void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
     const bool covered = telling.contains(panel.slot) && panel.shown(app.view);
     if (covered && place != places.end()) draw_lesson_cover(frame, panel, place->second);
   }
-  for (const Slot slot : telling) places.erase(slot);
-  draw_panels(frame, panels, places, snapshot, rects);
+  draw_panels(frame, panels, places, snapshot, rects, telling);
 }
 
 /// Draws the card of the lesson, and the panels of its one or two runs.

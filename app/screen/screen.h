@@ -48,11 +48,13 @@ class Screen {
 
  private:
   void lay_surfaces(const Frame& frame, const Layout& layout);
+  /// Draws the panels, except the covered ones, which keep their place.
   void draw_panels(const Frame& frame, const Panels& panels, const std::map<Slot, Rect>& places,
-                   const Snapshot& snapshot, NamedRects& rects);
+                   const Snapshot& snapshot, NamedRects& rects, const std::set<Slot>& covered = {});
   void draw_race(const Frame& frame, const RaceLayout& race);
-  void draw_lesson_panels(const Frame& frame, const Panels& panels, std::map<Slot, Rect> places,
-                          const Snapshot& snapshot, NamedRects& rects);
+  void draw_lesson_panels(const Frame& frame, const Panels& panels,
+                          const std::map<Slot, Rect>& places, const Snapshot& snapshot,
+                          NamedRects& rects);
   void draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout);
   /// Where the cards are when one or two runs fill the screen.
   Layout layout_of(const Frame& frame, std::optional<RaceLayout>& race) const;

@@ -47,6 +47,37 @@ TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
   EXPECT_TRUE(session.rects().find("lesson.then"));
 }
 
+/// MEMORY draws a tensor that is not stored as a ghost, and O, m and l of FlashAttention-1 in HBM.
+TEST(LessonScreen, CoversMemoryWhereAChoiceIsAboutWhatIsStored) {
+  const std::pair<const char*, std::size_t> steps[] = {{"standard-writes-s-and-p", 5},
+                                                       {"flash1-loops", 4}};
+  for (const auto& [lesson, step] : steps) {
+    ScreenSession session;
+    session.app().lesson_player.open(lesson, step);
+    session.settle();
+    EXPECT_TRUE(session.rects().find("lesson.cover.memory")) << lesson;
+    EXPECT_FALSE(session.rects().find("panel.memory")) << lesson;
+    session.click("lesson.show");
+    EXPECT_FALSE(session.rects().find("lesson.cover.memory")) << lesson;
+    EXPECT_TRUE(session.rects().find("panel.memory")) << lesson;
+  }
+}
+
+TEST(LessonScreen, APanelKeepsItsSizesWhenTheAnswerAppears) {
+  ScreenSession session;
+  session.app().lesson_player.open("merging-tiles", 1);
+  session.settle();
+  ASSERT_TRUE(session.rects().find("lesson.cover.online_softmax"));
+  const std::optional<Rect> before = session.rects().find("scores.grid");
+  session.click("lesson.show");
+  const std::optional<Rect> after = session.rects().find("scores.grid");
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->min.x, after->min.x);
+  EXPECT_EQ(before->min.y, after->min.y);
+  EXPECT_EQ(before->max.x, after->max.x);
+  EXPECT_EQ(before->max.y, after->max.y);
+}
+
 TEST(LessonScreen, ThePlayheadGoesToThePlaceOfTheStep) {
   ScreenSession session;
   open(session, 2);
