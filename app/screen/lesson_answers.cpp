@@ -58,8 +58,10 @@ struct CurveFrame {
   }
 };
 
+/// `shown`: the value of the run on the screen, which is marked.
 void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
-               const lessons::CurveQuestion& curve, const std::string& unit) {
+               const lessons::CurveQuestion& curve, const std::string& unit,
+               const std::string& shown) {
   const FontRef& font = canvas.fonts.small;
   draw::outline(canvas, frame.plot, canvas.theme.grid);
   double tick = frame.y.logarithmic ? frame.y.low : 0.0;
@@ -70,8 +72,15 @@ void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
                canvas.theme.text_faint, tick_text(tick, unit), draw::Align::right);
   }
   for (std::size_t n = 0; n < frame.count; ++n) {
+    const bool is_shown = curve.values[n] == shown;
+    if (is_shown) {
+      draw::dashed_line(canvas, {frame.x_of(n), frame.plot.min.y},
+                        {frame.x_of(n), frame.plot.max.y}, canvas.theme.text_faint, 1.0f,
+                        canvas.px(4.0f));
+    }
     draw::text(canvas, font, {frame.x_of(n), frame.plot.max.y + canvas.px(4.0f)},
-               canvas.theme.text_faint, value_tick(curve, n), draw::Align::center);
+               is_shown ? canvas.theme.text : canvas.theme.text_faint, value_tick(curve, n),
+               draw::Align::center);
   }
   draw::text(canvas, font, {frame.plot.center().x, frame.plot.max.y + canvas.px(6.0f) + font.size},
              canvas.theme.text_dim, curve.over->label, draw::Align::center);
@@ -87,6 +96,29 @@ void draw_points(const draw::Canvas& canvas, const CurveFrame& frame,
     if (at && before) canvas.list->AddLine(*before, *at, color, canvas.px(2.5f));
     if (at) canvas.list->AddCircleFilled(*at, canvas.px(4.0f), color);
     before = at;
+  }
+}
+
+/// Writes the value of each point of the computed curve above it, or below it at the upper edge.
+void draw_values(const Frame& frame, const draw::Canvas& canvas, const CurveFrame& plot,
+                 const std::vector<double>& values, const std::string& unit) {
+  const FontRef& font = frame.fonts.small;
+  std::vector<std::string> texts;
+  float widest = 0.0f;
+  for (const double value : values) {
+    texts.push_back(lessons::value_text(value, unit));
+    widest = std::max(widest, font.measure(texts.back()).x);
+  }
+  if (widest + canvas.px(6.0f) > plot.plot.width() / static_cast<float>(plot.count)) return;
+  for (std::size_t n = 0; n < values.size() && n < plot.count; ++n) {
+    const float y = plot.y_of(values[n]);
+    const float above = y - font.size - canvas.px(9.0f);
+    const float top = above > plot.plot.min.y ? above : y + canvas.px(9.0f);
+    const Rect place{{plot.x_of(n) - font.measure(texts[n]).x * 0.5f, top},
+                     {plot.x_of(n) + font.measure(texts[n]).x * 0.5f, top + font.size}};
+    draw::fill(canvas, place.shrunk(-canvas.px(2.0f), 0.0f), frame.theme.card);
+    draw::text(canvas, font, place.min, frame.theme.text_dim, texts[n]);
+    frame.rects.add(fmt::format("lesson.curve.value.{}", n), place);
   }
 }
 
@@ -207,7 +239,7 @@ void draw_curve_field(const Frame& frame, float width, float share) {
 
   const draw::Canvas canvas{ImGui::GetWindowDrawList(), frame.theme, frame.fonts,
                             frame.scales.layout};
-  draw_axes(canvas, plot, curve, question.unit);
+  draw_axes(canvas, plot, curve, question.unit, curve.over->print(player.prepared()->run));
   const std::vector<double>* given = nullptr;
   if (player.given()) given = std::get_if<std::vector<double>>(&*player.given());
   std::vector<std::optional<double>> own = drawn;
@@ -221,6 +253,7 @@ void draw_curve_field(const Frame& frame, float width, float share) {
   if (outcome == nullptr || !outcome->truth) return;
   const auto& truth = std::get<std::vector<double>>(*outcome->truth);
   draw_points(canvas, plot, towards(truth, given, plot.y, share), frame.theme.good);
+  if (share >= 1.0f) draw_values(frame, canvas, plot, truth, question.unit);
 }
 
 }  // namespace attnscope::app

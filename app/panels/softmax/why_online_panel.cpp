@@ -37,29 +37,33 @@ bool is_broken(const RowSoftmax& softmax) {
   return softmax.nan_elems > 0 || std::isinf(softmax.l);
 }
 
-/// The sentence of this row.
-std::string sentence_of(const SoftmaxMethods& methods) {
+/// Whether a lesson asks about this method later.
+bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
+  return (method == SoftmaxMethod::safe && hidden.contains(PanelPart::safe)) ||
+         (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
+}
+
+/// The sentence of this row; about the methods only if none is hidden.
+std::string sentence_of(const SoftmaxMethods& methods, const std::set<PanelPart>& hidden) {
   std::string_view overflowing;
   for (const SoftmaxMethods::Case& each : methods.cases) {
     if (each.method != SoftmaxMethod::naive || !is_broken(each.softmax)) continue;
     overflowing = overflowing.empty() ? to_string(each.dtype) : "both types";
   }
   const std::string score = draw::format_value(methods.largest_score);
-  constexpr std::string_view kSweeps =
-      "Online finds m and l in one sweep, safe in two; P takes one more, which rescaling O avoids.";
+  const bool shows_all =
+      !is_hidden(SoftmaxMethod::safe, hidden) && !is_hidden(SoftmaxMethod::online, hidden);
+  const std::string_view sweeps =
+      shows_all ? " Online finds m and l in one sweep over the row, safe in two. P needs one more "
+                  "sweep, which FlashAttention avoids by rescaling O."
+                : "";
   if (overflowing.empty()) {
     return fmt::format(
-        "The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: 88.72). {}",
-        score, kSweeps);
+        "The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: 88.72).{}", score,
+        sweeps);
   }
-  return fmt::format("The largest score is {}: exp of it overflows in {}. {}", score, overflowing,
-                     kSweeps);
-}
-
-/// Whether a lesson asks about this method later.
-bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
-  return (method == SoftmaxMethod::safe && hidden.contains(PanelPart::safe)) ||
-         (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
+  return fmt::format("The largest score is {}: exp of it overflows in {}.{}", score, overflowing,
+                     sweeps);
 }
 
 float label_width(const PanelContext& context) {
@@ -218,7 +222,7 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const float top = table_end + context.px(5.0f);
   const auto room = static_cast<int>((rest.max.y - top + context.px(5.0f)) / pitch);
   const int lines = std::clamp(room, 0, 4);
-  std::string sentence = sentence_of(*methods);
+  std::string sentence = sentence_of(*methods, view.hidden);
   const std::string longer =
       sentence + " The error of P is against the softmax of the rounded scores.";
   if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;

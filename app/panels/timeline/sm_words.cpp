@@ -22,7 +22,7 @@ std::string_view words_of(UpperRun kind) {
 }  // namespace
 
 std::string sm_time_text(Index ps) {
-  return draw::format_seconds(static_cast<double>(ps) * 1e-12);
+  return ps == 0 ? "0" : draw::format_seconds(static_cast<double>(ps) * 1e-12);
 }
 
 std::string_view upper_word(UpperRun kind) {
