@@ -66,14 +66,14 @@ constexpr Theme make_theme(ThemeName name) {
 constexpr std::array kThemes{make_theme(ThemeName::dark), make_theme(ThemeName::light),
                              make_theme(ThemeName::contrast)};
 
-/// Okabe and Ito's palette; m and l get two lighter hues that are not in it. A gradient has the
+/// Okabe and Ito's palette; P, m and l get three lighter hues that are not in it. A gradient has the
 /// hue of its tensor, lighter.
 constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"Q", 0x56B4E9},
     {"K", 0xE69F00},
     {"V", 0x009E73},
     {"S", 0xF0E442},
-    {"P", 0xF0E442},
+    {"P", 0xC0E080},
     {"O", 0xCC79A7},
     {"m", 0xB7A1FF},
     {"LSE", 0xB7A1FF},
@@ -84,7 +84,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"dK", 0xF0C566},
     {"dV", 0x66C5AB},
     {"dS", 0xF6EF8E},
-    {"dP", 0xF6EF8E},
+    {"dP", 0xDDF0BC},
     {"dO", 0xE0AFCA},
     {"ml", 0xB7A1FF},
 }};

@@ -35,10 +35,10 @@ TEST(Theme, ATensorHasOneColourInEveryTheme) {
 
 TEST(Theme, TensorsShownSideBySideDiffer) {
   std::set<ImU32> colors;
-  for (const char* tensor : {"Q", "K", "V", "S", "O", "m", "l", "alpha"}) {
+  for (const char* tensor : {"Q", "K", "V", "S", "P", "O", "m", "l", "alpha", "dS", "dP"}) {
     colors.insert(tensor_color(theme(ThemeName::dark), tensor));
   }
-  EXPECT_EQ(colors.size(), 8u);
+  EXPECT_EQ(colors.size(), 11u);
 }
 
 TEST(Theme, LettersInATensorsColourCanBeReadOnACard) {
