@@ -217,15 +217,16 @@ float sentence_indent(const draw::Canvas& canvas) {
   return canvas.fonts.ui_bold.measure("What").x + canvas.px(12.0f);
 }
 
+constexpr int kMaxSentenceLines = 2;
+
 /// Draws "What" or "Why" and its sentence; returns the height used.
 float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, float width,
                     ImU32 color, std::string_view label, std::string_view sentence) {
   const float indent = sentence_indent(canvas);
-  constexpr int kMaxLines = 2;
   draw::text(canvas, canvas.fonts.ui_bold,
              {at.x, at.y + (font.size - canvas.fonts.ui_bold.size) * 0.6f}, color, label);
   return std::max(draw::wrapped_text(canvas, font, {at.x + indent, at.y}, canvas.theme.text,
-                                     sentence, width - indent, kMaxLines),
+                                     sentence, width - indent, kMaxSentenceLines),
                   draw::line_height(font));
 }
 
@@ -329,7 +330,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
                          {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
   view.explain_tab = static_cast<ExplainTab>(chosen);
 
-  // The sentences are at the bottom, with up to three lines each
+  // The sentences are at the bottom, with up to two lines each
   const bool started = snapshot.step >= 0;
   const TileOp& op = started ? snapshot.op : snapshot.next_op;
   const ImU32 color = op_color(theme, op);
@@ -337,15 +338,23 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
       started ? snapshot.what : "Nothing has run yet; the inputs are in global memory.";
   if (started && !view.hides_break) what.insert(0, dropped_prefix(op));
   const float width = rest.width() - sentence_indent(context);
-  const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
-                                       draw::wrapped(fonts.ui, snapshot.why, width).size();
-  const FontRef& font = lines_when_large <= 3 ? fonts.ui : fonts.small;
+  const auto lines_of = [&](const FontRef& each, std::string_view sentence) {
+    return draw::wrapped(each, sentence, width).size();
+  };
+  const bool fit_when_large = lines_of(fonts.ui, what) + lines_of(fonts.ui, snapshot.why) <= 3;
+  const FontRef& font = fit_when_large ? fonts.ui : fonts.small;
+  const auto height_of = [&](std::string_view sentence) {
+    const std::size_t lines = std::min<std::size_t>(lines_of(font, sentence), kMaxSentenceLines);
+    return static_cast<float>(lines) * draw::line_height(font);
+  };
   // The whole pseudo-code comes first: sentences take at most the room that it leaves; on a
   // projector they give way to it, else one of them keeps its room
   const MarkedCode marked = marked_code(snapshot, view, color);
   const float notice = break_notice_height(snapshot, view, context, rest.width());
   const float needed = notice + least_height(context, rest.width(), marked);
-  const float most = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
+  const float most =
+      std::max(3.0f * draw::line_height(fonts.ui), height_of(what) + height_of(snapshot.why)) +
+      context.px(8.0f);
   const float one = 2.0f * draw::line_height(fonts.small) + context.px(8.0f);
   const float least = context.presenter ? 0.0f : std::clamp(rest.height() - notice, 0.0f, one);
   const float sentences = std::clamp(rest.height() - needed, least, most);
@@ -359,9 +368,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const ImU32 label = mix(color, theme.text, 0.25f);
   ImVec2 at{rest.min.x, code.max.y + context.px(6.0f)};
   const auto room_for = [&](std::string_view sentence) {
-    const auto lines = std::min<std::size_t>(draw::wrapped(font, sentence, width).size(), 2);
-    return at.y + static_cast<float>(lines) * draw::line_height(font) <=
-           rest.max.y + font.size * 0.3f;
+    return at.y + height_of(sentence) <= rest.max.y + font.size * 0.3f;
   };
   if (!room_for(what)) return;
   at.y += draw_sentence(context, font, at, rest.width(), label, "What", what);

@@ -1,0 +1,60 @@
+/// What a lesson's step says beside its question: whole sentences, no method before it is
+/// introduced, and the values of a curve.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/app/screen/screen_session.h"
+#include "tests/app/screen/text_on_screen.h"
+
+namespace attnscope::test {
+namespace {
+
+/// Opens the step, counted from 1, and shows its answer.
+void show_answer(ScreenSession& session, const std::string& lesson, std::size_t step) {
+  session.app().lesson_player.open(lesson, step - 1);
+  session.settle();
+  session.app().lesson_player.act(app::LessonPlayer::Action::show_me);
+  session.settle();
+  ASSERT_NE(session.app().lesson_player.outcome(), nullptr);
+}
+
+bool is_on_screen(std::string_view words) {
+  return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
+    return text.words.find(words) != std::string::npos;
+  });
+}
+
+TEST(LessonWords, SentencesOfTwoLinesEachAreBothShown) {
+  ScreenSession session;
+  session.resize(1280, 720);
+  show_answer(session, "backward-pass", 5);
+  EXPECT_TRUE(is_on_screen("What"));
+  EXPECT_TRUE(is_on_screen("Why"));
+}
+
+TEST(LessonWords, TheNoteOfTheRowNamesNoMethodThatIsHidden) {
+  ScreenSession session;
+  show_answer(session, "softmax-overflow", 4);
+  EXPECT_TRUE(is_on_screen("The largest score is"));
+  EXPECT_FALSE(is_on_screen("Online finds"));
+  show_answer(session, "softmax-overflow", 6);
+  EXPECT_TRUE(is_on_screen("Online finds"));
+}
+
+TEST(LessonWords, ACurveHasItsValuesAtItsPoints) {
+  ScreenSession session;
+  show_answer(session, "double-the-sram", 5);
+  const auto& rects = session.rects();
+  const std::optional<app::Rect> plot = rects.find("lesson.curve");
+  ASSERT_TRUE(plot);
+  for (const char* value : {"52.95 MB", "26.74 MB", "13.63 MB", "7.078 MB"}) {
+    const auto texts = texts_on_screen();
+    EXPECT_TRUE(std::ranges::any_of(texts, [&](const ScreenText& text) {
+      return text.words == value && plot->contains(text.rect.center());
+    })) << value;
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::test
