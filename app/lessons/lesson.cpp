@@ -82,6 +82,7 @@ std::vector<std::string> highlight_names() {
     for (const char* level : {"requested ", "DRAM "})
       names.push_back(std::string(level) + direction);
   }
+  names.emplace_back("peak memory");
   return names;
 }
 

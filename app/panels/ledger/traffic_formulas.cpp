@@ -160,17 +160,16 @@ std::vector<TrafficFormula> flash1_forward(const Symbols& s) {
 std::vector<TrafficFormula> standard_forward(const Symbols& s) {
   const Term scores = s.N() * s.N_kv() * s.e();
   const Index sweeps = s.options.softmax_panel_cols == 0 ? 1 : 2;
-  std::vector<TrafficFormula> all{reads(Tensor::Q, s.Tc * s.N() * s.d() * s.e()),
-                                  reads(Tensor::K, s.Tr * s.N_kv() * s.d() * s.e()),
-                                  writes(Tensor::S, scores),
-                                  reads(Tensor::S, times(sweeps, scores)),
-                                  writes(Tensor::P, scores),
-                                  reads(Tensor::V, s.Tr * s.N_kv() * s.d() * s.e()),
-                                  writes(Tensor::O, s.N() * s.d() * s.e())};
+  std::vector<TrafficFormula> all{
+      reads(Tensor::Q, s.Tc * s.N() * s.d() * s.e()),
+      reads(Tensor::K, s.Tr * s.N_kv() * s.d() * s.e()), writes(Tensor::S, scores),
+      reads(Tensor::S, times(sweeps, scores)), writes(Tensor::P, scores)};
   // With dropout the product reads P after dropout
   const bool drops = s.problem.score.has_dropout();
   if (drops) all.push_back(writes(Tensor::P_drop, scores));
   all.push_back(reads(drops ? Tensor::P_drop : Tensor::P, scores));
+  all.push_back(reads(Tensor::V, s.Tr * s.N_kv() * s.d() * s.e()));
+  all.push_back(writes(Tensor::O, s.N() * s.d() * s.e()));
   if (s.options.standard_writes_lse) all.push_back(writes(Tensor::LSE, s.statistic * s.N()));
   return all;
 }
@@ -258,12 +257,12 @@ std::vector<TrafficFormula> standard_backward(const Symbols& s) {
                                   reads(Tensor::K, keys),
                                   reads(Tensor::V, keys),
                                   reads(Tensor::dO, times(2, rows)),
+                                  reads(Tensor::P, times(sweeps + (drops ? 0 : 1), scores)),
                                   writes(Tensor::dP, scores),
                                   reads(Tensor::dP, times(sweeps, scores)),
                                   writes(Tensor::dS, scores),
                                   reads(Tensor::dS, times(2, scores)),
-                                  writes(Tensor::dQ, s.N() * s.d() * s.e()),
-                                  reads(Tensor::P, times(sweeps + (drops ? 0 : 1), scores))};
+                                  writes(Tensor::dQ, s.N() * s.d() * s.e())};
   if (drops) all.push_back(reads(Tensor::P_drop, scores));
   if (s.problem.score.soft_cap) all.push_back(reads(Tensor::S, scores));
   add_key_gradients(s, all);

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -146,6 +148,27 @@ TEST(TrafficFormulas, EqualTheSchedulesOfEveryAlgorithmOfTheCatalog) {
       expect_equal(request);
     }
   }
+}
+
+/// The ledger lists them in this order.
+TEST(TrafficFormulas, FollowTheKernelsOfStandardAttention) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  const auto moves_of = [&](PassKind pass) {
+    request.pass = pass;
+    const auto run = test::sample_run(request);
+    std::vector<std::string> moves;
+    for (const auto& formula : traffic_formulas({run->info()->resolved(), run->info()->options})) {
+      moves.push_back(
+          fmt::format("{} {}", to_string(formula.tensor), formula.write ? "written" : "read"));
+    }
+    return moves;
+  };
+  EXPECT_EQ(moves_of(PassKind::forward),
+            (std::vector<std::string>{"Q read", "K read", "S written", "S read", "P written",
+                                      "P read", "V read", "O written"}));
+  const auto backward = moves_of(PassKind::backward);
+  EXPECT_LT(std::ranges::find(backward, "P read"), std::ranges::find(backward, "dP written"));
 }
 
 TEST(TrafficFormulas, AreNoneForAnUnknownAlgorithm) {

@@ -1,5 +1,5 @@
 /// What a lesson's step says beside its question: whole sentences, no method before it is
-/// introduced, and the values of a curve.
+/// introduced, the peak of memory, and the values of a curve.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,6 +40,21 @@ TEST(LessonWords, TheNoteOfTheRowNamesNoMethodThatIsHidden) {
   EXPECT_FALSE(is_on_screen("Online finds"));
   show_answer(session, "softmax-overflow", 6);
   EXPECT_TRUE(is_on_screen("Online finds"));
+}
+
+/// A step may highlight it, like a line of the ledger.
+TEST(LessonWords, ThePeakOfMemoryHasItsPlaceBelowTheLedger) {
+  ScreenSession session;
+  session.app().lesson_player.open("double-n", 2);
+  session.settle();
+  EXPECT_FALSE(session.rects().find("ledger.row.peak memory"));
+  session.click("lesson.show");
+  const std::optional<app::Rect> peak = session.rects().find("ledger.row.peak memory");
+  const std::optional<app::Rect> ledger = session.rects().find("panel.ledger");
+  ASSERT_TRUE(peak && ledger);
+  EXPECT_GT(peak->width(), 20.0f);
+  EXPECT_TRUE(ledger->contains(peak->center()));
+  EXPECT_GT(peak->min.y, session.rects().find("ledger.row.LSE written")->max.y);
 }
 
 TEST(LessonWords, ACurveHasItsValuesAtItsPoints) {
