@@ -42,11 +42,8 @@ class Player {
       : lesson_(lesson), runs_(runs), answers_(answers) {}
 
   std::optional<Error> play(std::size_t first) {
-    if (auto error = print(fmt::format(
-            "The panels that the text mentions are in the window: attnscope --lesson {}\n",
-            lesson_.name))) {
-      return error;
-    }
+    const std::string where = "The window shows the panels: attnscope --lesson " + lesson_.name;
+    if (auto error = print(wrapped(where))) return error;
     for (std::size_t n = first; n < lesson_.steps.size() && !ended_; ++n) {
       if (auto error = play_step(n)) return error;
     }

@@ -92,8 +92,8 @@ TEST(LessonCommand, SaysWhereThePanelsAreAndHowATileIsTyped) {
   folder.write("in", "");
   const auto outcome = run_shell("CLI lesson run flash1-loops --step 2 < in", folder);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, StartsWith("The panels that the text mentions are in the window: "
-                                      "attnscope --lesson flash1-loops\n"));
+  EXPECT_THAT(outcome.out,
+              StartsWith("The window shows the panels: attnscope --lesson flash1-loops\n"));
   EXPECT_THAT(outcome.out, HasSubstr("  row, column =\n> "));
 }
 
