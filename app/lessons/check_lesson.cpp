@@ -66,7 +66,7 @@ class Checker {
     for (Finding& finding : check_question(question, runs_, path)) add(std::move(finding));
   }
 
-  /// An error that is a reason, and not a mistake of the lesson, is not noted.
+  /// An error that is a reason rather than a mistake in the lesson is not noted.
   void note(const std::string& field, const Error& error) {
     if (error.kind == Error::Kind::unavailable) return;
     add({field, words(error, Reader::command_line), ""});

@@ -25,7 +25,7 @@ struct LessonCheck {
   std::size_t questions = 0;
 };
 
-/// What is wrong with the question as the runs are now, one line each; `path` is its field.
+/// What is wrong with the question for the current runs, one line each; `path` is its field.
 std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
                                     const std::string& path);
 

@@ -25,7 +25,7 @@ using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
 /// one, is right; a path that does not exist.
 Result<Answer> truth_of(const Question& question, LessonRuns& runs);
 
-/// The answer if the expression computed it, such as that of a misconception; not of a choice.
+/// The answer that this expression would give, such as that of a misconception; not for a choice.
 /// Errors as in truth_of().
 Result<Answer> answer_by(const Question& question, const Expression& expression, LessonRuns& runs);
 
@@ -36,7 +36,7 @@ const std::vector<Mistake>& mistakes_of(const Question& question);
 /// measured, "datasheet" if all of them describe the GPU.
 std::string_view kind_of_answer(const Question& question);
 
-/// Whether the prediction is the truth: within the question's factor for a number of the same sign,
+/// Whether the prediction is right: within the question's factor for a number of the same sign,
 /// everywhere for a curve.
 bool is_right(const Question& question, const Answer& answer, const Answer& truth);
 

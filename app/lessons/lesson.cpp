@@ -24,7 +24,7 @@ constexpr int kVersion = 1;
 std::vector<RunRecipe> read_runs(const JsonObject& root) {
   const JsonObject runs = root.object("runs");
   std::vector<RunRecipe> recipes;
-  // A JSON object has no order: a run follows the one that it is made from
+  // A JSON object has no order: a run follows the one that it is derived from
   const auto is_read = [&](const std::string& name) {
     return std::ranges::find(recipes, name, &RunRecipe::name) != recipes.end();
   };
@@ -40,7 +40,7 @@ std::vector<RunRecipe> read_runs(const JsonObject& root) {
   }
   for (const auto& [name, unused] : runs.value().items()) {
     if (is_read(name)) continue;
-    throw JsonFieldError("{}: from: '{}' is not a run of this lesson, or is made from this one",
+    throw JsonFieldError("{}: from: '{}' is not a run of this lesson, or is derived from this one",
                          runs.path_of(name), printable(runs.object(name).string("from")));
   }
   if (recipes.empty()) throw JsonFieldError("runs: there is none; a lesson needs at least one");

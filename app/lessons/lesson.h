@@ -50,7 +50,7 @@ struct ShippedLesson {
   std::string name;
   Result<Lesson> lesson;
 };
-/// All of them, in the order in which they are learned.
+/// All of them, in teaching order.
 std::vector<ShippedLesson> list_shipped_lessons();
 
 }  // namespace attnscope::lessons

@@ -11,7 +11,7 @@
 
 namespace attnscope::lessons {
 
-/// Rejects a field with another name than these, so that a typing error is not ignored.
+/// Rejects a field with any other name, so that a typo is not ignored.
 void check_keys(const JsonObject& object, std::initializer_list<std::string_view> known);
 
 /// The field of a run with this option; `path` is that of the name in the file.

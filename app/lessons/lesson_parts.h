@@ -17,7 +17,7 @@ struct FieldValueText {
   std::string text;
 };
 
-/// A run: the one of a scene, or of another run of the lesson, with fields set.
+/// A run: that of a scene, or another run of the lesson, with fields set.
 struct RunRecipe {
   std::string name;   ///< in expressions
   std::string scene;  ///< name or path; empty: the default run

@@ -1,6 +1,6 @@
 /// The runs of a lesson with the fields that a student changed, and all values that expressions
-/// need from them. Values are computed when they are first needed, for seconds in the worst case:
-/// keep one object for a lesson, and use it on one thread at a time, in the background of a screen.
+/// need from them. Values are computed when first needed, which can take seconds: keep one object
+/// per lesson, and use it on one thread at a time; in the app, not on the drawing thread.
 #pragma once
 
 #include <map>

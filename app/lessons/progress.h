@@ -1,4 +1,4 @@
-/// How far a user has come in each lesson, kept between programs.
+/// A user's progress in each lesson, kept between sessions.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 namespace attnscope::lessons {
 
 struct LessonProgress {
-  std::uint64_t lesson_hash = 0;   ///< of the lesson as it was then; progress in a changed lesson
-                                   ///< starts again
+  /// Of the lesson as it was then; progress in a changed lesson starts over.
+  std::uint64_t lesson_hash = 0;
   std::size_t step = 0;            ///< where to continue
   std::set<std::size_t> answered;  ///< steps whose question was answered or shown
   std::set<std::size_t> right;     ///< of these, answered correctly
@@ -22,14 +22,14 @@ struct LessonProgress {
 /// "state.lessons.json" beside "state.json", the file of the app's state.
 std::filesystem::path progress_file_beside(const std::filesystem::path& state);
 
-/// The progress of all lessons, in one file. A file that is missing or damaged is an empty one.
+/// The progress of all lessons, in one file. A missing or damaged file counts as empty.
 class Progress {
  public:
   explicit Progress(std::filesystem::path file);
 
   /// The progress in the lesson as it is now.
   LessonProgress find(const Lesson& lesson) const;
-  /// Keeps it; failed when the file cannot be written.
+  /// Saves it; failed when the file cannot be written.
   std::optional<Error> keep(const Lesson& lesson, LessonProgress progress);
 
  private:

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// What a path needs; a later one of the first three includes those before it.
+/// What a path needs; each of the first three includes those before it.
 enum class Source : std::uint8_t {
   counted,
   predicted,

@@ -122,7 +122,7 @@ draw::ProseStyle prose_style(const Frame& frame, const FontRef& font, ImU32 colo
   return {font, frame.fonts.mono, color};
 }
 
-/// About the text that follows the answer, whose values are not known yet.
+/// An estimate of the text that follows the answer, whose values are not known yet.
 std::string text_without_values(const lessons::Text& text) {
   std::string words;
   for (const lessons::Text::Piece& piece : text.pieces) {

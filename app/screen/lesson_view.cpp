@@ -228,8 +228,8 @@ namespace {
 
 constexpr std::string_view kLedgerRow = "ledger.row.";
 
-/// Whether the widget is of what a step highlights: "S", "S written" or "DRAM read". The ledger
-/// joins lines, "l, m written".
+/// Whether the widget belongs to what a step highlights: "S", "S written" or "DRAM read". The
+/// ledger joins lines, "l, m written".
 bool is_highlighted(std::string_view widget, const std::string& what) {
   const std::size_t space = what.find(' ');
   const std::string name = what.substr(0, space);

@@ -26,7 +26,7 @@ struct LessonSide {
   std::map<Slot, Rect> panels;
 };
 
-/// Places the card at the left of the body, and the panels of these slots in the rest: those of one
+/// Places the card on the left of the body, and the panels of these slots in the rest: those of one
 /// run in `layout`, those of two in `sides`.
 struct LessonLayout {
   Rect card;

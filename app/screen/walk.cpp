@@ -37,8 +37,8 @@ constexpr std::array<Stop, 8> kWatch{
       "discarded.",
       "0, 1"},
      {"panel.online_softmax", "The online softmax",
-      "A softmax needs the maximum and the sum of a whole row, but only one tile is there. So the "
-      "row keeps a running maximum m and a running sum l.",
+      "A softmax needs the maximum and the sum of a whole row, but only one tile is on chip. So "
+      "the row keeps a running maximum m and a running sum l.",
       "0, 2"},
      {"panel.online_softmax", "When the maximum grows",
       "A larger score changes the maximum. The factor alpha then rescales l and O: what was summed "

@@ -75,7 +75,7 @@ TEST(Judge, UnderstandsUnits) {
 }
 
 TEST(Judge, AChoiceHasOneRightOptionAndNamesTheMistakeOfTheOthers) {
-  Asked asked(R"({"choice": "Who reads more?", "options": [
+  Asked asked(R"({"choice": "Which one reads more?", "options": [
     {"text": "FA1", "when": "fa1.traffic.requested.write_bytes > fa2.traffic.requested.write_bytes"},
     {"text": "FA2", "when": "fa1.traffic.requested.write_bytes < fa2.traffic.requested.write_bytes",
      "why": "It writes O once."}]})");

@@ -112,8 +112,8 @@ TEST_P(Shipped, SaysNotCalibratedForAGpuThatIsNot) {
 }
 
 TEST_P(Shipped, AsksForARatioWithoutAUnit) {
-  constexpr std::string_view kRatios[] = {"How often", "How many times", "by which factor",
-                                          "By which factor", "Which share"};
+  constexpr std::string_view kRatios[] = {"How many times", "by what factor", "By what factor",
+                                          "Which share"};
   for (const Step& step : lesson().steps) {
     if (!step.ask) continue;
     const bool is_ratio = std::ranges::any_of(kRatios, [&](std::string_view words) {
