@@ -11,7 +11,7 @@ namespace {
 
 /// Runs forward and backward once, on outputs set to NaN.
 std::optional<Error> run_once(Session& session, BackwardTensors& tensors) {
-  tensors.poison_outputs();
+  tensors.invalidate_outputs();
   if (auto error = tensors.run_forward(session)) return error;
   if (auto error = tensors.pass(session)({})) return error;
   session.stream().wait();

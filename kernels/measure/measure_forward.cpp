@@ -12,7 +12,7 @@ std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostF
   if (!allocated) return allocated.error();
   ForwardTensors& tensors = allocated.value();
   tensors.upload_inputs(host.Q, host.K, host.V);
-  tensors.poison_outputs();
+  tensors.invalidate_outputs();
   if (auto error = tensors.pass(session, /*with_lse=*/true)({})) return error;
   session.stream().wait();
 
@@ -37,7 +37,7 @@ namespace {
 /// Checks rows of one pass with LSE against the reference.
 Result<Accuracy> check_output(Session& session, const ResolvedRun& run, ForwardTensors& tensors,
                               int rows) {
-  tensors.poison_outputs();
+  tensors.invalidate_outputs();
   if (auto error = tensors.pass(session, /*with_lse=*/true)({})) return *error;
   session.stream().wait();
   return check_rows(run.problem, choose_rows(run.problem, rows),

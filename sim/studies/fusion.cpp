@@ -114,7 +114,7 @@ Index FusionStep::statistic_bytes() const {
 
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
-                                             const std::function<bool(double)>& go_on,
+                                             const std::function<bool(double)>& may_continue,
                                              const std::atomic<bool>* cancel) {
   std::vector<StepPlan> plans;
   std::ranges::copy_if(kSteps, std::back_inserter(plans),
@@ -122,7 +122,7 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
   std::vector<FusionStep> steps;
   for (const StepPlan& plan : plans) {
     const double done = static_cast<double>(steps.size()) / static_cast<double>(plans.size());
-    if (go_on && !go_on(done)) return cancelled();
+    if (may_continue && !may_continue(done)) return cancelled();
     FusionStep& step = steps.emplace_back();
     step.name = plan.name;
     step.words = plan.words;

@@ -39,12 +39,12 @@ struct FusionStep {
 /// because the problem has no mask or no dropout, is left out: left_out_of_fusion(). Every
 /// algorithm runs in `tiling`; the reports state whether it fits the device, which changes no
 /// bytes. A level of fusion without a launch for a step of the score function is rejected
-/// individually; any other error is invalid_request as in simulate(). `go_on` receives the
+/// individually; any other error is invalid_request as in simulate(). `may_continue` receives the
 /// completed fraction before each step and returns whether to count it; when it returns false, the
 /// result is failed. `cancel` as in simulate().
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
-                                             const std::function<bool(double)>& go_on = {},
+                                             const std::function<bool(double)>& may_continue = {},
                                              const std::atomic<bool>* cancel = nullptr);
 
 /// "backward does not fit, counted anyway": passes whose tiles do not fit the device; empty if both

@@ -102,11 +102,11 @@ FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std:
 
 Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
                                              WorkControl& control) {
-  const auto go_on = [&control](double done) {
+  const auto may_continue = [&control](double done) {
     control.set_progress(done);
     return !control.cancelled();
   };
-  return fusion_steps(key.problem, *key.tiling(), gpu, go_on, &control.cancel_flag());
+  return fusion_steps(key.problem, *key.tiling(), gpu, may_continue, &control.cancel_flag());
 }
 
 ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,

@@ -49,7 +49,7 @@ void BackwardTensors::upload_inputs(const double* Q, const double* K, const doub
   dO_.copy_from_host(stored_bytes(p.dtype, {dO, count}).data());
 }
 
-void BackwardTensors::poison_outputs() {
+void BackwardTensors::invalidate_outputs() {
   constexpr int kNanByte = 0xff;
   for (DeviceBuffer* buffer : {&dQ_, &dK_, &dV_, &workspace_}) buffer->fill_bytes(kNanByte);
 }

@@ -16,7 +16,7 @@ class BackwardTensors {
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V, const double* dO);
   /// Sets dQ, dK, dV and the workspace to NaN.
-  void poison_outputs();
+  void invalidate_outputs();
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Session& session) const;

@@ -111,7 +111,7 @@ void ForwardTensors::upload_inputs(const double* Q, const double* K, const doubl
   upload(V_, V, key_elements(p));
 }
 
-void ForwardTensors::poison_outputs() {
+void ForwardTensors::invalidate_outputs() {
   constexpr int kNanByte = 0xff;
   O_.fill_bytes(kNanByte);
   LSE_.fill_bytes(kNanByte);

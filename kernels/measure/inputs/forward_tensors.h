@@ -39,7 +39,7 @@ class ForwardTensors {
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V);
   /// Sets O and LSE to NaN, so that elements that a kernel does not write are detected.
-  void poison_outputs();
+  void invalidate_outputs();
 
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
   PassArguments arguments(const Session& session, bool with_lse) const;
