@@ -27,7 +27,7 @@ enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_
 /// lengths, soft-capping and ALiBi), or all.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
-/// In which order a backward pass adds up dQ: always the same one, the same one if a run asks for
+/// The order in which a backward pass sums dQ: always the same one, the same one if a run asks for
 /// it (RunSpec::deterministic), or any.
 enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 

@@ -76,7 +76,7 @@ constexpr Knob kKnobs[] = {
      kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
     {"schedule",
      "In Hopper's program, what a thread block computes: persistent, one row tile after the other, "
-     "as each is free, so that the next one's loads run beside the stores of the last; blocks, one "
+     "as each is free, so that the next one's loads overlap the stores of the last; blocks, one "
      "row tile.",
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",

@@ -34,7 +34,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec);
 /// they share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
 
-/// The run's kernel; a programmer's error when the catalog has none of this name.
+/// The run's kernel; a programming error when the catalog has none of this name.
 const KernelInfo& kernel_of(const ResolvedRun& run);
 
 /// The requested tiling, else that of the block mask; nothing if the kernel uses its default on the

@@ -203,14 +203,13 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
                                          const AttentionProblem& problem) {
   const DqOrder order = kernel.pass(PassKind::backward).dQ_order;
   if (order == DqOrder::any) {
-    return invalid_field(
-        ErrorCode::not_applicable, "deterministic",
-        "the backward pass of kernel {} adds up dQ in an arbitrary order; standard, "
-        "flash1 and flash2 have a deterministic one",
-        kernel.name);
+    return invalid_field(ErrorCode::not_applicable, "deterministic",
+                         "the backward pass of kernel {} sums dQ in an arbitrary order; standard, "
+                         "flash1 and flash2 have a deterministic one",
+                         kernel.name);
   }
-  // Turns at dQ require that every column tile before the last one that sees a row tile also sees
-  // it
+  // A fixed order of the dQ additions requires that every column tile up to the last one that
+  // visits a row tile visits it too
   if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",

@@ -282,7 +282,7 @@ const RunField kFields[] = {
      .kind = FieldKind::flag, .values = kHidden,
      .access = at<&RunSpec::variant, &ScheduleVariant::visit_hidden>, .scope = kSkippingHidden},
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
-     .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
+     .help = "backward: sum dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .access = at<&RunSpec::deterministic>,
      .scope = kTrained},
     {.key = "kernel", .json_key = "kernel", .option = "kernel", .value_name = "NAME",

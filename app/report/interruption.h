@@ -25,7 +25,8 @@ void save_before_signals(SavedResults results, const std::function<std::string()
 
 /// Runs a program's work and returns its exit status. Standard streams that the caller of the
 /// program closed are first opened on /dev/null, so that no other file gets their descriptors. An
-/// exception of the work becomes an Error for `report`, which prints it and returns the status.
+/// exception thrown by the work becomes an Error for `report`, which prints it and returns the
+/// status.
 int exit_status_of(const std::function<int()>& work, int (*report)(const Error& error));
 
 /// Writes the text to standard error; if it is closed, does nothing.

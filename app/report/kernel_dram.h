@@ -20,9 +20,9 @@ struct PredictionLimits {
   DramInterval interval = DramInterval::followed;
 };
 
-/// In which order the kernel of a run starts the blocks of a head. FlashAttention-2's forward pass
-/// starts with the last row tile, which has the most columns under a causal mask, unless a switch
-/// says otherwise.
+/// The order in which the kernel of a run starts the blocks of a head. FlashAttention-2's forward
+/// pass starts with the last row tile, which has the most columns under a causal mask, unless a
+/// switch says otherwise.
 BlockOrder kernel_block_order(const ResolvedRun& run);
 /// The number of heads whose blocks it starts in turn: BlockPlacement::heads_at_once.
 Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);

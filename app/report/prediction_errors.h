@@ -18,7 +18,7 @@ struct PredictionErrors {
   std::string quantity;
   std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;
-  /// Whether the size of L2 decides (DramPrediction::in_transition()), or the steps are not
+  /// Whether the size of L2 is decisive (DramPrediction::in_transition()), or the steps are not
   /// calibrated.
   enum class Regime : std::uint8_t { steady, transition, uncalibrated } regime = Regime::steady;
   std::size_t runs = 0;

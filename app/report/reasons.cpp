@@ -189,7 +189,8 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   }
   if (difference <= l2_bytes) {
     return fmt::format(
-        "{} more than the pass stores: lines of earlier work or of the profiler left L2 meanwhile",
+        "{} more than the pass stores: lines of earlier work or of the profiler left L2 during the "
+        "pass",
         bytes_text(difference));
   }
   return "lines left L2 before they were full, or other work wrote as well";

@@ -33,7 +33,7 @@ struct LaunchResidency {
   Index sm_count = 1;
 
   Index at_once() const { return resident * sm_count; }
-  /// How often all SMs are filled: 1.25 if the last blocks leave three quarters empty.
+  /// How many times all SMs are filled: 1.25 if the last blocks leave three quarters empty.
   double waves() const {
     return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
   }

@@ -29,8 +29,8 @@ struct BlockProgram {
   int threads = 0;
   Index shared_bytes = 0;              ///< dynamic
   std::string_view instructions = {};  ///< of its matrix products; "": it has none
-  /// Its blocks may start while the launch before it on the stream still runs, if the GPU supports
-  /// this: the kernel then calls device::wait_for_launch_before().
+  /// Its blocks may start while the previous launch on the stream is still running, if the GPU
+  /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
 };
 

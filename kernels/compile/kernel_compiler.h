@@ -39,7 +39,7 @@ class KernelCompiler {
   explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
 
   /// The program's kernel. Waits if another thread compiles the same program. Errors and `cancel`
-  /// as of compile(). A cached kernel is found only if the NVRTC build that compiled it can be
+  /// as in compile(). A cached kernel is found only if the NVRTC build that compiled it can be
   /// loaded.
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);

@@ -1,5 +1,5 @@
-/// Adding what is in shared memory to global memory by the bulk tensor unit (compute capability
-/// 9.0): one thread starts it, and L2 executes the additions.
+/// Bulk additions of shared memory to global memory (compute capability 9.0): one thread starts
+/// them, and L2 performs them.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"

@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels::device {
 
-/// The barriers of `kSlots` slots that visits take in turn: visit n, from 0 on, has slot
-/// n % kSlots. Each slot has two:
+/// The barriers of `kSlots` slots that visits take in turn: visit n, counted from 0, has slot n %
+/// kSlots. Each slot has two:
 ///   filled:  who empties it waits for everyone who fills it;
 ///   emptied: who fills it waits for everyone who emptied it after the previous visit.
 template <int kSlots>

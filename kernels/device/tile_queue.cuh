@@ -38,8 +38,8 @@ struct TileCounter {
   }
 };
 
-/// How one thread of a block tells others which tile comes next, in four numbers: turn n, from 0
-/// on, has slot n % 2. Each slot has two barriers:
+/// How one thread of a block tells others which tile comes next, in four numbers: turn n, counted
+/// from 0, has slot n % 2. Each slot has two barriers:
 ///   told:  listeners wait for the numbers;
 ///   heard: the telling thread waits for every listener before it overwrites them.
 struct TileNews {

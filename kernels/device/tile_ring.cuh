@@ -8,8 +8,8 @@
 
 namespace attnscope::kernels::device {
 
-/// `kStages` slots in shared memory that the tiles of a tensor take in turn: visit n, from 0 on,
-/// has slot n % kStages. Each slot has two barriers:
+/// `kStages` slots in shared memory that the tiles of a tensor take in turn: visit n, counted from
+/// 0, has slot n % kStages. Each slot has two barriers:
 ///   arrived: readers wait for the bytes of the copy, which the loading thread announces;
 ///   free:    the loading thread waits for every reading warp before it overwrites the slot.
 template <typename Tile, int kStages>

@@ -1,5 +1,5 @@
 /// Thread blocks that take turns with a tile in global memory, so that what they add to it is added
-/// in the same order on every run. A counter of the tile holds whose turn it is, from 0 on.
+/// in the same order on every run. A counter of the tile holds whose turn it is, counted from 0.
 ///
 /// A block waits only for blocks with lower numbers: the hardware starts blocks in the order of
 /// their numbers, so these are already running or finished.

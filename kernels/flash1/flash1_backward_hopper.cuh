@@ -135,7 +135,7 @@ __device__ inline void add_to_panel(const device::SharedTile<kRows, device::kPan
   }
 }
 
-/// What the two multiplying warpgroups do.
+/// The loop of the two warpgroups that multiply.
 template <typename T, int Br, int Bc, int d, typename Trace>
 __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& block,
                                             int warpgroup, Trace& trace) {

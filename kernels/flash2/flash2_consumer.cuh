@@ -219,7 +219,7 @@ struct Flash2Consumer {
     if (device::thread_index() % 32 == 0) block.Q_free(warpgroup).arrive();
   }
 
-  /// Start O = O + P Vj, and end it.
+  /// Start and finish O = O + P Vj.
   __device__ void start_output(int n) {
     block.V().await(rows.visit(n));
     trace.did_nth(TraceStep::load_Kj, 0, rows.column_tiles, n);

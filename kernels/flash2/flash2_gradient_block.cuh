@@ -69,7 +69,7 @@ struct Flash2GradientPlace {
     return device::visited_tiles<kVisits>(parameters.row_tiles, j, columns().first_tile(),
                                           columns().past_last_tile());
   }
-  /// Whether dQ is added up in a fixed order.
+  /// Whether dQ is summed in a fixed order.
   __device__ bool in_turns() const {
     return kVisits == device::Visits::all && parameters.dQ_turns != nullptr;
   }

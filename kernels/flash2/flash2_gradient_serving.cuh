@@ -1,5 +1,5 @@
 /// What the serving warps of flash2's backward pass with Hopper's instructions do: they load the
-/// tiles and the row statistics for the consumers, and add up dQ.
+/// tiles and the row statistics for the consumers, and sum dQ.
 #pragma once
 
 #include "kernels/device/bulk_adds.cuh"

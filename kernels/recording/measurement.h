@@ -59,7 +59,7 @@ struct Protocol {
   bool operator==(const Protocol&) const = default;
 };
 
-/// Seconds of one pass, by CUDA events around all its launches, and the SM clock meanwhile.
+/// Seconds of one pass, by CUDA events around all its launches, and the SM clock during it.
 struct TimeStatistics {
   double min_s = 0.0;
   double median_s = 0.0;

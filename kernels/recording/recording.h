@@ -55,9 +55,9 @@ class RecordingWriter {
   /// open(), and failed for a row that could not be read again: see readable().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 
-  /// The file's contents as they were read or written last.
+  /// The file's contents as last read or written.
   const Recording& recording() const { return recording_; }
-  /// Whether the file is still as it was read or written last.
+  /// Whether the file is unchanged since it was last read or written.
   bool is_current() const { return stamp_.is_still(path_); }
 
  private:
@@ -68,7 +68,7 @@ class RecordingWriter {
 
   std::filesystem::path path_;
   Recording recording_;
-  FileStamp stamp_;  ///< of the file that recording_ is
+  FileStamp stamp_;  ///< of the file that recording_ was read from
 };
 
 }  // namespace attnscope

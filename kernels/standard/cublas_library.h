@@ -62,7 +62,7 @@ class CublasHandles {
   };
 
   std::mutex mutex_;
-  std::optional<Result<CublasLibrary>> library_;  ///< once it was looked for
+  std::optional<Result<CublasLibrary>> library_;  ///< once it has been looked for
   std::list<Kept> kept_;                          ///< most recent first
 };
 

@@ -1,9 +1,9 @@
 /// The softmax of standard attention: P = softmax(mask(S)), row by row, one launch between two
 /// cuBLAS products. It follows the launch "softmax" of sim/schedule/standard_forward.cpp.
 ///
-/// The first step of the ladder: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel is as
-/// fast as an unfused softmax can be: S is read once and P written once, 16 bytes per thread, and
-/// the row stays in registers in between. S already holds softmax_scale Q K^T (the product's
+/// The baseline of the other kernels: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel
+/// is as fast as an unfused softmax can be: S is read once and P written once, 16 bytes per thread,
+/// and the row stays in registers in between. S already holds softmax_scale Q K^T (the product's
 /// alpha), so that fp16 scores overflow no earlier than the scaled ones.
 ///
 /// All of S is read and all of P is written under a mask too: the product that follows reads the

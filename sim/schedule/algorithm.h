@@ -175,7 +175,7 @@ using PseudoCode = std::vector<PseudoLine>;
 inline PseudoCode copy_of(std::span<const PseudoLine> lines) {
   return {lines.begin(), lines.end()};
 }
-/// Rewrites the line of the step, which must be there.
+/// Rewrites the line of the step, which must exist.
 void rewrite_line(PseudoCode& lines, Step step, std::string_view text, std::string_view why);
 
 /// One thread block per head: its program has the outer loop.

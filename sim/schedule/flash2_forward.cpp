@@ -98,7 +98,7 @@ class KvStages {
   Index loaded_ = 0, taken_ = 0;
 };
 
-/// What stays on chip while a row tile, or a consumer's share of its rows, meets its keys.
+/// What stays on chip while a row tile, or a consumer's share of its rows, sweeps its keys.
 struct RowsOnChip {
   const TileGrid& g;
   std::int32_t i;
@@ -177,7 +177,7 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
 
 // The same as agents: kernels/flash2/flash2_forward_hopper.cuh. Each consumer has its share of the
 // row tile's rows and all keys that the row tile sees; the producer loads K_j and V_j once for all.
-// A row tile is one thread block here, so that nobody waits for Q_i's place to be free again.
+// A row tile is one thread block here, so that no agent waits for Q_i's slot to become free.
 
 struct KvRings {
   explicit KvRings(const TileGrid& g) : K(g.options().variant.stages, g.row_shares()), V(K) {}
@@ -209,7 +209,7 @@ void produce(const TileGrid& g, std::int32_t i, Program& program) {
   }
 }
 
-/// A consumer without rows takes no part but for its arrivals, which the barriers count.
+/// A consumer without rows only arrives at the barriers, which count its arrivals.
 void consume(const RowsOnChip& rows, Program& program) {
   const TileGrid& g = rows.g;
   if (rows.any()) {

@@ -93,7 +93,7 @@ PseudoCode partial_pseudo_code() {
       lines, Step::load_column_tile, "load K_j, V_j",
       "Each split reads its own keys: together the splits of a row tile read K and V once.");
   rewrite_line(lines, Step::log_sum_exp, "LSE_i^s = m_i + log l_i",
-               "The merging launch weighs this part against the others by it.");
+               "The merging launch weights this part by it.");
   rewrite_line(lines, Step::store_output, "store O_i^s, LSE_i^s in fp32",
                "The attention over only the keys of this split.");
   return lines;

@@ -144,7 +144,7 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
   if (!op.is_of_barrier()) return reason_of_line;
   const bool full = op.barrier().signals == Barrier::Signals::full;
   if (op.kind == OpKind::wait) {
-    return full ? "Another agent loads it meanwhile: read earlier, the buffer would hold what was "
+    return full ? "Another agent is loading it: read earlier, the buffer would hold what was "
                   "there before."
                 : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";
   }

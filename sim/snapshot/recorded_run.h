@@ -20,7 +20,7 @@ struct RecordedRun : RunHistory {
   std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values
 };
 
-/// Runs the head; `progress` and `cancel` as of SteppedRun::create. The executor refers to the
+/// Runs the head; `progress` and `cancel` as in SteppedRun::create(). The executor refers to the
 /// result's problem and inputs, which therefore must not move.
 Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,

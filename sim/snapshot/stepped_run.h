@@ -13,8 +13,8 @@ namespace attnscope {
 
 class SteppedRun {
  public:
-  /// Runs the head once, keeping keyframes. `progress` is called with the completed fraction now
-  /// and then; setting `cancel` to true gives Error failed "cancelled".
+  /// Runs the head once, keeping keyframes. `progress` is called with the completed fraction from
+  /// time to time; setting `cancel` to true gives Error failed "cancelled".
   static Result<std::unique_ptr<SteppedRun>> create(
       const SteppedRequest& request, const std::function<void(double)>& progress = {},
       const std::atomic<bool>* cancel = nullptr);

@@ -129,8 +129,8 @@ std::string_view warp_sentence(const TileOp& op) {
            "parts are summed in shared memory; under split-Q each warp has whole sums.";
   }
   if (op.reduces_rows() && is_score(op.source_tiles[0].tensor)) {
-    return "One number per query, over all keys. Under sliced-K the warps' parts have to be put "
-           "together; under split-Q each warp has all keys of its queries.";
+    return "One number per query, over all keys. Under sliced-K the warps' parts must be combined; "
+           "under split-Q each warp has all keys of its queries.";
   }
   if (op.kind == OpKind::row_dot) {
     return "One number per query, computed query by query. Under sliced-K every warp needs all of "
@@ -149,7 +149,7 @@ std::string_view warp_sentence(const TileOp& op) {
                : "Each warp loads into its own registers.";
   }
   if (op.is_of_barrier()) {
-    return "The agent's warps go on together: a wait ends for all of them, and each of them "
+    return "The agent's warps proceed together: a wait ends for all of them, and each of them "
            "arrives.";
   }
   return "Each warp works on what its registers hold: nothing passes between warps.";

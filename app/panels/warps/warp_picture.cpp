@@ -26,7 +26,7 @@ ImU32 text_on_warp(const Theme& theme, Index warp, Index warps) {
 
 namespace {
 
-/// Most that widths are stretched against heights if the panel is low.
+/// Largest stretch of widths relative to heights, for a low panel.
 constexpr float kMostStretch = 2.0f;
 
 /// Draws the tiles of one partition.

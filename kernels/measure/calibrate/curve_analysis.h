@@ -14,8 +14,8 @@ namespace attnscope::kernels {
 Index shared_chunks(Index wanted, Index sms);
 
 /// The x at which a curve first reaches `fraction` of the way from `low` to `high`, between two
-/// points by a straight line. Nothing when it never does, or already does at its first point.
-/// `x` ascends; as many y.
+/// points by a straight line. Nothing when it never does, or already does at its first point. `x`
+/// ascends and is as long as `y`.
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction);
 

@@ -7,7 +7,7 @@
 namespace attnscope::kernels {
 
 struct SmClockReading {
-  uint64_t cycles;  ///< by the clock of the SM, which counts on between kernels
+  uint64_t cycles;  ///< by the clock of the SM, which keeps counting between kernels
   uint64_t ns;      ///< by the GPU's timer
   uint32_t sm;      ///< number of the SM
 };

@@ -1,4 +1,4 @@
-/// Times a pass with CUDA events, and reads the SM clock meanwhile.
+/// Times a pass with CUDA events, and reads the SM clock during it.
 #pragma once
 
 #include "kernels/measure/pass.h"
