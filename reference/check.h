@@ -1,4 +1,4 @@
-/// Checks for programmers' errors: on in release builds, outside hot loops.
+/// Checks for programming errors: on in release builds, outside hot loops.
 #pragma once
 
 #include <fmt/core.h>

@@ -11,7 +11,7 @@ namespace attnscope {
 
 /// Null when no field has this key.
 const RunField* find_field(std::string_view key);
-/// The field with this key; a programmer's error when there is none.
+/// The field with this key; a programming error when there is none.
 const RunField& run_field(std::string_view key);
 
 /// The values that the field accepts: "a whole number from 1 to 4096".

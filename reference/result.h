@@ -1,5 +1,5 @@
 /// A value, or the reason why there is none. Invalid user choices and external failures are
-/// returned this way; programmers' errors throw CheckFailure (check.h).
+/// returned this way; programming errors throw CheckFailure (check.h).
 #pragma once
 
 #include <fmt/core.h>

@@ -70,8 +70,8 @@ struct ScheduleVariant {
   /// than 1, tile j + stages - 1 is loaded while tile j is processed.
   Index stages = 1;
   /// flash2, block_sparse2, forward: groups of warps that compute, each its share of the row tile's
-  /// rows, beside one that loads K_j and V_j for all of them. They meet at barriers. 0: every warp
-  /// loads and computes.
+  /// rows, beside one that loads K_j and V_j for all of them. They synchronize at barriers. 0:
+  /// every warp loads and computes.
   Index consumers = 0;
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;

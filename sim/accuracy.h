@@ -1,4 +1,4 @@
-/// How exact the algorithms are, in the precisions that kernels compute in: values are rounded
+/// How accurate the algorithms are, in the precisions that kernels compute in: values are rounded
 /// where a kernel rounds them (stores and matrix operands to the problem's precision, accumulators
 /// to fp32) and compared with the reference in double.
 #pragma once

@@ -18,7 +18,7 @@ Result<GpuDescription> gpu_of(const RunSpec& spec);
 
 /// The run with every rule applied: tiling, block mask, splits, shared tiles of grouped heads.
 /// invalid_request, with the field to change, if the model cannot run it. The caller must replace
-/// TilingRule::kernel: the model does not depend on the kernels. `cancel` as of make_block_mask().
+/// TilingRule::kernel: the model does not depend on the kernels. `cancel` as in make_block_mask().
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
                             const std::atomic<bool>* cancel = nullptr);
 

@@ -48,7 +48,7 @@ Tiling paper_tiling(const GpuDescription& gpu, DType dtype, Index d) {
 
 namespace {
 
-/// The row length from which on the row launches use the same number of rows per block.
+/// The row length above which the row launches use the same number of rows per block.
 constexpr Index kLongRowKeys = 2048;
 
 /// Whether a tiling's slots fit; `launches` and `options` belong to one pass.

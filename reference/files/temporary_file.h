@@ -35,7 +35,7 @@ class TemporaryFile {
   int replace(const std::filesystem::path& target);
   /// Like replace(), but keeps the file at `target`, which `previous` has open: it gets a temporary
   /// name, which `previous` owns. Closes `previous` instead if the file system has no hard links,
-  /// or if another process has replaced the file at `target` meanwhile.
+  /// or if another process has replaced the file at `target` in the meantime.
   int exchange(const std::filesystem::path& target, TemporaryFile& previous);
   /// Closes the file; removes it if it still has its temporary name.
   void close();

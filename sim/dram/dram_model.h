@@ -49,7 +49,7 @@ struct DramPrediction {
   Bytes least, most;
 
   Index total_missed_bytes() const;
-  /// Whether the size of L2 decides: the reads of the interval differ by more than 4 %.
+  /// Whether the size of L2 is decisive: the reads of the interval differ by more than 4 %.
   bool in_transition() const;
   bool operator==(const DramPrediction&) const = default;
 };

@@ -34,7 +34,7 @@ class L2Answers {
 };
 
 /// Follows the pass as predict_dram() does, and records L2's answers to the operations of one head
-/// of the run's problem. Errors as of predict_dram().
+/// of the run's problem. Errors as in predict_dram().
 Result<L2Answers> answers_of_head(const ResolvedRun& run, const GpuDescription& gpu,
                                   const BlockPlacement& placement, Index batch, Index head,
                                   double most_transfers = kMostTransfers,

@@ -1,6 +1,6 @@
 /// The L2 cache of a GPU, as the model of DRAM traffic sees it. It holds pieces of tensors in sets
-/// of 16 ways: a piece belongs to one set, which drops the piece that was not used for the longest
-/// time when it needs room. Sets fill unevenly, so that pieces leave before the cache is full.
+/// of 16 ways: a piece belongs to one set, which evicts its least recently used piece when it needs
+/// room. Sets fill unevenly, so that pieces leave before the cache is full.
 ///
 /// The L2 of large GPUs has two partitions, each connected to half of the SMs. A piece belongs to
 /// one of them, which reads it from DRAM and writes it back. An SM of the other half reads it
@@ -49,7 +49,7 @@ class L2Cache {
 
   /// An SM that is connected to `partition` reads the piece.
   FoundIn read(int partition, std::uint32_t piece);
-  /// An SM writes the whole piece, which stays until it leaves for DRAM.
+  /// An SM writes the whole piece, which stays until it is evicted to DRAM.
   void write(std::uint32_t piece);
   /// Adds to the piece in the partition that it belongs to, which must hold it.
   FoundIn add(std::uint32_t piece);

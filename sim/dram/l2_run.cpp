@@ -27,7 +27,7 @@ L2Moved L2Moved::operator-(const L2Moved& other) const {
   return {dram - other.dram, missed_bytes - other.missed_bytes};
 }
 
-/// All groups, or, if all are alike, as many as kFollowedRounds requires.
+/// All groups, or, if all are equal, as many as kFollowedRounds requires.
 void L2Run::choose_followed(double most_transfers) {
   followed_ = moved_.groups();
   if (moved_.groups_are_alike()) {
@@ -215,7 +215,7 @@ void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
   }
 }
 
-/// What was moved so far, by size of L2.
+/// What has been moved so far, by size of L2.
 std::vector<L2Moved> L2Run::traffic() const {
   std::vector<L2Moved> moved;
   for (const L2Cache& l2 : caches_) {

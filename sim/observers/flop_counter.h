@@ -53,7 +53,7 @@ enum class Work : std::uint8_t {
   statistics,        ///< one number per row: m, l, alpha, beta, LSE
   row_dot,           ///< D = rowsum(dO * O), or rowsum(P * dP)
   softmax_gradient,  ///< dS = P (dP - D)
-  sums,              ///< adding gradients up
+  sums,              ///< summing gradients
 };
 inline constexpr int kWorkCount = 14;
 

@@ -1,6 +1,6 @@
-/// The agents of a thread block's program, and the order in which they run beside each other: an
-/// agent runs until it meets a wait whose phase is not complete, then the next one does. The order
-/// is the same on every run; values do not depend on it while every wait and arrive is there.
+/// The agents of a thread block's program, and the order in which they run: an agent runs until it
+/// reaches a wait whose phase is not complete, then the next one runs. The order is the same on
+/// every run; values do not depend on it as long as no wait or arrive is missing.
 #pragma once
 
 #include <array>
@@ -28,12 +28,12 @@ class Agents {
   using Emit = std::function<void(const TileOp&)>;
   using Report = std::function<void(std::span<const StuckAgent>)>;
 
-  /// Operations of an agent, after those that it has.
+  /// Appends operations to those of an agent.
   void add(Agent agent, std::span<const TileOp> ops);
   bool any() const { return !agents_.empty(); }
-  /// Emits every operation once, and forgets all; a skipped wait or arrive has no effect. If nobody
-  /// can go on, reports who waits for what; the operations that are left follow, agent by agent, as
-  /// skipped and unreached.
+  /// Emits every operation once, then discards all of them; a skipped wait or arrive has no effect.
+  /// If no agent can continue, reports who waits for what; the remaining operations follow, agent
+  /// by agent, as skipped and unreached.
   void run(const Emit& emit, const Report& report);
 
  private:

@@ -1,5 +1,5 @@
 // Which tiles of a grid are equal: same size, same valid keys, cut by the mask or not, empty or
-// not. Both ends of the visible band never fall from one query to the next, so along a row or a
+// not. Neither end of the visible band decreases from one query to the next, so along a row or a
 // column of tiles those that the mask leaves whole lie side by side.
 #include <algorithm>
 

@@ -51,8 +51,8 @@ class Program {
   }
 
   /// The agent that executes what follows, until the next call. A block's agents are written one
-  /// after the other and run beside each other (agents.h); if only counts matter, they run in the
-  /// order in which they are written.
+  /// after the other and run concurrently (agents.h); if only counts matter, they run in the order
+  /// in which they are written.
   void agent(Agent agent) {
     flush();
     agent_ = agent;

@@ -100,7 +100,7 @@ class TileGrid {
   std::int32_t Tr() const { return Tr_; }
   std::int32_t Tc() const { return Tc_; }
   Index d_parts() const { return ceil_div(problem_.d, d_cols_); }
-  /// Into how many equal shares the rows of each row tile are divided.
+  /// The number of equal shares into which the rows of each row tile are divided.
   Index row_shares() const { return row_shares_; }
 
   TileRange row_tiles() const { return {0, Tr_}; }
@@ -124,8 +124,8 @@ class TileGrid {
   bool hides_keys() const {
     return !problem_.mask.is_none() || problem_.is_packed() || key_end_ < problem_.N_kv;
   }
-  /// Whether the mask hides a part of tile (i, j), so that its scores have to be masked; of the
-  /// whole tile, or of the tile of one share of the rows.
+  /// Whether the mask hides part of tile (i, j), or of one share of its rows, so that the scores
+  /// must be masked.
   bool edge(std::int32_t i, std::int32_t j) const {
     return is_edge({row_begin(i), row_begin(i) + rows_of(i)}, j);
   }

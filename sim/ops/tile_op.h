@@ -119,7 +119,7 @@ enum class OpKind : std::uint8_t {
   scale,             ///< dest = softmax_scale * dest, if no product folds it in
   mask_gradient,     ///< dS = 0 where the mask hides the key
   dropout_factors,   ///< dest = Z, for a launch that stores Z
-  wait,              ///< the agent goes on once a phase of a barrier is complete
+  wait,              ///< the agent continues once a phase of a barrier is complete
   arrive,            ///< one of the arrivals that complete a phase of a barrier
 };
 inline constexpr int kOpKindCount = 35;
@@ -134,7 +134,7 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
 }
 
 /// Who executes an operation. A thread block's program is one sequence of operations, or several
-/// agents (warp groups) run it beside each other and meet at barriers.
+/// agents (warp groups) run it concurrently and synchronize at barriers.
 enum class Agent : std::uint8_t {
   block,     ///< every warp: the program has no agents
   producer,  ///< loads tiles for the others
@@ -144,7 +144,7 @@ enum class Agent : std::uint8_t {
 constexpr Agent consumer(Index n) {
   return Agent(static_cast<int>(Agent::consumer) + static_cast<int>(n));
 }
-/// The number of a consumer, from 0 on.
+/// The number of a consumer, counted from 0.
 constexpr Index number_of(Agent agent) {
   return static_cast<Index>(agent) - static_cast<Index>(Agent::consumer);
 }

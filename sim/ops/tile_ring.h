@@ -6,7 +6,7 @@
 
 namespace attnscope {
 
-/// Visit n, from 0 on, has slot 1 + n % stages. Each slot has two barriers:
+/// Visit n, counted from 0, has slot 1 + n % stages. Each slot has two barriers:
 ///   full:  the readers wait for the tile, which the loading agent announces;
 ///   empty: the loading agent waits for every reader before it overwrites the slot.
 /// Each agent has its own copy, which counts that agent's visits.
@@ -15,7 +15,8 @@ class TileRing {
   TileRing(Index stages, Index readers)
       : stages_(stages), readers_(static_cast<std::uint8_t>(readers)) {}
 
-  /// By the agent that loads: waits until the tile before has left the slot, and loads the next.
+  /// For the loading agent: waits until the previous tile has left the slot, and loads the next
+  /// one.
   void load(Tile tile, Program& program) {
     tile.slot = slot();
     Tile& held = held_[tile.slot - 1U];
@@ -28,13 +29,13 @@ class TileRing {
     ++visit_;
   }
 
-  /// By a reader: waits for the next tile, and gives it in its slot.
+  /// For a reader: waits for the next tile, and returns it in its slot.
   Tile await(Tile tile, Program& program) const {
     tile.slot = slot();
     program.wait({Barrier::Signals::full, 1, phase(), tile});
     return tile;
   }
-  /// By a reader: it reads the tile no more.
+  /// For a reader: it no longer reads the tile.
   void release(const Tile& tile, Program& program) {
     program.arrive({Barrier::Signals::empty, readers_, phase(), tile});
     ++visit_;

@@ -57,7 +57,7 @@ class Comparer : public Observer {
     }
   }
 
-  /// How wrong values were lost, in the order in which it happened.
+  /// How wrong values were lost, in order.
   const std::vector<NoChange>& losses() const { return losses_; }
   const std::vector<std::pair<NoChange, Index>>& without_effect() const { return without_effect_; }
 
@@ -114,7 +114,7 @@ void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviati
   effect_.spread.push_back({effect_.step_count, tile, deviation});
 }
 
-/// A right result of an operation that had a wrong operand.
+/// A correct result of an operation that had a wrong operand.
 void Comparer::note_loss(const TileOp& op) {
   const auto reason = [&] {
     switch (op.kind) {
@@ -148,8 +148,7 @@ void Comparer::execute(const TileOp& op) {
   if (wrong_operand && !any) note_loss(op);
 }
 
-/// Why the correct run's result of this operation is what was there before; nothing where it is
-/// not.
+/// Why the correct result of this operation equals what was there before; nothing if it does not.
 std::optional<NoChange> Comparer::leaves(const TileOp& op, const RightResult& right) const {
   if (op.kind == OpKind::wait) return NoChange::was_complete;
   if (op.kind == OpKind::arrive) return NoChange::never_awaited;

@@ -21,8 +21,8 @@ struct RightResult {
   std::array<HeldTile, 2> after;
 };
 
-/// Executes what the correct run does where the broken one has an operation. Agents, which may take
-/// turns in another order than in the broken run, run a whole thread block in advance.
+/// Executes what the correct run does where the broken one has an operation. Agents, whose order
+/// may differ from that in the broken run, run a whole thread block in advance.
 class RightRun : public Observer {
  public:
   /// Both must outlive it; the pass is that of the correct run.
@@ -32,7 +32,7 @@ class RightRun : public Observer {
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
 
-  /// What comes of an operation of the broken run, which its agent runs next.
+  /// The correct run's result of an operation of the broken run, the next one of its agent.
   RightResult result_of(const TileOp& op);
 
  private:

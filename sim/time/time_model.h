@@ -56,7 +56,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
                                     const MachineRates& rates, const KernelCosts& costs,
                                     const std::atomic<bool>* cancel = nullptr);
 
-/// The schedule behind predict_time()'s time of this launch. Errors: as of predict_time();
+/// The schedule behind predict_time()'s time of this launch. Errors as in predict_time();
 /// unavailable for a launch whose blocks take no steps of tiles.
 Result<PredictedSchedule> predict_schedule(const SimulationReport& report,
                                            const GpuDescription& gpu, const MachineRates& rates,
