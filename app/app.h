@@ -82,7 +82,7 @@ class App {
   std::vector<std::string> recent_files;  ///< opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
-  /// The newest good snapshot; nullptr before the first.
+  /// The newest valid snapshot; nullptr before the first.
   std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
   /// The reason why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }

@@ -34,7 +34,7 @@ std::optional<ChartAxis> axis_of(const RunField& field) {
   return found == std::end(kAxes) ? std::nullopt : std::optional(found->second);
 }
 
-/// The axis of the field in which a run of the answer differs from the run that it is made from;
+/// The axis of the field in which a run of the answer differs from the run that it is derived from;
 /// else N.
 ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson& lesson) {
   const std::vector<std::string> runs = answer.runs();

@@ -24,7 +24,7 @@ void App::run_race(double elapsed_s) {
     return;
   }
 
-  // A rival that cannot run: back to the last one that could, or no race
+  // If the rival cannot run, return to the last one that could, or end the race
   rival_published_ = rival_worker_.latest();
   const auto& refusal = rival_published_->refusal;
   if (refusal && rival_asked_ && rival_published_->refused_request == *rival_asked_) {
@@ -68,7 +68,7 @@ void App::run_race(double elapsed_s) {
   rival_worker_.request(wanted);
 }
 
-/// Makes the clock of both runs, unless they have it.
+/// Makes the clock of both runs, unless they already have one.
 void App::begin_race(const Snapshot& own, const Snapshot& rival) {
   if (course_ && course_->is_of(own.run, rival.run, view.race->clock)) return;
   course_.emplace(own.run, rival.run, view.race->clock);

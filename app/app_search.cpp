@@ -1,4 +1,4 @@
-/// Seeking by a click on a thing: the next operation is searched for in the background. The first
+/// Seeking by a click on a thing: its next operation is searched for in the background. The first
 /// one follows the last.
 #include <fmt/core.h>
 

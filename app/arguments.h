@@ -18,7 +18,7 @@ struct Arguments {
   std::string scene = "default";
   bool scene_given = false;  ///< else the last one, or the default
   bool size_given = false;   ///< else the window's last one
-  /// File of what the app remembers; empty: it remembers nothing, as in a picture or a test.
+  /// File of the remembered state; empty: nothing is remembered, as in a picture or a test.
   std::filesystem::path state;
   InputPaths files;                ///< a user's own tensors
   std::optional<Index> step;       ///< operation under the playhead, from 0; nothing: the scene's
@@ -55,8 +55,8 @@ inline constexpr int kInvalidRequest = 2;
 int report(const Error& error);
 
 /// Opens the window and runs until it is closed; returns the exit status. `remembered`: the state
-/// of the last start; nothing at the first start, which offers four ways to begin. `problem`: why
-/// the state could not be read, or empty.
+/// at the end of the last session; nothing at the first start, which offers four ways to begin.
+/// `problem`: why the state could not be read, or empty.
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
                const std::string& problem);
 

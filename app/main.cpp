@@ -36,7 +36,7 @@ int run_program(int argc, char** argv) {
 
   if (const auto error = check_lesson(arguments.value())) return report(*error);
 
-  // The arguments override what the last start left
+  // The arguments override the state of the last session
   auto read = read_user_state(arguments.value().state);
   const std::string problem = read ? "" : words(read.error(), Reader::file);
   const std::optional<UserState> remembered = read ? read.value() : UserState{};

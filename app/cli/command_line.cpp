@@ -28,7 +28,7 @@ std::vector<std::string> GivenOptions::all(std::string_view name) const {
 
 namespace {
 
-/// A CLI11 parser of the command.
+/// A CLI11 parser for the command.
 void define_options(CLI::App& app, const CommandSpec& command) {
   app.allow_extras();
   for (const OptionSpec& spec : command.options) {

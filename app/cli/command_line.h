@@ -102,7 +102,7 @@ Result<Value> read_choice(const GivenOptions& given, std::string_view option, co
   return value ? Result<Value>(*value) : not_accepted(option, *text, accepted);
 }
 
-/// The same for a whole number of digits, from `min` to `max`.
+/// The same for a whole number in digits, from `min` to `max`.
 template <std::integral Whole>
 Result<Whole> read_whole(const GivenOptions& given, std::string_view option,
                          std::type_identity_t<Whole> min, std::type_identity_t<Whole> max,

@@ -22,7 +22,7 @@ namespace attnscope::cli {
 
 using nlohmann::ordered_json;  ///< used for every document: keeps the order of fields
 
-/// --json and --csv, as of parse_output().
+/// --json and --csv, as returned by parse_output().
 struct OutputFiles {
   std::string json;
   std::string csv;
@@ -53,7 +53,7 @@ std::optional<Error> print_output(std::string_view text);
 
 /// A document that a command writes.
 struct Document {
-  std::string path;  ///< as of parse_output()
+  std::string path;  ///< as returned by parse_output()
   /// Writes it. invalid_request, before anything is written, when there is no such document.
   std::function<std::optional<Error>(FileWriter&)> write;
   bool is_text = true;

@@ -14,7 +14,7 @@ struct Axis {
   double low = 1.0;
   double high = 10.0;
 
-  /// Position of a value, 0 to 1; a value outside gives one outside.
+  /// Position of a value, 0 to 1; values outside the axis give positions outside this range.
   float position(double value) const;
   /// The value at a position.
   double value(double position) const;

@@ -139,7 +139,7 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
   std::vector<std::string> lines = wrapped(font, words, width);
   const auto limit = static_cast<std::size_t>(std::max(max_lines, 0));
   if (lines.size() > limit) {
-    // The last line shown ends with a mark that more text follows
+    // The last line shown ends with a sign that more text follows
     std::string rest;
     for (std::size_t k = limit - (limit > 0 ? 1 : 0); k < lines.size(); ++k) {
       rest += (rest.empty() ? "" : " ") + lines[k];

@@ -93,8 +93,8 @@ void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash);
-/// One of `count` lines on the same place, which take turns at dashes: this draws the `index`-th of
-/// every `count` dashes, and with `gaps` omits every second one.
+/// One of `count` lines in the same place, whose dashes alternate: draws the `index`-th of every
+/// `count` dashes; `gaps` omits every second one of those.
 void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                       float dash, int index, int count, bool gaps);
 void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
@@ -115,7 +115,7 @@ Curve arc_over(ImVec2 from, ImVec2 to, float rise);
 class Route {
  public:
   explicit Route(std::vector<Curve> curves);
-  /// The place after this share of the length, 0 to 1.
+  /// The point at this fraction of the length, 0 to 1.
   ImVec2 at(float t) const;
   ImVec2 end() const { return curves_.back().to; }
   /// In pixels.

@@ -85,7 +85,7 @@ struct ChartZoom {
   bool is_whole() const { return x.is_whole() && y.is_whole(); }
 };
 
-/// Draws the chart; lines that lie on one another take turns at dashes, so that all colours are
+/// Draws the chart; overlapping lines are drawn as alternating dashes, so that all colours are
 /// visible. The wheel zooms and scrolls it. Returns the point near the mouse, if any.
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
                              ChartZoom& zoom);

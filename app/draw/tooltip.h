@@ -17,8 +17,8 @@ namespace attnscope::app::draw {
 void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
              const Rect& about);
 
-/// Tooltips of this frame and the next are placed beside this card, which a user reads, if there is
-/// room.
+/// Tooltips of this frame and the next are placed beside this card, which the user is reading, if
+/// there is room.
 void keep_clear(const Rect& card);
 
 /// The upper left corner of a tooltip of this size on a display: below, above, right or left of the

@@ -26,7 +26,7 @@ FolderList list_folder(const std::filesystem::path& folder);
 
 /// What the opened files hold.
 struct OpenedFiles {
-  std::optional<Scene> scene;         ///< a scene's file, or one on the tensors
+  std::optional<Scene> scene;         ///< from a scene's file, or made for the tensors
   std::vector<MeasuredRun> recorded;  ///< of recordings
   std::string recording;              ///< name of the last one's GPU
 };

@@ -103,7 +103,7 @@ class BackgroundJob {
   /// The reason why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }
 
-  /// Whether work is running, or has ended and its result was not yet read.
+  /// Whether work is running, or has ended and its result has not been read yet.
   bool busy() const { return running_.valid(); }
   double busy_for_s() const { return busy() ? control_->running_for_s() : 0.0; }
   double progress() const { return control_ ? control_->progress() : 0.0; }

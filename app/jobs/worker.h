@@ -86,7 +86,7 @@ class Worker {
 
  private:
   void work();
-  /// Waits for a request, and frees replaced runs meanwhile; false if the worker must stop.
+  /// Waits for a request, and frees replaced runs in the meantime; false if the worker must stop.
   bool wait_for_request(std::unique_lock<std::mutex>& lock);
   void free_replaced();
   void answer(const Request& request, WorkControl& control);

@@ -27,8 +27,8 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Raw pictures in, an MP4 out that players of every kind read: even sides, 4:2:0. Its standard
-/// output cannot seek, so the file is fragmented.
+/// Raw pictures in, an MP4 out that every player can read: even sides, 4:2:0. Its standard output
+/// cannot seek, so the file is fragmented.
 std::vector<std::string> command_line(int width, int height, int frames_per_second) {
   return {"ffmpeg",      "-hide_banner",
           "-loglevel",   "error",

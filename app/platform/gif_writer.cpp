@@ -206,7 +206,7 @@ Result<GifWriter> GifWriter::open(const std::filesystem::path& path, int width, 
   put_word(head, width);
   put_word(head, height);
   head += std::string("\x70\0\0", 3);                                // no colours for all frames
-  head += std::string("\x21\xFF\x0BNETSCAPE2.0\x03\x01\0\0\0", 19);  // repeat without end
+  head += std::string("\x21\xFF\x0BNETSCAPE2.0\x03\x01\0\0\0", 19);  // repeat forever
   gif.file_.write(head);
   return gif;
 }

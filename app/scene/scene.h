@@ -24,7 +24,7 @@ struct Scene {
   std::string title;  ///< shown in the top bar
   std::string about;  ///< one sentence for the list of scenes; may be empty
   std::string group;  ///< heading in that list
-  Index order = 0;    ///< in that list: a reader learns from the first to the last
+  Index order = 0;    ///< place in that list, which is in teaching order
   ViewState view;
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
 };
@@ -64,7 +64,7 @@ struct ShippedScene {
   std::string name, title, about, group;
   Index order = 0;
 };
-/// All shipped scenes that can be read, in the order in which they are learned.
+/// All shipped scenes that can be read, in teaching order.
 std::vector<ShippedScene> list_shipped_scenes();
 
 // A user's own Q, K and V, saved as .npy files: checked against the shown problem, or opened as a

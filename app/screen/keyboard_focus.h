@@ -14,7 +14,7 @@ namespace attnscope::app {
 class KeyboardFocus {
  public:
   /// Before the widgets of a frame are drawn: moves the focus in the order of the last frame. A
-  /// click of the mouse hides it; Tab continues from the widget that was clicked.
+  /// mouse click hides it; Tab continues from the widget that was clicked.
   void begin_frame();
 
   /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the one in

@@ -160,7 +160,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
     share = std::min(static_cast<float>(course->reading(frame.app.view.race_tick)) / finish, 1.0f);
   }
 
-  // Name, numbers, and a bar as long as the racer's whole way on the common clock
+  // Name, numbers, and a bar as long as the racer's whole run on the common clock
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float padding = frame.px(14.0f);
   const FontRef& bold = frame.fonts.title;

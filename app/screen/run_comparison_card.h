@@ -1,4 +1,4 @@
-/// A pinned run beside the present one.
+/// A pinned run beside the current one.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace attnscope::app {
 
 /// The button that pins the choice, and while one is pinned the card that compares it with the
-/// present choice.
+/// current choice.
 class RunComparisonCard {
  public:
   /// Draws the button with its right edge at `right`.

@@ -4,8 +4,7 @@
 # print their tables):
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME.json
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-sweeps.json
-# Every row is saved as soon as it is measured; run it again with the same build to go on where it
-# was stopped. A number of seconds behind the names: after so long no further sweep begins, and the
+# Every row is saved as soon as it is measured; run it again with the same build to continue where it stopped. A number of seconds after the names: once it has passed, no further sweep begins, and the
 # exit status is 3. A sweep without a single result makes it 1.
 set -euo pipefail
 cli=$1
@@ -16,8 +15,7 @@ has_failed=
 
 is_late() { [ "$SECONDS" -ge "$most_seconds" ]; }
 
-# sweep OVER [OVER...] -- OPTIONS: points that fail (out of memory) become rows that say so; of each
-# sweep one fits
+# sweep OVER [OVER...] -- OPTIONS: points that fail (out of memory) become rows that say so; at least one point of each sweep fits
 sweep() {
   if is_late; then
     is_left_out=yes

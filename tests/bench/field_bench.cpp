@@ -146,7 +146,7 @@ void FieldBench::act(const FieldAction& action) {
 
 void FieldBench::aim(const std::string& widget, bool beside) {
   if (frames_until([&] { return find(widget).has_value(); }, kPatienceFrames)) {
-    // The label at the left of a box does not react to clicks
+    // The label to the left of a box does not react to clicks
     const Rect rect = *find(widget);
     mouse_ = beside ? ImVec2{rect.min.x - 4.0f, rect.center().y} : rect.center();
   } else {

@@ -209,7 +209,7 @@ PEERS = {"pytorch flash2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN
 
 
 def times_ms(candidates, repeats, condition=lambda: None):
-    """Median milliseconds of each callable, which take turns, so that clocks meet all alike.
+    """Median milliseconds of each callable, which take turns, so that clocks affect all of them equally.
     `condition` runs before each, untimed."""
     samples = {name: [] for name in candidates}
     for repeat in range(-2, repeats):

@@ -82,7 +82,7 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   }
 }
 
-/// dQ may differ if it is added up in an arbitrary order in fp32: by the rounding to 16 bits.
+/// dQ may differ by the rounding to 16 bits if it is summed in an arbitrary order in fp32.
 TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   ATTNSCOPE_NEEDS_GPU();
   const AttentionProblem problem = problem_of_many_blocks(64, 600);  // several column tiles

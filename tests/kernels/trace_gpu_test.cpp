@@ -99,7 +99,7 @@ class TracedKernels : public ::testing::Test {
       const TraceMemory memory(plan.value());
       const TraceBuffer buffer = memory.buffer();
       for (const TraceBuffer* trace : {static_cast<const TraceBuffer*>(nullptr), &buffer}) {
-        tensors.value().poison_outputs();
+        tensors.value().invalidate_outputs();
         if (auto failure = run(tensors.value(), trace)) return failure;
         session_->stream().wait();
         for (const CheckedTensor output : outputs) {
@@ -121,7 +121,7 @@ class TracedKernels : public ::testing::Test {
                                       });
   }
 
-  /// Only dK and dV: the order in which dQ is added up is random.
+  /// Only dK and dV: the order in which dQ is summed is random.
   static void expect_plain_key_gradients(std::string_view name, const AttentionProblem& problem) {
     expect_plain_bits<BackwardTensors>(
         name, PassKind::backward, problem, {CheckedTensor::dK, CheckedTensor::dV},

@@ -110,7 +110,7 @@ TEST(Accuracy, KeepsFlash1sOutputInFp32UnlessAskedOtherwise) {
 
 TEST(Accuracy, OrdersChangeOnlyTheRoundingOfDqAndOnlyWithAtomicAdds) {
   AccuracyRequest request = small_request();
-  request.dtypes = {DType::fp32};  // dQ is stored as it was added up
+  request.dtypes = {DType::fp32};  // dQ is stored as it was summed
   const AccuracyReport report = compare_accuracy(request, [](const auto&) {}).value();
   ASSERT_GE(report.orders.size(), 3u);
   for (const OrderCase& entry : report.orders) {

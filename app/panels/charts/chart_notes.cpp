@@ -70,7 +70,7 @@ std::string problem_words(const AttentionProblem& problem) {
 }
 
 /// How far a problem is from another: the octaves between their sizes, and one for each other
-/// setting.
+/// setting that differs.
 double distance(const AttentionProblem& a, const AttentionProblem& b) {
   const auto octaves = [](Index x, Index y) {
     return std::abs(std::log2(static_cast<double>(x) / static_cast<double>(y)));

@@ -1,4 +1,4 @@
-/// Sentences above a chart of sizes: what a reader would otherwise take it for.
+/// Sentences above a chart of sizes that keep a reader from misreading it.
 #pragma once
 
 #include <string>

@@ -89,7 +89,7 @@ AttentionProblem sweep_problem(const SweepKey& key, double value);
 std::vector<double> sweep_values(const SweepKey& key);
 
 struct SweepPoint {
-  double value = 0.0;  ///< as of sweep_values()
+  double value = 0.0;  ///< from sweep_values()
   SimulationReport report;
   const std::string& algorithm() const { return report.run.algorithm(); }
 };

@@ -314,8 +314,8 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
                     at.x - plot.min.x, draw::Align::right);
 }
 
-/// The notes in lines above the plot, one at least and as many as leave it most of its height;
-/// returns the top of the rest. Named rectangles: "charts.note.INDEX".
+/// The notes in lines above the plot: at least one, and as many as leave the plot most of its
+/// height; returns the top of the rest. Named rectangles: "charts.note.INDEX".
 float draw_notes(const PanelContext& context, const Rect& plot,
                  const std::vector<std::vector<std::string>>& notes) {
   const FontRef& font = context.fonts.small;

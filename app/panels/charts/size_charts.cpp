@@ -96,7 +96,7 @@ struct Making {
         });
   }
 
-  /// Where no such point is, adds those in other tiles or by another program.
+  /// Where there is no such point, adds those in other tiles or by another program.
   template <typename ValueOf>
   void add_similar(std::string_view algorithm, std::string_view what, const ValueOf& value_of) {
     add_points(
@@ -210,7 +210,7 @@ struct Making {
       if (point.report.run.problem.block_mask != nullptr) {
         label += fmt::format(", mask {}", mask_words(sweep.key));
       }
-      // Low tiles, made for few queries, read K most often
+      // Tiles of few rows, made for few queries, read K most often
       if (find_algorithm(last)->splits_keys && sweep.key.over != ChartAxis::block_size) {
         label += fmt::format(", Br {}", point.report.run.tiling.Br);
       }

@@ -129,7 +129,8 @@ ShownLine without_dropped(std::string_view text, std::span<const PassOperation> 
   return line;
 }
 
-/// Strikes out how the tensor is computed or that it is loaded, and says its value: "alpha = 1".
+/// Strikes out the tensor's computation or load, and adds the value that it has instead: "alpha =
+/// 1".
 ShownLine with_value(std::string_view text, Tensor tensor, Index value) {
   const std::optional<Part> statement = statement_of(text, tensor);
   const std::optional<Part> part = statement ? statement : name_of(text, tensor);

@@ -132,7 +132,7 @@ struct ShownPart {
   bool more_above = false, more_below = false;
 };
 
-/// All lines, or as many as fit around the lit one.
+/// All lines, or as many as fit around the highlighted one.
 ShownPart shown_part(std::span<const ScreenLine> screen, std::size_t fitting, int lit) {
   if (screen.size() <= fitting) return {0, screen.size()};
   const auto found = std::ranges::find_if(
@@ -148,8 +148,8 @@ ShownPart shown_part(std::span<const ScreenLine> screen, std::size_t fitting, in
   return part;
 }
 
-/// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
-/// part around the lit line is shown. Returns the line under the mouse, or -1. Named rectangles:
+/// Draws the lines into `rect`; long ones continue on the next line; if not all fit, the part
+/// around the highlighted line is shown. Returns the line under the mouse, or -1. Named rectangles:
 /// "explain.line.INDEX", "explain.more.above", "explain.more.below".
 int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedCode& code) {
   const FontRef& font = canvas.fonts.mono_small;

@@ -23,8 +23,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Draws the letters of a line that are wholly visible between `at` and `right`, of a line that
-/// begins `scrolled` pixels further left; "…" stands for those beyond the right edge.
+/// Draws the letters of a line that are wholly visible between `at` and `right`; the line begins
+/// `scrolled` pixels to the left of `at`. "…" stands for those beyond the right edge.
 void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
                float right, float scrolled) {
   const Theme& theme = canvas.theme;
@@ -49,7 +49,7 @@ void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans,
                         : span.kind == SourceSpan::Kind::keyword ? theme.accent
                                                                  : theme.text;
     if (end > begin) {
-      // Letters start at whole pixels: never before the end of the span at the left
+      // Letters start at whole pixels: never before the end of the span on the left
       const float x = std::max(x_of(begin), std::ceil(drawn_to));
       font.draw(canvas.list, {x, at.y}, color, span.text.substr(begin - column, end - begin));
       drawn_to = std::floor(x) + static_cast<float>(end - begin) * letter;

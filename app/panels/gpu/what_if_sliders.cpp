@@ -15,7 +15,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// A slider covers this many octaves to each side of 1, in steps of an eighth of an octave.
+/// A slider covers this many octaves on each side of 1, in steps of an eighth of an octave.
 constexpr double kOctaves = 2.0;
 constexpr double kStepsOfOctave = 8.0;
 

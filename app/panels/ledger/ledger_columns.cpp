@@ -140,7 +140,7 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
     columns.exact = false;
     widths = widths_of(ledger, headings, fonts, swatch, false);
   }
-  // A GPU without numbers says nothing; then what follows from other columns gives way
+  // A column of a GPU without numbers gives way first, then those that follow from other columns
   const bool has_seen = std::ranges::any_of(
       all_rows(ledger), [](const LedgerRow* row) { return row->seen.value.has_value(); });
   std::vector<LedgerColumn> order = {LedgerColumn::size, LedgerColumn::formula, LedgerColumn::gap,
@@ -150,7 +150,8 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
     if (widths.total(gap) > room) widths.columns[index_of(column)] = 0.0f;
   }
 
-  // The rest of the room is shared; a table that is too narrow shares what is missing
+  // The columns share the width that is left; in a table that is too narrow, they share the
+  // shortage
   const auto count = static_cast<float>(
       std::ranges::count_if(widths.columns, [](float width) { return width > 0.0f; }));
   const float more = (room - widths.total(gap)) / std::max(count, 1.0f);

@@ -62,7 +62,7 @@ void draw_heading(const Table& table, const LedgerColumns& columns, LedgerColumn
   if (!about.empty() && hovered(area)) tooltip(table.context, about, area);
 }
 
-/// Over the columns of what a GPU showed.
+/// Over the columns of a GPU's numbers.
 void draw_seen_headings(const Table& table, float y) {
   draw_heading(table, table.columns, LedgerColumn::seen, y, table.ledger.seen_about);
   draw_heading(table, table.columns, LedgerColumn::gap, y);

@@ -303,7 +303,7 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
   const Algorithm* algorithm = find_algorithm(request.run.algorithm());
   ScheduleVariant variant = request.options.variant;
-  variant.consumers = 0;  // who loads and computes moves no bytes, nor do buffers
+  variant.consumers = 0;  // the agents that load and compute change no bytes, nor do buffers
   variant.stages = 1;
   if (algorithm == nullptr || !to_string(variant).empty()) return {};
   const Symbols symbols(request);

@@ -35,7 +35,7 @@ struct Bandwidths {
 Bandwidths bandwidths_of(const GpuDescription& gpu);
 
 /// Draws an arrow between the levels above and below `band` with the bandwidth, as far to the right
-/// as no taken range is touched; nothing where there is no room. Named rectangle:
+/// as it touches no taken range; nothing if there is no room. Named rectangle:
 /// "memory.bandwidth.NAME".
 void draw_bandwidth(const PanelContext& context, std::string_view name, const Bandwidth& bandwidth,
                     const Rect& band, std::span<const draw::Range> taken);

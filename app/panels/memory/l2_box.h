@@ -39,14 +39,14 @@ class L2Box {
   static float height(const PanelContext& context, float panel_height);
   /// Height between the box and HBM, for the bandwidth; 0 if there is no room.
   static float height_below(const PanelContext& context, float panel_height);
-  /// Nothing until they are there.
+  /// Nothing until they are available.
   const Bandwidths* bandwidths(const Snapshot& snapshot);
   /// Draws the box; the text follows after the arrows, which cross the box.
   void draw_frame(const PanelContext& context, const Rect& rect) const;
   void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 
  private:
-  /// Of this run; nullptr until it is there.
+  /// The view of this run; nullptr until it has been computed.
   const L2View* fresh_view(const Snapshot& snapshot);
 
   BackgroundJob<RunOfWork, L2View> view_;

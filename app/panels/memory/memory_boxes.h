@@ -35,8 +35,8 @@ class HbmBox {
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
   std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
-  /// The way from a place above the box to the middle of such a part, between the other tensors and
-  /// their labels.
+  /// The path from a point above the box to the middle of such a part, between the other tensors
+  /// and their labels.
   std::optional<draw::Route> route(ImVec2 from, Tensor tensor, const Area& area) const;
 
  private:

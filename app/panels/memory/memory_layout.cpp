@@ -10,7 +10,7 @@ namespace {
 /// shapes.
 constexpr float kTooFlat = 7.0f;
 
-/// Share of the wished gap that is always left between cells.
+/// Fraction of the desired gap that is always left between cells.
 constexpr float kLeastGap = 0.4f;
 
 float cell_width(const RowItem& item, float unit_x, float min_size) {

@@ -2,7 +2,7 @@
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
 /// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
-/// may write selections that only concern the picture (a tab, the chosen row) to the view state
+/// may write selections that concern only the picture (a tab, the chosen row) to the view state
 /// directly.
 #pragma once
 
@@ -24,8 +24,8 @@
 
 namespace attnscope::app {
 
-// Requests of a panel or a key to the app. The app executes commands between two frames, so that a
-// panel never changes what another panel of the same frame still draws.
+// Requests from a panel or a key to the app. The app executes commands between two frames, so that
+// a panel never changes what another panel of the same frame still draws.
 
 /// Moves the playhead to a step; clamped to the run.
 struct SeekTo {

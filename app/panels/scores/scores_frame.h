@@ -43,8 +43,8 @@ struct CellSpan {
 /// some of a tile, or several whole tiles.
 Index cell_size(const Span& part, Index tile_size);
 /// Cuts a part of an axis of `count` elements in tiles into cells, which never cross a tile's
-/// border unless they hold whole tiles. The first and the last one may reach over the part's edges:
-/// cells stay where they are when it moves.
+/// border unless they hold whole tiles. The first and the last one may extend beyond the part's
+/// edges: cells stay where they are when it moves.
 std::vector<CellSpan> cut_axis(const Span& part, Index count, Index tile_size, Index cell);
 
 /// A part of the scores of one head reduced to few cells that respect the tiles' borders.
@@ -66,7 +66,7 @@ struct ScoreCells {
 
 /// The colour scale of cells of this size, the same for every visible part of the tensor. S: from
 /// the smallest to the largest mean. P: from 0 to the value that 98 % of the cells do not exceed;
-/// dP and dS: as far to both sides of 0. A few large values of these would leave all others in one
+/// dP and dS: as far on both sides of 0. A few large values of these would leave all others in one
 /// colour.
 draw::ValueRange score_scale(const RunInfo& run, const ScoreCells& cells);
 

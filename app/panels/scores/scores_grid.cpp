@@ -244,7 +244,7 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
   frame.context.named_rects.add("scores.pointed", rect);
 }
 
-/// A mark at the left of the row, and lines above and below its cells, within the tile that is
+/// A mark to the left of the row, and lines above and below its cells, within the tile that is
 /// being worked on; no lines where they would hide the rows beside it.
 void draw_query_row(const ScoresFrame& frame) {
   if (frame.query_row < 0) return;
@@ -381,7 +381,7 @@ Area ScoresFrame::visible_tiles() const {
 }
 
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
-  // A zoomed picture ends at the grid's edge; marks of whole ones may reach over it
+  // A zoomed picture ends at the grid's edge; marks of whole ones may extend beyond it
   const bool zoomed = !(frame.rows.is_whole() && frame.cols.is_whole());
   if (zoomed) frame.context.list->PushClipRect(frame.grid.min, frame.grid.max, true);
   draw_cells(frame, cells);

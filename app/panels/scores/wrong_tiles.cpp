@@ -13,7 +13,7 @@ namespace {
 constexpr Tensor kRowTensors[] = {Tensor::O, Tensor::dQ, Tensor::dQ_accum};
 constexpr Tensor kColumnTensors[] = {Tensor::dK, Tensor::dV};
 
-/// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors from 1 on or a
+/// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors of 1 or more, or
 /// NaN.
 float strength_of(double error) {
   if (error == 0.0) return 0.0f;
@@ -60,7 +60,7 @@ std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows
   return strengths;
 }
 
-/// Wrong rows beside each other, and the opacity of the most wrong one.
+/// Wrong rows beside each other, and the opacity of the worst one.
 struct WrongRows {
   Index begin = 0, end = 0;
   float strength = 0.0f;

@@ -18,7 +18,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// If the playhead has left the row's tile: since which operation the row has been as shown.
+/// If the playhead has left the row's tile: the operation since which the row has been as shown.
 std::string since(const Snapshot& snapshot) {
   if (snapshot.row_step < 0) return ", not reached yet";
   if (snapshot.row_step == snapshot.step) return "";

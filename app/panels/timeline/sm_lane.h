@@ -10,7 +10,7 @@
 
 namespace attnscope::app {
 
-/// Where the picture has which time.
+/// How the picture maps time to pixels.
 struct SmTimeAxis {
   Rect bars;         ///< the lanes, without their labels
   Index end_ps = 1;  ///< of the whole axis, from 0

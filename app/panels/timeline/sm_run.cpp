@@ -63,7 +63,7 @@ static_assert(
     }(),
     "a row for each step, in the order of the enumeration");
 
-/// Keeps the blocks of one launch of a timeline, from that launch's begin on.
+/// Keeps the blocks of one launch of a timeline, from that launch's beginning on.
 class BlockCollector final : public TimelineSink {
  public:
   explicit BlockCollector(std::string_view launch) : launch_(launch) {}

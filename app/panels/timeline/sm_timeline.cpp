@@ -109,7 +109,7 @@ LanePlan plan_lanes(const Frame& frame, const SmRunPair& pair, bool shows_all) {
   return plan;
 }
 
-/// "SM 31" beside the lanes: every one that has room, and always that of the current block.
+/// "SM 31" beside the lanes: every one that fits, and always that of the current block.
 void draw_lane_labels(const Frame& frame, const LanePlan& plan, const std::vector<Index>& current) {
   const FontRef& font = frame.context.fonts.small;
   const float room = font.size * 1.05f;
@@ -171,7 +171,7 @@ void draw_axis(const Frame& frame, float y) {
   };
   const auto label_of = [](Index ps) { return ps == 0 ? std::string("time 0") : sm_time_text(ps); };
 
-  // As many ticks as have room
+  // As many ticks as fit
   int ticks = 4;
   const auto room_needed = [&] {
     float widest = 0.0f;

@@ -173,7 +173,7 @@ std::string other_label(const SmRunPair& pair);
 std::string compare_block(const SmRunPair& pair, const BlockId& id);
 
 /// "row 5 after column tile 2: m 1.160 modelled, 1.160 recorded; ..." of the row that the snapshot
-/// follows; empty if either is not there.
+/// follows; empty if either is missing.
 std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair);
 
 // By operation (timeline_lanes.cpp, drawn by timeline_panel.cpp): some thread blocks of a launch,

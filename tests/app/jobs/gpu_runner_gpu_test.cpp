@@ -1,5 +1,5 @@
 /// "Run on GPU", on a GPU: the app runs the kernel of each shipped scene in the background, checks
-/// it, and shows the run beside the model; its frames are drawn meanwhile. Skips without a GPU;
+/// it, and shows the run beside the model; its frames are still drawn. Skips without a GPU;
 /// ATTNSCOPE_REQUIRE_GPU=1 turns that into a failure.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-/// Panels with background work: what they show meanwhile, and how the work is cancelled.
+/// Panels with background work: what they show while it runs, and how it is cancelled.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

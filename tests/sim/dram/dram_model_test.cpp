@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, EveryPass,
                                          std::pair("split_kv", PassKind::forward)),
                          name_of);
 
-/// The bytes of small runs through a small L2, as a hash: most changes of the model change it.
+/// The bytes of small runs through a small L2, as a hash: most changes to the model change it.
 TEST(DramModel, ThatPredictsOtherBytesHasAnotherVersion) {
   Fnv1a hash;
   const auto add = [&](const Bytes& bytes) {

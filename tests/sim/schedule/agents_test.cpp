@@ -49,7 +49,7 @@ std::vector<AttentionProblem> problems() {
   return all;
 }
 
-/// What a run sends of one head.
+/// The operations that a run emits for one head.
 struct Stream : Observer {
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) listed.push_back(op_listing(op));

@@ -130,7 +130,7 @@ AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
 /// a column tile that no row tile computes are loaded all the same. standard: scores that the mask
 /// hides are computed, stored and multiplied all the same; P and dS are 0 there. (With a soft cap
 /// the launch of dS reads such scores again: NaN would show.) Agents: a wait for what has happened
-/// already, so that its agent goes on at once; an arrival that nobody waits for.
+/// already, so that its agent continues at once; an arrival that nobody waits for.
 bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const TileGrid& plain) {
   const TileOp& op = deleter.deleted_op();
   if (op.kind == OpKind::wait) return deleter.follows_own();
@@ -370,7 +370,8 @@ std::vector<Deletion> deletions() {
   for (const Index consumers : {1, 2, 3}) {
     const ScheduleVariant by_agents{.stages = 1 + consumers % 3, .consumers = consumers};
     all.push_back({"flash2", 11, 15, {6, 5}, Mask::none(), "", by_agents});
-    // Every consumer sees a part of every tile: of one that it does not see most is a no-op
+    // Every consumer sees part of every tile: in a tile that it does not see, most operations are
+    // no-ops
     all.push_back({"flash2", 12, 13, {6, 7}, Mask::causal(), "steps", by_agents});
     all.push_back({"flash2", 12, 20, {6, 7}, Mask::window(13, -1), "", by_agents});
   }

@@ -1,4 +1,4 @@
-/// Thread blocks on SMs: how long they take, and what the SMs do meanwhile.
+/// Thread blocks on SMs: how long they take, and how the SMs spend that time.
 #include "sim/time/block_schedule.h"
 
 #include <gtest/gtest.h>
