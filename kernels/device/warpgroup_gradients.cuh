@@ -36,12 +36,13 @@ struct WarpgroupScores {
 /// a panel of columns for each of the two warpgroups. The visit's row tiles have arrived.
 /// `meanwhile()` runs while S and dP are being computed, and returns when LSE and D have arrived.
 template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace, typename Meanwhile>
-__device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
-                                          Accumulator<1, kPanelColumns>& dQ,
-                                          const GradientSlots<Br, Bc, d, kRowTiles>& slots,
-                                          const PlainColumns<Br, Bc>& columns, int visit, int i,
-                                          int j, int warpgroup, float softmax_scale_log2,
-                                          Trace& trace, const Meanwhile& meanwhile) {
+__device__ inline void accumulate_tile_gradients(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
+                                                 Accumulator<1, kPanelColumns>& dQ,
+                                                 const GradientSlots<Br, Bc, d, kRowTiles>& slots,
+                                                 const PlainColumns<Br, Bc>& columns, int visit,
+                                                 int i, int j, int warpgroup,
+                                                 float softmax_scale_log2, Trace& trace,
+                                                 const Meanwhile& meanwhile) {
   using Part = WarpgroupScores<Br>;
   const int lane = thread_index() % 32;
   const int warp = thread_index() / 32;

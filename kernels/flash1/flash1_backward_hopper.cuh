@@ -161,16 +161,16 @@ __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& 
 
       // dVj, dKj; dQi's part of this tile
       Accumulator<1, kPanelColumns> dQ_part;
-      accumulate_meeting<T>(dK, dV, dQ_part, block, columns, visit, i, j, warpgroup,
-                            shape.softmax_scale_log2, trace, [&] {
-                              if (leads && visit > 0) {
-                                wait_bulk_stores_read();
-                                block.rows_free(visit - 1).arrive();
-                              }
-                              block.await(block.statistics_ready(visit), visit);
-                              trace.did(TraceStep::load_statistics, i, 0);
-                              trace.did(TraceStep::row_dot, i, j);
-                            });
+      accumulate_tile_gradients<T>(dK, dV, dQ_part, block, columns, visit, i, j, warpgroup,
+                                   shape.softmax_scale_log2, trace, [&] {
+                                     if (leads && visit > 0) {
+                                       wait_bulk_stores_read();
+                                       block.rows_free(visit - 1).arrive();
+                                     }
+                                     block.await(block.statistics_ready(visit), visit);
+                                     trace.did(TraceStep::load_statistics, i, 0);
+                                     trace.did(TraceStep::row_dot, i, j);
+                                   });
 
       // dQi = dQi + scale dS Kj, stored: a panel of columns for each warpgroup
       const auto dQ_panel = block.dQ(visit).panel(warpgroup);

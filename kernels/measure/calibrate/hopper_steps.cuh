@@ -192,14 +192,14 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
     for (int visit = 0; visit < kind.count; ++visit) {
       block.await(block.rows_arrived(visit), visit);
       Accumulator<1, kPanelColumns> dQ_part;
-      accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(0), visit, visit, 0, warpgroup,
-                            shape.softmax_scale_log2, trace, [&] {
-                              if (leads && visit > 0) {
-                                wait_bulk_stores_read();
-                                block.rows_free(visit - 1).arrive();
-                              }
-                              block.await(block.statistics_ready(visit), visit);
-                            });
+      accumulate_tile_gradients<T>(dK, dV, dQ_part, block, block.columns(0), visit, visit, 0,
+                                   warpgroup, shape.softmax_scale_log2, trace, [&] {
+                                     if (leads && visit > 0) {
+                                       wait_bulk_stores_read();
+                                       block.rows_free(visit - 1).arrive();
+                                     }
+                                     block.await(block.statistics_ready(visit), visit);
+                                   });
       const auto dQ_panel = block.dQ(visit).panel(warpgroup);
       add_to_panel<T>(dQ_panel, dQ_part, shape.softmax_scale);
       show_to_async_units();
