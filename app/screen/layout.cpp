@@ -106,7 +106,7 @@ Row row_of(Slot slot) {
   return slot == Slot::timeline || slot == Slot::charts ? Row::bottom : Row::upper;
 }
 
-/// Whether a panel is smaller than its least size, by these lengths of a rectangle.
+/// Whether a panel of the row is smaller than its minimum size, measured by `length`.
 template <typename Length, typename Least>
 bool any_below(const Layout& layout, Row row, float font_scale, Length length, Least least) {
   return std::ranges::any_of(kLeastSizes, [&](const LeastSize& each) {

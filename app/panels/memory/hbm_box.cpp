@@ -282,7 +282,7 @@ void HbmBox::point_at(ViewState& view) const {
       const auto written =
           std::ranges::count_if(tensor.written, [](auto each) { return each != 0; });
       lines += tensor.input
-                   ? "\ninput: there from the start"
+                   ? "\ninput: present from the start"
                    : fmt::format("\n{} of {} tiles written", written, tensor.written.size());
       if (!tensor.adds.empty()) {
         lines +=
