@@ -1,7 +1,6 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
@@ -43,7 +42,7 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits, of the programs that every GPU runs, and of the backward passes' Hopper programs.
+// In 16 bits. Hopper takes these, too, unless kHopper below has another.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},
@@ -110,20 +109,30 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
-/// Those of the forward pass's program with Hopper's instructions, by the padded head dimension.
-constexpr std::pair<Index, Tiling> kHopperForward[] = {
-    {64, {192, 128}}, {96, {128, 128}}, {128, {128, 128}}, {192, {128, 112}}, {256, {128, 80}}};
+/// Those of the programs with Hopper's instructions, by the padded head dimension, where they
+/// differ from the ones above.
+struct HopperTiling {
+  PassKind pass;
+  Index width;
+  Tiling tiling;
+};
+constexpr HopperTiling kHopper[] = {{kForward, 64, {192, 128}},  {kForward, 96, {128, 128}},
+                                    {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},
+                                    {kForward, 256, {128, 80}},  {kBackward, 256, {64, 64}}};
 
-/// Its default tiling for the problem, if the kernel has this program and its tiles fit.
-std::optional<Tiling> hopper_forward_tiling(const KernelInfo& kernel,
-                                            const AttentionProblem& problem, const Knobs& knobs) {
-  if (!kernel.has_knob(*find_knob(kInstructionsKnob), PassKind::forward)) return std::nullopt;
-  const auto found = std::ranges::find(kHopperForward, padded_head_dim(problem.d),
-                                       &std::pair<Index, Tiling>::first);
-  if (found == std::end(kHopperForward) || !has_hopper_forward(problem, found->second, knobs)) {
-    return std::nullopt;
-  }
-  return found->second;
+/// The default tiling of such a program for the problem, if flash2 or block_sparse2 has one that
+/// computes it and whose tiles fit.
+std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
+                                    const AttentionProblem& problem, const Knobs& knobs) {
+  const bool has_program = kernel.pass(pass).block_work != BlockWork::head &&
+                           kernel.has_knob(*find_knob(kInstructionsKnob), pass);
+  if (!has_program) return std::nullopt;
+  const auto runs = pass == kForward ? has_hopper_forward : has_hopper_gradients;
+  const auto found = std::ranges::find_if(kHopper, [&](const HopperTiling& line) {
+    return line.pass == pass && line.width == padded_head_dim(problem.d) &&
+           runs(problem, line.tiling, knobs);
+  });
+  return found != std::end(kHopper) ? std::optional(found->tiling) : std::nullopt;
 }
 
 // The tiles that cuBLAS chose in measurements on an H200
@@ -155,7 +164,7 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
     add(line.tiling);
     add(line.smaller);
   }
-  if (pass == PassKind::forward) add(hopper_forward_tiling(kernel, problem, {}).value_or(kNone));
+  add(hopper_tiling(kernel, pass, problem, {}).value_or(kNone));
   return tilings;
 }
 
@@ -164,8 +173,8 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const ProgramTarget& target, const Knobs& knobs) {
   const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (tilings.empty()) return std::nullopt;
-  if (pass == PassKind::forward && target.has_hopper_instructions()) {
-    if (const auto own = hopper_forward_tiling(kernel, problem, knobs)) return own;
+  if (target.has_hopper_instructions()) {
+    if (const auto own = hopper_tiling(kernel, pass, problem, knobs)) return own;
   }
   const Index most_bytes = target.shared_bytes_per_block;
   const BlockShapeOf shape_of = kernel.block_shape(pass);

@@ -11,8 +11,8 @@
 namespace attnscope::kernels {
 
 /// The tilings that a kernel takes by default for the problem, on one GPU or another: those of the
-/// programs that every GPU runs, the fastest on Hopper first; last, where the forward pass has a
-/// program of its own there, that of this program. Empty if the kernel has no such pass, or does
+/// programs that every GPU runs, the fastest on Hopper first; last, where Hopper runs a program of
+/// its own in other tiles, these. Empty if the kernel has no such pass, or does
 /// not take the precision or head dimension. For `standard`, whose tiles cuBLAS chooses: the tile
 /// that the library used in measurements on an H200.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,

@@ -69,6 +69,14 @@ def read_rows(cli, path):
             for row, bound_s in zip(rows, lower_bounds(cli, path), strict=True)]
 
 
+def launch_with_products(words):
+    """The launch with matrix products in the output of this `attnscope-cli compile`."""
+    answer = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if answer.returncode != 0:
+        raise SystemExit(answer.stderr)
+    return next(each for each in json.loads(answer.stdout)["launches"] if each["instructions"])
+
+
 def compiled_resources(cli, row, gpu_file):
     """The last four columns: of the row's tile kernel; standard's products are cuBLAS's."""
     if "tiling" not in row or row["kernel"] == "standard":
@@ -80,10 +88,9 @@ def compiled_resources(cli, row, gpu_file):
         words += ["--" + key.replace("_", "-"), problem[key]]
     if "block_mask" in row:
         words += ["--block-mask", row["block_mask"]]
-    answer = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    if answer.returncode != 0:
-        raise SystemExit(answer.stderr)
-    launch = next(each for each in json.loads(answer.stdout)["launches"] if each["instructions"])
+    launch = launch_with_products(words)
+    if launch["instructions"] == "wgmma" and row["instructions"] == "mma.sync":
+        launch = launch_with_products(words + ["--knob", "instructions=mma"])
     most_warps = read_json(gpu_file)["max_threads_per_sm"]["value"] // 32
     return [str(launch["registers"]), str(launch["stack_bytes"]),
             f"{launch['shared_bytes'] / 1024:.0f} KiB",
