@@ -164,7 +164,6 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
     add(line.tiling);
     add(line.smaller);
   }
-  add(hopper_tiling(kernel, pass, problem, {}).value_or(kNone));
   return tilings;
 }
 

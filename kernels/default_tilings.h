@@ -10,17 +10,17 @@
 
 namespace attnscope::kernels {
 
-/// The tilings that a kernel takes by default for the problem, on one GPU or another: those of the
-/// programs that every GPU runs, the fastest on Hopper first; last, where Hopper runs a program of
-/// its own in other tiles, these. Empty if the kernel has no such pass, or does
-/// not take the precision or head dimension. For `standard`, whose tiles cuBLAS chooses: the tile
-/// that the library used in measurements on an H200.
+/// The tilings that a kernel's programs for every GPU take by default for the problem, the fastest
+/// on Hopper first: a GPU takes the first whose blocks fit its shared memory. Empty if the kernel
+/// has no such pass, or does not take the precision or head dimension. For `standard`, whose tiles
+/// cuBLAS chooses: the tile that the library used in measurements on an H200.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
-/// The default on a GPU: that of the program with Hopper's instructions where the GPU, the problem
-/// and the switches allow it; else the first whose blocks fit in the GPU's shared memory; else the
-/// first. `carry`: the precision of O in HBM between passes. Nothing if default_tilings() is empty.
+/// The default on a GPU: that of the program with Hopper's instructions, if the table has one and
+/// the GPU, the problem and the switches allow it; else the first whose blocks fit in the GPU's
+/// shared memory; else the first. `carry`: the precision of O in HBM between passes. Nothing if
+/// default_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
                                      const ProgramTarget& target = {}, const Knobs& knobs = {});

@@ -31,7 +31,8 @@ class CompileCommand : public ::testing::Test {
 };
 
 TEST_F(CompileCommand, PrintsWhatABlockTakesAndKeepsTheKernel) {
-  const std::string words = "--algorithm flash2 --head-dim 64 --block-rows 128 --block-cols 128";
+  const std::string words =
+      "--algorithm flash2 --head-dim 64 --block-rows 128 --block-cols 128 --knob instructions=mma";
   const json first = launch(words);
   EXPECT_EQ(first["origin"], "compiled now");
   EXPECT_EQ(first["launch"], "forward");

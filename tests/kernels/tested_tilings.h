@@ -10,14 +10,17 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, a small one and an unusual one that the kernel supports.
+/// The default ones, that of Hopper included, a small one and an unusual one that the kernel
+/// supports.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
   std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (kernel.block_shape(pass) == nullptr) return tilings;
   const Tiling small = problem.d <= 16 ? Tiling{16, 16} : Tiling{32, 32};
-  for (const Tiling& tiling : {small, Tiling{48, 80}}) {
+  const Tiling of_hopper = *default_tiling(
+      kernel, pass, problem, carry, {.compute_capability = std::string(kHopperComputeCapability)});
+  for (const Tiling& tiling : {of_hopper, small, Tiling{48, 80}}) {
     const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
     if (is_new && !supports(test::kernel_run(kernel.name, problem, pass, tiling, carry)))
       tilings.push_back(tiling);

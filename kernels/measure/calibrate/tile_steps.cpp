@@ -32,14 +32,14 @@ class List {
  public:
   explicit List(const ProgramTarget& target) : target_(target) {}
 
+  /// `other`: also those of the program that other GPUs run, if Hopper has its own.
   void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-           const Tiling& tiling) {
+           const Tiling& tiling, bool other = true) {
     RunSpec spec{.problem = problem, .algorithm = std::string(kernel.algorithm), .pass = pass};
     spec.kernel = kernel.name;
     spec.set_tiling(tiling);
     add(spec);
-    if (kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
-      // If Hopper has its own program, also the one for other problems
+    if (other && kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
       spec.switches[kInstructionsKnob] = "mma";
       add(spec);
       spec.switches.clear();
@@ -144,10 +144,13 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
           for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
             list.add(kernel, pass, problem, tiling);
           }
+          if (const auto own = default_tiling(kernel, pass, problem, Carry::problem, target)) {
+            list.add(kernel, pass, problem, *own, /*other=*/false);
+          }
           if (dtype != DType::bf16 || (d != 64 && d != 128)) continue;
           for (const Tiling& tiling : kFurther) list.add(kernel, pass, problem, tiling);
           if (name == "flash2" && pass == PassKind::forward && d == 128) {
-            list.add(kernel, pass, problem, kLong);
+            list.add(kernel, pass, problem, kLong, /*other=*/false);
           }
         }
       }
