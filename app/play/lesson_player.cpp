@@ -246,6 +246,7 @@ void LessonPlayer::go_to(std::size_t step) {
   problem_.clear();
   StepState& state = states_[step_];
   if (!state.prepared) {
+    cue_ = {};  // of the step that it leaves
     return start(Phase::preparing, [desk = desk_, step, changes = changes_](WorkControl&) {
       return desk->prepare(step, changes);
     });

@@ -215,6 +215,36 @@ TEST(LessonPlayer, AValueChosenWhileAnotherIsComputedIsThatOfTheNextStep) {
   EXPECT_EQ(player.prepared()->run.problem.N, 64);
 }
 
+TEST(LessonPlayer, ACueThatWasNotTakenEndsWithItsStep) {
+  // While a scene opens, the screen takes no cue
+  const auto wait_for = [](LessonPlayer& player, Phase phase) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (player.phase() != phase && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      player.update();
+    }
+    ASSERT_EQ(player.phase(), phase);
+  };
+  LessonPlayer player;
+  player.open(kLesson, 0);
+  wait_for(player, Phase::revealed);
+  player.act(Action::next);
+  player.update();
+  EXPECT_TRUE(!player.take_cue().enters || player.prepared() != nullptr);
+  EXPECT_TRUE(settle(player).enters);
+  EXPECT_NE(player.prepared(), nullptr);
+
+  // An answer before the scene is there leaves its step to be entered
+  player.open(kLesson, 1);
+  wait_for(player, Phase::asking);
+  player.act(Action::show_me);
+  player.update();
+  wait_for(player, Phase::revealed);
+  const LessonPlayer::Cue cue = player.take_cue();
+  EXPECT_TRUE(cue.enters);
+  EXPECT_TRUE(cue.reveals);
+}
+
 TEST(LessonPlayer, AnUnknownLessonOrStepIsReportedInOneLine) {
   LessonPlayer player;
   player.open("no-such-lesson");
