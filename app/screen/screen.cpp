@@ -170,9 +170,7 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
-  const auto works = [this](const Panel& panel) {
-    return shown_.contains(panel.name) && panel.busy();
-  };
+  const auto works = [this](const Panel& panel) { return shown_.contains(&panel) && panel.busy(); };
   return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
          lesson_card_.moves() || std::ranges::any_of(panels_, works) ||
          std::ranges::any_of(rival_panels_, works);
@@ -189,7 +187,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
     draw_panel_menu(frame, panel, place->second, &rects != &frame.rects);
-    shown_.insert(panel.name);
+    shown_.insert(&panel);
   }
 }
 
@@ -222,7 +220,7 @@ std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scal
   for (const Panel& panel : of_rival ? rival_panels_ : panels_) {
     if (panel.slot != slot || !panel.shown(app.view) || !snapshot) continue;
     draw_panel(frame, panel, all, *snapshot, rects, PanelLook::alone);
-    shown_.insert(panel.name);
+    shown_.insert(&panel);
   }
   if (!snapshot) draw_no_result(frame);
   ImGui::End();

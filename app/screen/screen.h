@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,7 +72,7 @@ class Screen {
   NamedRects rects_;
   KeyboardFocus focus_;
   std::vector<Surface> surfaces_;
-  std::set<std::string_view> shown_;  ///< panels of the last frame, by name
+  std::set<const Panel*> shown_;  ///< in the last frame
   bool pointed_changes_ = false;
 };
 
