@@ -145,12 +145,6 @@ std::optional<Error> validate(const RunSpec& spec) {
                          field_name("fusion"), to_string(spec.variant.fusion),
                          field_name("fusion"));
   }
-  if (spec.variant.consumers > 0 && spec.pass == PassKind::backward) {
-    return invalid_field(ErrorCode::not_applicable, "consumers",
-                         "{} is for the forward pass: the model runs the backward pass as one "
-                         "sequence of operations",
-                         field_name("consumers"));
-  }
   if (spec.variant.visit_hidden && spec.problem.is_packed()) {
     return invalid_field(
         ErrorCode::contradiction, "visit_hidden",

@@ -268,13 +268,14 @@ const RunField kFields[] = {
      .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .scope = kFlash1},
     {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
      .value_name = "COUNT", .label = "stages of K, V",
-     .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
+     .help = "buffers in shared memory; with 2, the next tile is loaded early; forward: of K and V; "
+         "backward, with consumers: of Q and dO",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
      .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .scope = kLoadingKvInside},
     {.key = "consumers", .json = "variant", .json_key = "consumers", .option = "consumers",
      .value_name = "COUNT", .label = "consumers",
-     .help = "flash2, block_sparse2, forward: warp groups that compute, beside a producer that "
-         "loads, as in the Hopper kernel; 0: every warp does both; must divide Br",
+     .help = "flash2, block_sparse2: warp groups that compute, beside a producer that loads, as in "
+         "the Hopper kernel; 0: every warp does both; must divide Br, backward: Bc",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 0, .max = kMaxConsumers,
      .access = at<&RunSpec::variant, &ScheduleVariant::consumers>, .scope = kWithAgents},
     {.key = "visit_hidden", .json_key = "visit_hidden", .option = "visit-hidden",

@@ -14,7 +14,10 @@ std::string to_string(const ScheduleVariant& variant) {
   if (variant.checkpoint) add("checkpointed");
   if (variant.skip_first_reads) add("first reads skipped");
   if (variant.d_once) add("D once");
-  if (variant.stages > 1) add(fmt::format("{} stages of K and V", variant.stages));
+  if (variant.stages > 1) {
+    const bool by_agents = variant.consumers > 0;
+    add(fmt::format("{} stages{}", variant.stages, by_agents ? "" : " of K and V"));
+  }
   if (variant.consumers > 0) {
     add(fmt::format("a producer and {} consumer{}", variant.consumers,
                     variant.consumers > 1 ? "s" : ""));

@@ -67,11 +67,13 @@ struct ScheduleVariant {
   /// paper loads them anyway.
   bool skip_unused_kv = false;
   /// flash2, block_sparse2, split_kv, forward: buffers of K_j and V_j in shared memory. With more
-  /// than 1, tile j + stages - 1 is loaded while tile j is processed.
+  /// than 1, tile j + stages - 1 is loaded while tile j is processed. Backward, with consumers:
+  /// buffers of Q_i, dO_i, LSE_i, D_i and dS.
   Index stages = 1;
-  /// flash2, block_sparse2, forward: groups of warps that compute, each its share of the row tile's
-  /// rows, beside one that loads K_j and V_j for all of them. They synchronize at barriers. 0:
-  /// every warp loads and computes.
+  /// flash2, block_sparse2: groups of warps that compute, each its share of the row tile's rows,
+  /// beside one that loads K_j and V_j for all of them. Backward: each its share of the column
+  /// tile's keys, beside warps that load Q_i and dO_i, load LSE_i and D_i, and add dQ_i. They
+  /// synchronize at barriers. 0: every warp loads and computes.
   Index consumers = 0;
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;

@@ -65,14 +65,22 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
       M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 
-/// Checks that the consumers share the rows of a row tile.
+/// Checks that the consumers share the rows of a row tile; in the backward pass, the keys of a
+/// column tile.
 std::optional<Error> check_consumers(const ResolvedRun& run) {
   const Index consumers = run.asked.variant.consumers;
-  if (consumers == 0 || run.tiling.Br % consumers == 0) return std::nullopt;
-  return invalid_field(ErrorCode::contradiction, "Br",
-                       "{} consumers cannot share the {} rows of a row tile equally; {} must be a "
-                       "multiple of {}",
-                       consumers, run.tiling.Br, field_name("Br"), consumers);
+  const auto check = [&](std::string_view side, Index size,
+                         std::string_view what) -> std::optional<Error> {
+    if (consumers == 0 || size % consumers == 0) return std::nullopt;
+    return invalid_field(ErrorCode::contradiction, side,
+                         "{} consumers cannot share the {} {} equally; {} must be a multiple of {}",
+                         consumers, size, what, field_name(side), consumers);
+  };
+  if (run.pass() != PassKind::backward) {
+    if (auto error = check("Br", run.tiling.Br, "rows of a row tile")) return error;
+  }
+  if (run.pass() == PassKind::forward) return std::nullopt;
+  return check("Bc", run.tiling.Bc, "keys of a column tile");
 }
 
 /// Checks that every split has a column tile.

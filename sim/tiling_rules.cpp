@@ -67,7 +67,7 @@ std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const Attention
   const ScheduleOptions options = schedule_options(problem, variant, gpu);
   const Pass launches = make_pass(algorithm, pass, options);
   std::optional<Tiling> best;
-  // Each consumer has as many rows
+  // Each consumer has as many rows; backward: keys
   const Index step = std::lcm(Index{16}, std::max<Index>(variant.consumers, 1));
   for (Tiling next{step, step}; tiling_fits(next, launches, options, problem, gpu);) {
     best = next;
@@ -109,9 +109,14 @@ std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
 // A head of one tile uses every slot: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
-  // Agents without rows use no slots
-  const bool by_agents = run.options.variant.consumers > 0;
-  one_tile.problem.N = by_agents ? run.tiling.Br : std::min(run.problem.N, run.tiling.Br);
+  const ScheduleVariant& variant = run.options.variant;
+  if (variant.consumers > 0) {
+    // Agents without rows or keys use no slots; backward, rows have as many as there are stages
+    one_tile.problem.N = run.tiling.Br * variant.stages;
+    one_tile.problem.N_kv = std::max(run.problem.N_kv, run.tiling.Bc);
+  } else {
+    one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
+  }
   one_tile.problem.mask = Mask::none();
   one_tile.problem.block_mask = nullptr;
   one_tile.problem.key_lengths.clear();

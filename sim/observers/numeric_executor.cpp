@@ -66,35 +66,85 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) execute(op);
 }
 
-/// The tile's values; if its slot does not contain it, NaN, or what is left of the previous tile.
-const RowMatrix& NumericExecutor::read(const Tile& tile) {
-  Slot& from = slot(tile);
-  if (from.holds(tile)) return from.values;
+namespace {
+
+/// Copies what `from` has of the rows and columns of `to`, which begin at `begin` in it.
+void copy_from(const RowMatrix& from, const Shape& begin, RowMatrix& to) {
+  const auto rows = std::clamp<Eigen::Index>(from.rows() - begin.rows, 0, to.rows());
+  const auto cols = std::clamp<Eigen::Index>(from.cols() - begin.cols, 0, to.cols());
+  if (rows == 0 || cols == 0) return;
+  to.topLeftCorner(rows, cols) = from.block(begin.rows, begin.cols, rows, cols);
+}
+
+/// Where a share begins in the whole tile.
+Shape begin_within(const Tile& share, const TileGrid& grid) {
+  const Shape begin = grid.origin(share), whole = grid.origin(grid.held_by_slot(share));
+  return {begin.rows - whole.rows, begin.cols - whole.cols};
+}
+
+}  // namespace
+
+/// A share of the tile in its slot; NaN where nothing of it was written.
+RowMatrix NumericExecutor::read_within(const Tile& tile) const {
   const Shape shape = grid_->shape(tile);
-  RowMatrix found = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
-  if (rules_.stale_memory) {
-    const auto rows = std::min<Eigen::Index>(shape.rows, from.values.rows());
-    const auto cols = std::min<Eigen::Index>(shape.cols, from.values.cols());
-    found.topLeftCorner(rows, cols) = from.values.topLeftCorner(rows, cols);
+  RowMatrix values = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
+  const Slot& from = slot(tile);
+  if (from.holds(tile) || rules_.stale_memory) {
+    copy_from(from.values, begin_within(tile, *grid_), values);
   }
-  from.values = std::move(found);
-  return from.values;
+  return values;
+}
+
+/// Puts the values of a share into its slot. The rest of the tile is unwritten if the slot held
+/// another one.
+void NumericExecutor::write_within(const Tile& tile) {
+  Slot& to = slot(tile);
+  if (!to.holds(tile)) {
+    const Shape shape = grid_->shape(grid_->held_by_slot(tile));
+    RowMatrix unwritten = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
+    if (rules_.stale_memory) copy_from(to.values, {}, unwritten);
+    to.values = std::move(unwritten);
+  }
+  to.valid = true;
+  to.tile = grid_->held_by_slot(tile);
+  const Shape begin = begin_within(tile, *grid_);
+  to.values.block(begin.rows, begin.cols, share_.rows(), share_.cols()) = share_;
+}
+
+std::optional<RowMatrix> NumericExecutor::held(const Tile& tile) const {
+  if (!slot(tile).holds(tile)) return std::nullopt;
+  return is_within(tile) ? read_within(tile) : slot(tile).values;
+}
+
+/// The tile's values; if its slot does not contain it, NaN, or what is left of the previous tile,
+/// which stays there.
+const RowMatrix& NumericExecutor::read(const Tile& tile) {
+  const Slot& from = slot(tile);
+  if (from.holds(tile) && !is_within(tile)) return from.values;
+  RowMatrix& found = found_[next_found_++ % found_.size()];
+  if (is_within(tile)) return found = read_within(tile);
+  const Shape shape = grid_->shape(tile);
+  found.setConstant(shape.rows, shape.cols, kNaN);
+  if (rules_.stale_memory) copy_from(from.values, {}, found);
+  return found;
 }
 
 /// The slot's memory, now assigned to this tile; the values are unspecified.
 RowMatrix& NumericExecutor::write(const Tile& tile) {
-  Slot& to = slot(tile);
   const Shape shape = grid_->shape(tile);
-  to.valid = true;
-  to.tile = tile;
-  to.values.resize(shape.rows, shape.cols);
-  return to.values;
+  RowMatrix& values = values_of(tile);
+  values.resize(shape.rows, shape.cols);
+  if (is_within(tile)) return values;  // finish() puts it into the slot
+  slot(tile).valid = true;
+  slot(tile).tile = tile;
+  return values;
 }
 
 /// The slot's memory for reading and writing.
 RowMatrix& NumericExecutor::update(const Tile& tile) {
-  read(tile);
+  if (is_within(tile)) return share_ = read_within(tile);
   Slot& to = slot(tile);
+  if (!to.holds(tile)) to.values = read(tile);
   to.valid = true;
   to.tile = tile;
   return to.values;
@@ -161,7 +211,7 @@ void NumericExecutor::store(const TileOp& op) {
 void NumericExecutor::set_hidden(const Tile& tile, double value) {
   RowMatrix& S = update(tile);
   const Index row_begin = grid_->rows_of(tile).begin;
-  const Index col_begin = grid_->col_begin(tile.j);
+  const Index col_begin = grid_->keys_of(tile).begin;
   for (Eigen::Index r = 0; r < S.rows(); ++r) {
     const KeyRange keys = problem_.keys_of(row_begin + r, batch_);
     for (Eigen::Index c = 0; c < S.cols(); ++c) {
@@ -255,7 +305,7 @@ void NumericExecutor::execute(const TileOp& op) {
 void NumericExecutor::replace(const Tile& tile) {
   const auto& replaced = rules_.replaced;
   if (!replaced || replaced->first != tile.tensor || !tile.on_chip()) return;
-  slot(tile).values.setConstant(replaced->second);
+  values_of(tile).setConstant(replaced->second);
 }
 
 /// Replaces or rounds the results, if requested, and invalidates the tiles read for the last time.
@@ -264,9 +314,12 @@ void NumericExecutor::finish(const TileOp& op) {
   if (rules_.fp32_accumulators) {
     for (const Tile& tile : op.dests()) {
       if (!tile.on_chip()) continue;
-      RowMatrix& values = slot(tile).values;
+      RowMatrix& values = values_of(tile);
       values = values.unaryExpr([](double x) { return round_to(DType::fp32, x); });
     }
+  }
+  for (const Tile& tile : op.dests()) {
+    if (tile.on_chip() && is_within(tile)) write_within(tile);
   }
   for (const Tile& tile : op.sources()) {
     if (tile.on_chip() && tile.last_use) slot(tile).valid = false;

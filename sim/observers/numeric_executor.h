@@ -72,6 +72,8 @@ class NumericExecutor : public Observer {
   const Slot& slot(const Tile& tile) const {
     return on_chip_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
   }
+  /// The values of a tile on chip; none if its slot holds another one.
+  std::optional<RowMatrix> held(const Tile& tile) const;
   /// For keyframes: restores on-chip memory.
   void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
   void set_grid(const TileGrid& grid) { grid_ = &grid; }
@@ -87,6 +89,11 @@ class NumericExecutor : public Observer {
   Slot& slot(const Tile& tile) {
     return on_chip_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
   }
+  bool is_within(const Tile& tile) const { return grid_->share_of(tile).in_whole_tile; }
+  RowMatrix read_within(const Tile& tile) const;
+  void write_within(const Tile& tile);
+  /// The values of a tile that write() or update() has given.
+  RowMatrix& values_of(const Tile& tile) { return is_within(tile) ? share_ : slot(tile).values; }
   const RowMatrix& read(const Tile& tile);
   RowMatrix& write(const Tile& tile);
   RowMatrix& update(const Tile& tile);
@@ -115,6 +122,10 @@ class NumericExecutor : public Observer {
   Index score_row_end_ = 0;  ///< 0: all rows
   std::array<RowMatrix, kTensorCount> hbm_;
   OnChip on_chip_;
+  RowMatrix share_;  ///< the share within a tile that the current operation writes
+  /// What reads found that is no slot's contents: as many as an operation has operands.
+  std::array<RowMatrix, 4> found_;
+  std::size_t next_found_ = 0;
 };
 
 /// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM; 0 x 0 if

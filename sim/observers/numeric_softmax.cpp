@@ -46,7 +46,7 @@ RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
 template <typename F>
 RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const {
   const Index row_begin = grid_->rows_of(tile).begin;
-  const Index col_begin = grid_->col_begin(tile.j);
+  const Index col_begin = grid_->keys_of(tile).begin;
   for (Eigen::Index r = 0; r < values.rows(); ++r) {
     for (Eigen::Index c = 0; c < values.cols(); ++c) {
       values(r, c) = f(values(r, c), row_begin + r, col_begin + c);

@@ -118,8 +118,7 @@ Index parts_of(Index count, Index warps) {
 
 /// Warps that execute the operation: consumers have equal parts of those of the block.
 Index warps_of(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
-  return is_consumer(op.agent) ? std::max<Index>(layout.warps / grid.row_shares(), 1)
-                               : layout.warps;
+  return is_consumer(op.agent) ? std::max<Index>(layout.warps / grid.shares(), 1) : layout.warps;
 }
 
 }  // namespace
@@ -128,7 +127,7 @@ Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& 
   const Index executing = warps_of(op, grid, layout);
   const auto of_scores = [&](const Tile& S) {
     const bool by_keys = layout.partition == WarpPartition::sliced_k || op.sums_queries();
-    return parts_of(by_keys ? grid.cols_of(S.j) : grid.shape(S).rows, executing);
+    return parts_of(by_keys ? grid.shape(S).cols : grid.shape(S).rows, executing);
   };
   for (const Tile& tile : op.dests()) {
     if (is_score(tile.tensor)) return of_scores(tile);

@@ -9,8 +9,18 @@
 namespace attnscope {
 
 std::string agent_name(Agent agent) {
-  if (agent == Agent::block) return "";
-  return is_consumer(agent) ? fmt::format("consumer {}", number_of(agent)) : "producer";
+  switch (agent) {
+    case Agent::block:
+      return "";
+    case Agent::producer:
+      return "producer";
+    case Agent::statistics_loader:
+      return "statistics loader";
+    case Agent::dQ_adder:
+      return "dQ adder";
+    default:
+      return fmt::format("consumer {}", number_of(agent));
+  }
 }
 
 void Agents::add(Agent agent, std::span<const TileOp> ops) {

@@ -13,7 +13,7 @@
 
 namespace attnscope {
 
-/// "producer", "consumer 1"; "" for a program without agents.
+/// "producer", "dQ adder", "consumer 1"; "" for a program without agents.
 std::string agent_name(Agent agent);
 
 /// An agent that waits forever: nobody completes the phase.

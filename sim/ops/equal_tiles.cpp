@@ -39,8 +39,8 @@ Index TileGrid::equal_columns(std::int32_t i, const TileRange& columns,
   std::int32_t end = end_of_equal_columns(j);
 
   // Cut at the tiles that the mask leaves whole, for each share of the rows
-  for (Index share = 0; share < row_shares_; ++share) {
-    const KeyRange rows = share_of_rows(i, share);
+  for (Index share = 0; share < shares(); ++share) {
+    const KeyRange rows = rows_of_share(i, share);
     if (rows.size() == 0) break;
     const Index begin_key = problem_.keys_of(rows.end - 1, batch_).begin;
     const Index end_key = problem_.keys_of(rows.begin, batch_).end;
@@ -58,15 +58,16 @@ Index TileGrid::equal_rows(std::int32_t j, const TileRange& rows, std::int32_t p
   if (problem_.is_packed() && !in_one_sequence(j)) return 1;
   std::int32_t end = end_of_equal_rows(i);
 
-  // Cut at the tiles that the mask leaves whole
-  const Index begin_key = col_begin(j), end_key = begin_key + cols_of(j);
-  const auto ends_before = [&](std::int32_t row) {
-    return problem_.keys_of(row_begin(row), batch_).end < end_key;
-  };
-  const auto has_begun = [&](std::int32_t row) {
-    return problem_.keys_of(row_begin(row) + rows_of(row) - 1, batch_).begin <= begin_key;
-  };
-  if (hides_keys()) {
+  // Cut at the tiles that the mask leaves whole, for each share of the keys
+  for (Index share = 0; share < shares() && hides_keys(); ++share) {
+    const KeyRange keys = keys_of_share(j, share);
+    if (keys.size() == 0) break;
+    const auto ends_before = [&](std::int32_t row) {
+      return problem_.keys_of(row_begin(row), batch_).end < keys.end;
+    };
+    const auto has_begun = [&](std::int32_t row) {
+      return problem_.keys_of(row_begin(row) + rows_of(row) - 1, batch_).begin <= keys.begin;
+    };
     end = cut_run(i, {first_without(i, end, ends_before), first_without(i, end, has_begun)}, end);
   }
 
@@ -106,10 +107,10 @@ bool TileGrid::same_row(std::int32_t a, std::int32_t b) const {
     return std::clamp<Index>(key_end_ - col_begin(j), 0, cols_of(j));
   };
   const auto same_edges = [&](std::int32_t ja, std::int32_t jb) {
-    for (Index share = 0; share < row_shares_; ++share) {
-      if (is_edge(share_of_rows(a, share), ja) != is_edge(share_of_rows(b, share), jb)) {
-        return false;
-      }
+    const KeyRange keys_a = keys_of(K(ja)), keys_b = keys_of(K(jb));
+    for (Index share = 0; share < shares(); ++share) {
+      const KeyRange rows_a = rows_of_share(a, share), rows_b = rows_of_share(b, share);
+      if (is_edge(rows_a, keys_a) != is_edge(rows_b, keys_b)) return false;
     }
     return true;
   };
@@ -133,12 +134,20 @@ bool TileGrid::same_column(std::int32_t a, std::int32_t b) const {
   const auto is_first = [&](std::int32_t i, std::int32_t j) {
     return options_.variant.skip_first_reads && *column_tiles_for(i).begin() == j;
   };
+  const auto same_edges = [&](std::int32_t ia, std::int32_t ib) {
+    const KeyRange rows_a = rows_of(Q(ia)), rows_b = rows_of(Q(ib));
+    for (Index share = 0; share < shares(); ++share) {
+      const KeyRange keys_a = keys_of_share(a, share), keys_b = keys_of_share(b, share);
+      if (is_edge(rows_a, keys_a) != is_edge(rows_b, keys_b)) return false;
+    }
+    return true;
+  };
   for (std::int32_t done = 0; done < in_a.size();) {
     const std::int32_t at_a = in_a.first + done, at_b = in_b.first + done;
     const std::int32_t ia = in_a.at(at_a), ib = in_b.at(at_b);
     const Index equal = equal_rows(a, in_a, at_a);
     const bool same = equal == equal_rows(b, in_b, at_b) && rows_of(ia) == rows_of(ib) &&
-                      edge(ia, a) == edge(ib, b) && empty(ia, a) == empty(ib, b) &&
+                      same_edges(ia, ib) && empty(ia, a) == empty(ib, b) &&
                       is_first(ia, a) == is_first(ib, b);
     if (!same) return false;
     done += static_cast<std::int32_t>(equal);

@@ -45,12 +45,12 @@ TileRange TileRange::within(const TileRange& bounds) const {
 }
 
 TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
-                   const ScheduleOptions& options, Index d_cols, Index row_shares)
+                   const ScheduleOptions& options, Index d_cols, Index shares)
     : problem_(problem),
       tiling_(tiling),
       options_(options),
       d_cols_(d_cols > 0 ? std::min(d_cols, problem.d) : problem.d),
-      row_shares_(row_shares),
+      shares_(shares),
       Tr_(static_cast<std::int32_t>(ceil_div(problem.N, tiling.Br))),
       Tc_(static_cast<std::int32_t>(ceil_div(problem.N_kv, tiling.Bc))),
       last_rows_(problem.N - (Tr_ - 1) * tiling.Br),
@@ -58,8 +58,7 @@ TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
   ATTNSCOPE_CHECK(tiling.Br, >=, 1);
   ATTNSCOPE_CHECK(tiling.Bc, >=, 1);
   ATTNSCOPE_CHECK(d_parts(), <=, kMostParts);
-  ATTNSCOPE_CHECK(row_shares == 1 || d_parts() == 1, ==, true);
-  ATTNSCOPE_CHECK(tiling.Br % row_shares, ==, 0);
+  ATTNSCOPE_CHECK(shares == 0 || d_parts() == 1, ==, true);
   if (problem_.block_mask != nullptr) {
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Br, ==, tiling.Br);
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Bc, ==, tiling.Bc);
@@ -127,27 +126,47 @@ TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
   return tiles_of(queries, tiling_.Br);
 }
 
-bool TileGrid::is_edge(const KeyRange& rows, std::int32_t j) const {
-  if (rows.size() == 0) return false;
-  const bool all_visible = problem_.keys_of(rows.end - 1, batch_).begin <= col_begin(j) &&
-                           problem_.keys_of(rows.begin, batch_).end >= col_begin(j) + cols_of(j);
+bool TileGrid::is_edge(const KeyRange& rows, const KeyRange& keys) const {
+  if (rows.size() == 0 || keys.size() == 0) return false;
+  const bool all_visible = problem_.keys_of(rows.end - 1, batch_).begin <= keys.begin &&
+                           problem_.keys_of(rows.begin, batch_).end >= keys.end;
   return !all_visible;
 }
 
-KeyRange TileGrid::share_of_rows(std::int32_t i, Index share) const {
-  const Index rows = tiling_.Br / row_shares_, end = row_begin(i) + rows_of(i);
-  const Index begin = row_begin(i) + share * rows;
-  return {std::min(begin, end), std::min(begin + rows, end)};
+namespace {
+
+/// The share with this number of `all`, of which each one but the last has `each`.
+KeyRange share_within(const KeyRange& all, Index each, Index number) {
+  const Index begin = all.begin + number * each;
+  return {std::min(begin, all.end), std::min(begin + each, all.end)};
+}
+
+}  // namespace
+
+KeyRange TileGrid::rows_of_share(std::int32_t i, Index number) const {
+  return share_within({row_begin(i), row_begin(i) + rows_of(i)}, ceil_div(tiling_.Br, shares()),
+                      number);
+}
+
+KeyRange TileGrid::keys_of_share(std::int32_t j, Index number) const {
+  return share_within({col_begin(j), col_end(j)}, ceil_div(tiling_.Bc, shares()), number);
 }
 
 KeyRange TileGrid::rows_of(const Tile& tile) const {
-  if (row_shares_ > 1) return share_of_rows(tile.i, tile.part);
+  const TileShare share = share_of(tile);
+  if (share.of == TileShare::Of::queries) return rows_of_share(tile.i, share.number);
   return {row_begin(tile.i), row_begin(tile.i) + rows_of(tile.i)};
 }
 
+KeyRange TileGrid::keys_of(const Tile& tile) const {
+  const TileShare share = share_of(tile);
+  if (share.of == TileShare::Of::keys) return keys_of_share(tile.j, share.number);
+  return {col_begin(tile.j), col_end(tile.j)};
+}
+
 Shape TileGrid::shape(const Tile& tile) const {
-  if (row_shares_ > 1) {
-    return by_layout(tile.tensor, rows_of(tile).size(), cols_of(tile.j), problem_.d);
+  if (shares_ > 0) {
+    return by_layout(tile.tensor, rows_of(tile).size(), keys_of(tile).size(), problem_.d);
   }
   const Index d_cols = std::min(d_cols_, problem_.d - tile.part * d_cols_);
   return by_layout(tile.tensor, rows_of(tile.i), cols_of(tile.j), d_cols);
@@ -155,12 +174,22 @@ Shape TileGrid::shape(const Tile& tile) const {
 
 Shape TileGrid::slot_shape(const Tile& tile) const {
   const Index cols = tile.j == kAllColumns ? problem_.N_kv : tiling_.Bc;
-  return by_layout(tile.tensor, tiling_.Br / row_shares_, cols, d_cols_);
+  const TileShare share = share_of(held_by_slot(tile));
+  const auto each = [&](TileShare::Of of, Index size) {
+    return share.of == of ? ceil_div(size, shares()) : size;
+  };
+  return by_layout(tile.tensor, each(TileShare::Of::queries, tiling_.Br),
+                   each(TileShare::Of::keys, cols), d_cols_);
 }
 
 Shape TileGrid::origin(const Tile& tile) const {
-  if (row_shares_ > 1 && !is_by_keys(tile.tensor)) {
-    return {rows_of(tile).begin, is_score(tile.tensor) ? col_begin(tile.j) : 0};
+  if (shares_ > 0) {
+    const Index key = keys_of(tile).begin;
+    if (layout_of(tile.tensor) == TensorLayout::group_key_by_d) {
+      return {tile.i * problem_.N_kv + key, 0};
+    }
+    if (is_by_keys(tile.tensor)) return {key, 0};
+    return {rows_of(tile).begin, is_score(tile.tensor) ? key : 0};
   }
   switch (layout_of(tile.tensor)) {
     case TensorLayout::key_by_d:

@@ -87,10 +87,10 @@ struct Shape {
 class TileGrid {
  public:
   /// `d_cols`: the columns of a tile of Q, K, V, O or their gradients; 0: all d. Otherwise their
-  /// tiles are cut into d_parts(), which Tile::part names. With more than one of `row_shares`,
-  /// which divide Br, it names the share of a row tile's rows that a tile of queries has.
+  /// tiles are cut into d_parts(), which Tile::part names. With `shares`, it names the share of a
+  /// tile that an agent has (TileShare).
   TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options,
-           Index d_cols = 0, Index row_shares = 1);
+           Index d_cols = 0, Index shares = 0);
 
   const AttentionProblem& problem() const { return problem_; }
   /// The batch entry whose key length hides keys; 0 at first.
@@ -100,8 +100,12 @@ class TileGrid {
   std::int32_t Tr() const { return Tr_; }
   std::int32_t Tc() const { return Tc_; }
   Index d_parts() const { return ceil_div(problem_.d, d_cols_); }
-  /// The number of equal shares into which the rows of each row tile are divided.
-  Index row_shares() const { return row_shares_; }
+  /// Into how many equal shares agents divide the queries or the keys of a tile; 1 without agents.
+  Index shares() const { return std::max<Index>(shares_, 1); }
+  /// The share that a tile is.
+  TileShare share_of(const Tile& tile) const {
+    return shares_ > 0 ? TileShare::from_part(tile.part) : TileShare{};
+  }
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
@@ -124,12 +128,10 @@ class TileGrid {
   bool hides_keys() const {
     return !problem_.mask.is_none() || problem_.is_packed() || key_end_ < problem_.N_kv;
   }
-  /// Whether the mask hides part of tile (i, j), or of one share of its rows, so that the scores
-  /// must be masked.
-  bool edge(std::int32_t i, std::int32_t j) const {
-    return is_edge({row_begin(i), row_begin(i) + rows_of(i)}, j);
-  }
-  bool edge(const Tile& S) const { return is_edge(rows_of(S), S.j); }
+  /// Whether the mask hides part of tile (i, j), so that its scores must be masked; of the
+  /// whole tile, or of the share that S is.
+  bool edge(std::int32_t i, std::int32_t j) const { return is_edge(rows_of(Q(i)), keys_of(K(j))); }
+  bool edge(const Tile& S) const { return is_edge(rows_of(S), keys_of(S)); }
 
   /// Whether every row tile sees the same columns, with the same keys hidden.
   bool rows_see_equal_columns() const { return rows_see_equal_columns(problem_); }
@@ -158,19 +160,23 @@ class TileGrid {
     return j + 1 < Tc_ ? tiling_.Bc : last_cols_;
   }
 
-  /// The same tile of a share of the rows, in that share's slot.
-  static Tile in_share(Tile tile, Index share) {
-    tile.part = static_cast<std::uint8_t>(share);
-    tile.slot = static_cast<std::uint8_t>(1 + share);
-    return tile;
-  }
+  Index col_end(std::int32_t j) const { return col_begin(j) + cols_of(j); }
+
   /// The valid query rows of a tile of queries, in the head; of its share only.
   KeyRange rows_of(const Tile& tile) const;
+  /// The same for the keys of a tile of keys.
+  KeyRange keys_of(const Tile& tile) const;
+  /// The tile that the slot of this tile holds: the whole one if this is a share within it.
+  Tile held_by_slot(Tile tile) const {
+    if (share_of(tile).in_whole_tile) tile.part = 0;
+    return tile;
+  }
 
   /// Valid extent of a tile: [rows, d] for Q, O and [cols, d] for K, V, or a part of d; [rows,
   /// cols] for S, P; [rows, 1] for row statistics.
   Shape shape(const Tile& tile) const;
-  /// Extent of a slot that can hold any tile of the tensor: Br, or the rows of a share, and Bc.
+  /// Extent of a slot that can hold any tile of the tensor: Br and Bc, or the rows or keys of a
+  /// share.
   Shape slot_shape(const Tile& tile) const;
   /// First row and column of the tile in its tensor.
   Shape origin(const Tile& tile) const;
@@ -206,9 +212,10 @@ class TileGrid {
     return {static_cast<std::int32_t>(range.begin / size),
             static_cast<std::int32_t>(ceil_div(range.end, size))};
   }
-  bool is_edge(const KeyRange& rows, std::int32_t j) const;
-  /// The rows of a share of row tile i, which may be none.
-  KeyRange share_of_rows(std::int32_t i, Index share) const;
+  bool is_edge(const KeyRange& rows, const KeyRange& keys) const;
+  /// Of a share of row tile i, or of column tile j; may be none.
+  KeyRange rows_of_share(std::int32_t i, Index number) const;
+  KeyRange keys_of_share(std::int32_t j, Index number) const;
   bool is_gap(std::int32_t i, std::int32_t j) const;
   /// The first tile after column tile j, in row tile i, that may begin or end a gap.
   std::int32_t next_gap_edge(std::int32_t i, std::int32_t j) const;
@@ -227,7 +234,7 @@ class TileGrid {
   Tiling tiling_;
   ScheduleOptions options_;
   Index d_cols_;
-  Index row_shares_;
+  Index shares_;  ///< 0: no agents
   std::int32_t Tr_;
   std::int32_t Tc_;
   Index last_rows_;

@@ -38,11 +38,11 @@ TileLoop columns_of_row(const TileGrid& g, std::int32_t i, const TileRange& colu
   return {g, i, columns, equal, program, period};
 }
 
-TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows,
-                        Program& program) {
+TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows, Program& program,
+                        Index period) {
   const auto equal = [](const TileGrid& grid, std::int32_t column, const TileRange& range,
                         std::int32_t position) { return grid.equal_rows(column, range, position); };
-  return {g, j, rows, equal, program};
+  return {g, j, rows, equal, program, period};
 }
 
 TileLoop whole_columns(const TileGrid& g, Program& program) {

@@ -64,7 +64,8 @@ class TileLoop {
 TileLoop columns_of_row(const TileGrid& g, std::int32_t i, const TileRange& columns,
                         Program& program, Index period = 1);
 /// The tiles (i, j) of column tile j, for i in `rows`.
-TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows, Program& program);
+TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows, Program& program,
+                        Index period = 1);
 /// Whole column tiles, with the row tiles that see them.
 TileLoop whole_columns(const TileGrid& g, Program& program);
 /// Indices on which no size or mask depends, such as splits and heads.

@@ -58,8 +58,8 @@ struct Tile {
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
   bool last_use = false;  ///< as a source: nothing reads it after this op; its slot becomes invalid
-  /// Which of TileGrid::d_parts(), of a tensor with d columns; in a grid whose row tiles are shared
-  /// (TileGrid::row_shares()), which share of the rows.
+  /// Which of TileGrid::d_parts(), of a tensor with d columns; in a grid with TileGrid::shares(), a
+  /// TileShare.
   std::uint8_t part = 0;
   std::int32_t i = 0;  ///< row tile (queries); of dK_heads, dV_heads: query head of the group
   std::int32_t j = 0;  ///< column tile (keys), or kAllColumns; unused for row-tile tensors
@@ -80,6 +80,44 @@ inline constexpr Index kMostParts = 256;
 /// The tile of the same rows that has only the columns of this part of d.
 constexpr Tile part_of(Tile tile, Index part) {
   tile.part = static_cast<std::uint8_t>(part);
+  return tile;
+}
+
+/// What an agent has of a tile that several agents share: an equal part of its queries or of its
+/// keys, or all of it.
+struct TileShare {
+  enum class Of : std::uint8_t { whole, queries, keys };
+  Of of = Of::whole;
+  bool in_whole_tile = false;  ///< its slot holds the whole tile; else only the share
+  Index number = 0;
+
+  static constexpr TileShare from_part(std::uint8_t part) {
+    return {Of(part >> 6), (part & 0x20) != 0, part & 0x1f};
+  }
+  constexpr std::uint8_t part() const {
+    const int bits = static_cast<int>(of) << 6 | (in_whole_tile ? 0x20 : 0);
+    return static_cast<std::uint8_t>(bits | static_cast<int>(number));
+  }
+};
+
+/// The tile's share of the queries, or of the keys, alone in the share's slot.
+constexpr Tile query_share(Tile tile, Index number) {
+  tile.part = TileShare{TileShare::Of::queries, false, number}.part();
+  tile.slot = static_cast<std::uint8_t>(1 + number);
+  return tile;
+}
+constexpr Tile key_share(Tile tile, Index number) {
+  tile.part = TileShare{TileShare::Of::keys, false, number}.part();
+  tile.slot = static_cast<std::uint8_t>(1 + number);
+  return tile;
+}
+/// The same as a part of the whole tile that the slot holds.
+constexpr Tile queries_within(Tile tile, Index number) {
+  tile.part = TileShare{TileShare::Of::queries, true, number}.part();
+  return tile;
+}
+constexpr Tile keys_within(Tile tile, Index number) {
+  tile.part = TileShare{TileShare::Of::keys, true, number}.part();
   return tile;
 }
 
@@ -136,9 +174,11 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
 /// Who executes an operation. A thread block's program is one sequence of operations, or several
 /// agents (warp groups) run it concurrently and synchronize at barriers.
 enum class Agent : std::uint8_t {
-  block,     ///< every warp: the program has no agents
-  producer,  ///< loads tiles for the others
-  consumer,  ///< the first of them; consumer n is Agent(consumer + n)
+  block,              ///< every warp: the program has no agents
+  producer,           ///< loads tiles for the others
+  statistics_loader,  ///< backward: loads LSE and D for the consumers
+  dQ_adder,           ///< backward: adds what the consumers have left of dQ
+  consumer,           ///< the first of them; consumer n is Agent(consumer + n)
 };
 
 constexpr Agent consumer(Index n) {
@@ -157,7 +197,7 @@ constexpr bool is_consumer(Agent agent) {
 struct Barrier {
   enum class Signals : std::uint8_t {
     full,   ///< the tile is in the slot: those that read it wait
-    empty,  ///< everyone has read the tile: whoever loads the next one waits
+    empty,  ///< everyone has read the tile: whoever writes the next one waits
   };
   Signals signals = Signals::full;
   std::uint8_t arrivals = 1;  ///< that complete a phase

@@ -1,5 +1,6 @@
-/// The slots on chip that the tiles of a tensor take in turn, and their barriers, where one agent
-/// loads tiles that others read: kernels/device/tile_ring.cuh is the same on the GPU.
+/// The slots on chip that the tiles of a tensor take in turn, and their barriers, where some agents
+/// write tiles that others read: kernels/device/tile_ring.cuh and slot_barriers.cuh are the same on
+/// the GPU.
 #pragma once
 
 #include "sim/ops/program.h"
@@ -7,32 +8,43 @@
 namespace attnscope {
 
 /// Visit n, counted from 0, has slot 1 + n % stages. Each slot has two barriers:
-///   full:  the readers wait for the tile, which the loading agent announces;
-///   empty: the loading agent waits for every reader before it overwrites the slot.
-/// Each agent has its own copy, which counts that agent's visits.
+///   full:  the readers wait until every writer has arrived: the tile is there;
+///   empty: the writers wait until every reader has arrived: they may overwrite it.
+/// Each agent has its own copy, which counts that agent's visits; an agent that writes and reads
+/// has one for each. A tile may stand for others that share its barriers and its slot's number.
 class TileRing {
  public:
-  TileRing(Index stages, Index readers)
-      : stages_(stages), readers_(static_cast<std::uint8_t>(readers)) {}
+  TileRing(Index stages, Index writers, Index readers)
+      : stages_(stages),
+        writers_(static_cast<std::uint8_t>(writers)),
+        readers_(static_cast<std::uint8_t>(readers)) {}
 
-  /// For the loading agent: waits until the previous tile has left the slot, and loads the next
-  /// one.
-  void load(Tile tile, Program& program) {
+  /// By a writer: waits until the tile before has left the slot, and gives the next one's place.
+  Tile await_place(Tile tile, Program& program) {
     tile.slot = slot();
     Tile& held = held_[tile.slot - 1U];
     if (visit_ >= stages_) {
       program.wait({Barrier::Signals::empty, readers_, phase() - 1, held});
     }
-    program.load(tile);
-    program.arrive({Barrier::Signals::full, 1, phase(), tile});
     held = tile;
+    return tile;
+  }
+  /// By a writer: its part of the tile is there.
+  void announce(const Tile& tile, Program& program) {
+    program.arrive({Barrier::Signals::full, writers_, phase(), tile});
     ++visit_;
+  }
+  /// Both, for a tile that one agent loads.
+  void load(const Tile& tile, Program& program) {
+    const Tile placed = await_place(tile, program);
+    program.load(placed);
+    announce(placed, program);
   }
 
   /// For a reader: waits for the next tile, and returns it in its slot.
   Tile await(Tile tile, Program& program) const {
     tile.slot = slot();
-    program.wait({Barrier::Signals::full, 1, phase(), tile});
+    program.wait({Barrier::Signals::full, writers_, phase(), tile});
     return tile;
   }
   /// For a reader: it no longer reads the tile.
@@ -49,7 +61,7 @@ class TileRing {
   std::int32_t phase() const { return static_cast<std::int32_t>(visit_ / stages_); }
 
   Index stages_;
-  std::uint8_t readers_;
+  std::uint8_t writers_, readers_;
   Index visit_ = 0;  ///< of the next tile
   std::array<Tile, kMaxStages> held_;
 };

@@ -102,12 +102,14 @@ struct Launch {
   /// No thread block checks which tiles the mask hides: blocks are equal if their tiles have equal
   /// sizes.
   bool ignores_mask = false;
-  /// The program is several agents (Program::agent()).
-  bool by_agents = false;
+  /// The agents that the program has (Program::agent()); empty: it is one sequence of operations.
+  std::vector<Agent> agents = {};
   /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;
   /// Operations that the run's break drops, set by make_pass().
   std::optional<DroppedOps> dropped = {};
+
+  bool by_agents() const { return !agents.empty(); }
 
   /// Writes one thread block's program.
   void run(const TileGrid& tiles, Index block, Program& out) const {

@@ -7,6 +7,11 @@
 
 namespace attnscope {
 
+TileGrid agents_grid(const AttentionProblem& problem, const Tiling& tiling,
+                     const ScheduleOptions& options) {
+  return {problem, tiling, options, 0, options.variant.consumers};
+}
+
 TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
                     const ScheduleOptions& options) {
   return {problem, tiling, options};

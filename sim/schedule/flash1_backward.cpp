@@ -127,7 +127,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.normalize(g.P(i, j), last_use(g.l(i)));
 
   // Send dO back through O = P V and through the softmax
-  add_to_dv(g, i, j, {drop_p, update_dv, update_dv_dropped}, program);
+  add_to_dv(g, g.dV(j), g.P(i, j), g.dO(i), {drop_p, update_dv, update_dv_dropped}, program);
   program.at(compute_dp);
   const Tile dO = variant.d_once ? last_use(g.dO(i)) : g.dO(i);
   program.product_transposed(g.dP(i, j), dO, g.V(j));
@@ -137,7 +137,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   }
   program.at(compute_ds)
       .softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
-  apply_cap_slope(g, g.dS(i, j), slope_ds, program);
+  apply_cap_slope(g, g.dS(i, j), g.S(i, j), slope_ds, program);
   program.at(update_dq).gradient_product(g.dQ(i), g.dS(i, j), g.K(j));
   program.at(store_dq).store(last_use(g.dQ(i)), carried);
   program.at(update_dk).gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)),

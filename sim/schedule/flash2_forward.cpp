@@ -102,9 +102,9 @@ class KvStages {
 struct RowsOnChip {
   const TileGrid& g;
   std::int32_t i;
-  Index share = 0;  ///< its number in a grid with row_shares(); else 0
+  Index share = -1;  ///< its number; -1: all rows
 
-  Tile own(Tile tile) const { return TileGrid::in_share(tile, share); }
+  Tile own(const Tile& tile) const { return share < 0 ? tile : query_share(tile, share); }
   Tile Q() const { return own(g.Q(i)); }
   Tile O() const { return own(g.O(i)); }
   Tile m() const { return own(g.m(i)); }
@@ -180,7 +180,7 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
 // A row tile is one thread block here, so that no agent waits for Q_i's slot to become free.
 
 struct KvRings {
-  explicit KvRings(const TileGrid& g) : K(g.options().variant.stages, g.row_shares()), V(K) {}
+  explicit KvRings(const TileGrid& g) : K(g.options().variant.stages, 1, g.shares()), V(K) {}
   TileRing K, V;
 };
 
@@ -189,7 +189,7 @@ Barrier rows_arrived(const RowsOnChip& rows) {
 }
 
 void produce(const TileGrid& g, std::int32_t i, Program& program) {
-  for (Index share = 0; share < g.row_shares(); ++share) {
+  for (Index share = 0; share < g.shares(); ++share) {
     const RowsOnChip rows{g, i, share};
     if (!rows.any()) continue;
     program.at(load_q).load(rows.Q());
@@ -238,15 +238,10 @@ void flash2_forward_by_agents(const TileGrid& g, Index block, Program& program) 
   const auto i = static_cast<std::int32_t>(block);
   program.agent(Agent::producer);
   produce(g, i, program);
-  for (Index n = 0; n < g.row_shares(); ++n) {
+  for (Index n = 0; n < g.shares(); ++n) {
     program.agent(consumer(n));
     consume({g, i, n}, program);
   }
-}
-
-TileGrid consumers_grid(const AttentionProblem& problem, const Tiling& tiling,
-                        const ScheduleOptions& options) {
-  return {problem, tiling, options, 0, options.variant.consumers};
 }
 
 }  // namespace
@@ -255,9 +250,9 @@ Pass flash2_forward_pass(const ScheduleOptions& options) {
   if (options.variant.consumers == 0) {
     return {{{"forward", block_per_row_tile, flash2_forward, kPseudoCode}}};
   }
-  Launch forward{"forward", block_per_row_tile, flash2_forward_by_agents, kPseudoCode,
-                 consumers_grid};
-  forward.by_agents = true;
+  Launch forward{"forward", block_per_row_tile, flash2_forward_by_agents, kPseudoCode, agents_grid};
+  forward.agents = {Agent::producer};
+  for (Index n = 0; n < options.variant.consumers; ++n) forward.agents.push_back(consumer(n));
   return {{forward}};
 }
 

@@ -59,10 +59,13 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
 
 }  // namespace
 
+bool loads_keys(const TileGrid& g, std::int32_t j) {
+  const bool is_used = !g.options().variant.skip_unused_kv || !g.row_tiles_for(j).empty();
+  return is_used && !g.is_padding(j);
+}
+
 void load_keys(const TileGrid& g, std::int32_t j, Program& program) {
-  if (g.is_padding(j)) return;
-  if (g.options().variant.skip_unused_kv && g.row_tiles_for(j).empty()) return;
-  program.load({g.K(j), g.V(j)});
+  if (loads_keys(g, j)) program.load({g.K(j), g.V(j)});
 }
 
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program) {

@@ -33,6 +33,10 @@ Pass flash2_forward_pass(const ScheduleOptions& options);
 /// (dQ_accum to dQ); with grouped heads, sum_heads after them.
 Pass flash2_backward_pass(const ScheduleOptions& options);
 
+/// The grid of a launch whose agents share its tiles: as many shares as consumers.
+TileGrid agents_grid(const AttentionProblem& problem, const Tiling& tiling,
+                     const ScheduleOptions& options);
+
 /// FlashAttention-2's forward loop for row tile i over the column tiles in `columns`, without the
 /// stores of O_i and LSE_i, which stay on chip.
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program);
@@ -73,15 +77,16 @@ TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 // Code shared by the backward schedules (gradients.cpp): loading K and V, storing dK and dV under
 // grouped heads, converting dQ.
 
-/// Loads K_j and V_j, for a whole sweep over the rows; not when all of them are padding, or when
-/// the sweep is empty and ScheduleVariant::skip_unused_kv is set.
+/// Whether a sweep over the rows of column tile j loads K_j and V_j: not when all of them are
+/// padding, or when the sweep is empty and ScheduleVariant::skip_unused_kv is set.
+bool loads_keys(const TileGrid& g, std::int32_t j);
 void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
-/// Stores dK_j and dV_j: to their tensors, or, if several query heads share a KV head, to the query
-/// head's part of dK_heads and dV_heads.
-void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
-/// The same for one of the two, named by its on-chip tile.
+/// Stores a tile of dK or dV: to its tensor, or, if several query heads share a KV head, to the
+/// query head's part of dK_heads or dV_heads.
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program);
+/// Both of column tile j.
+void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
 
 /// "convert": dQ = dQ_accum in the problem's precision.
 Launch convert_dq_launch();
@@ -157,11 +162,11 @@ struct ValueGradientLines {
   std::uint8_t plain;
   std::uint8_t dropped;
 };
-/// dV_j = dV_j + P^T dO_i, with P~ = dropout(P) in place of P if the problem drops.
-void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
+/// dV = dV + P^T dO, with P~ = dropout(P) in place of P if the problem drops.
+void add_to_dv(const TileGrid& g, Tile dV, Tile P, Tile dO, const ValueGradientLines& lines,
                Program& program);
-/// dS = dS o T, with T of the same tile.
-void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program);
+/// dS = dS o T, with the T that cap_keeping_slope() kept of S.
+void apply_cap_slope(const TileGrid& g, Tile dS, Tile S, std::uint8_t line, Program& program);
 /// tile = dropout(tile).
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);
 

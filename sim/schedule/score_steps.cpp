@@ -2,10 +2,20 @@
 
 namespace attnscope {
 
+namespace {
+
+/// The tile of another tensor with the same place: the same queries and keys, slot and share.
+Tile beside(Tile tile, Tensor tensor) {
+  tile.tensor = tensor;
+  return tile;
+}
+
+}  // namespace
+
 void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program) {
   if (!g.problem().score.soft_cap) return;
   program.at(line).soft_cap(S);
-  program.soft_cap_slope(g.T(S.i, S.j), S);
+  program.soft_cap_slope(beside(S, Tensor::T), S);
 }
 
 namespace {
@@ -60,19 +70,20 @@ void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const Sc
   bias_and_mask(g, S, masked, lines, program);
 }
 
-void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program) {
+void apply_cap_slope(const TileGrid& g, Tile dS, Tile S, std::uint8_t line, Program& program) {
   if (!g.problem().score.soft_cap) return;
-  program.at(line).multiply(dS, last_use(g.T(dS.i, dS.j)));
+  program.at(line).multiply(dS, last_use(beside(S, Tensor::T)));
 }
 
-void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
+void add_to_dv(const TileGrid& g, Tile dV, Tile P, Tile dO, const ValueGradientLines& lines,
                Program& program) {
   if (!g.problem().score.has_dropout()) {
-    program.at(lines.plain).accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+    program.at(lines.plain).accumulate_transposed(dV, P, dO);
     return;
   }
-  program.at(lines.drop).dropout(g.P_drop(i, j), g.P(i, j));
-  program.at(lines.dropped).accumulate_transposed(g.dV(j), last_use(g.P_drop(i, j)), g.dO(i));
+  const Tile P_drop = beside(P, Tensor::P_drop);
+  program.at(lines.drop).dropout(P_drop, P);
+  program.at(lines.dropped).accumulate_transposed(dV, last_use(P_drop), dO);
 }
 
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program) {

@@ -146,7 +146,7 @@ void pass_through_cap(const TileGrid& g, Tile dS, std::uint8_t load_line, std::u
   const Tile S = g.S(dS.i, dS.j);
   program.at(load_line).load(S);
   cap_keeping_slope(g, S, cap_line, program);
-  apply_cap_slope(g, dS, slope_line, program);
+  apply_cap_slope(g, dS, S, slope_line, program);
 }
 
 void standard_dp(const TileGrid& g, Index block, Program& program) {

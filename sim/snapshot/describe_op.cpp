@@ -106,23 +106,52 @@ std::string capitalized(std::string name) {
   return name;
 }
 
+/// "the consumer has", "both consumers have".
+std::string consumers_have(int count) {
+  if (count < 3) return count == 1 ? "the consumer has" : "both consumers have";
+  return fmt::format("all {} consumers have", count);
+}
+
+/// "dQ₂ (fp32)" is the dQ adder's, other tiles are the consumers'.
+bool is_for_adder(const Tile& tile) {
+  return tile.tensor == Tensor::dQ_accum;
+}
+/// Tiles that the consumers write, each its share.
+bool is_by_consumers(const Tile& tile) {
+  return is_for_adder(tile) || tile.tensor == Tensor::dS;
+}
+
+/// The tile of a barrier: LSE stands for D, too, which shares its barriers.
+std::string guarded_name(const Tile& tile) {
+  if (tile.tensor != Tensor::LSE) return tile_name(tile);
+  Tile D = tile;
+  D.tensor = Tensor::D;
+  return tile_name(tile) + " and " + tile_name(D);
+}
+
 /// "K₃ is in buffer 2", "both consumers have read K₁ in buffer 2", "it has read K₁ in buffer 2".
 std::string event_of(const TileOp& op) {
   const Barrier barrier = op.barrier();
-  const bool of_keys = is_by_keys(barrier.tile.tensor);
-  const std::string tile = tile_name(barrier.tile);
-  const std::string place = of_keys ? fmt::format("in buffer {}", barrier.tile.slot) : "on chip";
-  if (barrier.signals == Barrier::Signals::full) {
-    const std::string whose =
-        of_keys ? "" : fmt::format(" of {}", agent_name(consumer(barrier.tile.part)));
-    return fmt::format("{}{} is {}", tile, whose, place);
+  const Tile& tile = barrier.tile;
+  const bool arrives = op.kind == OpKind::arrive;
+  const TileShare share = TileShare::from_part(tile.part);
+  const std::string name = guarded_name(tile);
+  if (share.of != TileShare::Of::whole) {
+    return fmt::format("{} of {} is on chip", name, agent_name(consumer(share.number)));
   }
-  const std::string readers = op.kind == OpKind::arrive ? "it has"
-                              : barrier.arrivals == 1   ? "the consumer has"
-                              : barrier.arrivals == 2
-                                  ? "both consumers have"
-                                  : fmt::format("all {} consumers have", barrier.arrivals);
-  return fmt::format("{} read {} {}", readers, tile, place);
+  const std::string place = fmt::format("in buffer {}", tile.slot);
+  if (barrier.signals == Barrier::Signals::empty) {
+    const std::string readers = arrives              ? "it has"
+                                : is_for_adder(tile) ? "the dQ adder has"
+                                                     : consumers_have(barrier.arrivals);
+    return fmt::format("{} read {} {}", readers, name, place);
+  }
+  if (!is_by_consumers(tile)) {
+    const bool two = tile.tensor == Tensor::LSE;
+    return fmt::format("{} {} {}", name, two ? "are" : "is", place);
+  }
+  return fmt::format("{} written {} {}", arrives ? "it has" : consumers_have(barrier.arrivals),
+                     name, place);
 }
 
 /// The sentence of a wait or arrive; `agent` at its beginning.
@@ -142,14 +171,31 @@ std::string stuck_words(const StuckAgent& stuck) {
 
 std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
   if (!op.is_of_barrier()) return reason_of_line;
-  const bool full = op.barrier().signals == Barrier::Signals::full;
-  if (op.kind == OpKind::wait) {
-    return full ? "Another agent is loading it: read earlier, the buffer would hold what was "
-                  "there before."
-                : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";
+  const Barrier barrier = op.barrier();
+  const bool by_consumers = is_by_consumers(barrier.tile), adds = is_for_adder(barrier.tile);
+  if (barrier.signals == Barrier::Signals::full) {
+    if (op.kind == OpKind::arrive) {
+      return by_consumers ? "When every consumer has arrived, all parts of the tile may be read."
+                          : "Whoever waits for the tile may read it now.";
+    }
+    if (adds)
+      return "Each consumer leaves some rows of dQ: added earlier, others would be missing.";
+    return by_consumers ? "dQ sums over all keys: a consumer needs dS of the others' keys, too."
+                        : "Another agent loads it meanwhile: read earlier, the buffer would hold "
+                          "what was there before.";
   }
-  return full ? "Whoever waits for the tile may read it now."
-              : "When every consumer has arrived, the producer may load the next tile there.";
+  if (op.kind == OpKind::wait) {
+    if (adds) return "Written earlier, the next tile would overwrite one that is not added yet.";
+    return by_consumers
+               ? "Written earlier, the next tile would overwrite one that a consumer still reads."
+               : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";
+  }
+  if (adds) return "The consumers may write the next tile there.";
+  return by_consumers ? "When every consumer has arrived, all may write the next tile there."
+         : barrier.tile.tensor == Tensor::LSE
+             ? "When every consumer has arrived, the statistics loader may load the next ones "
+               "there."
+             : "When every consumer has arrived, the producer may load the next tile there.";
 }
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
@@ -163,9 +209,9 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
   if (op.agent != Agent::block) {
     TileOp plain = op;
     plain.agent = Agent::block;
-    const Tile& tile = op.dest_tiles[0];
-    const bool for_one = op.agent == Agent::producer && !is_by_keys(tile.tensor);
-    const std::string whose = for_one ? ", for " + agent_name(consumer(tile.part)) : "";
+    const TileShare share = TileShare::from_part(op.dest_tiles[0].part);
+    const bool for_one = op.agent == Agent::producer && share.of != TileShare::Of::whole;
+    const std::string whose = for_one ? ", for " + agent_name(consumer(share.number)) : "";
     return fmt::format("{}{}: {}", capitalized(agent), whose, describe_op(plain, grid));
   }
   const auto& [a, b, c] = op.source_tiles;
@@ -201,17 +247,24 @@ std::string_view dropped_prefix(const TileOp& op) {
 }
 
 std::string op_listing(const TileOp& op) {
-  const auto print = [](const Tile& tile) {
+  // A share of an agent: "/q1" of the queries, "/k1" of the keys; else a part of d
+  const auto part_of = [&](const Tile& tile) -> std::string {
+    const TileShare share = TileShare::from_part(tile.part);
+    const bool by_agents = op.agent != Agent::block;
+    if (by_agents && share.of != TileShare::Of::whole) {
+      return fmt::format("/{}{}", share.of == TileShare::Of::queries ? 'q' : 'k', share.number);
+    }
+    return tile.part > 0 ? fmt::format("/{}", tile.part) : "";
+  };
+  const auto print = [&](const Tile& tile) {
     const auto plain = [](std::int32_t number) { return std::to_string(number); };
     return fmt::format("{}{}{}{}{}", to_string(tile.tensor), indices(tile, plain),
-                       tile.j == kAllColumns ? "*" : "",
-                       tile.part > 0 ? fmt::format("/{}", tile.part) : "",
-                       tile.last_use ? "!" : "");
+                       tile.j == kAllColumns ? "*" : "", part_of(tile), tile.last_use ? "!" : "");
   };
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{:2} ", op.line);
-  if (op.agent != Agent::block) fmt::format_to(out, "{:<11}", agent_name(op.agent));
+  if (op.agent != Agent::block) fmt::format_to(out, "{:<18}", agent_name(op.agent));
   fmt::format_to(out, "{:<14}", to_string(op.kind));
   if (op.is_of_barrier()) {
     const Barrier barrier = op.barrier();

@@ -74,7 +74,9 @@ void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
 
 /// Rows that every launch processes together.
 Index group_rows_of(const RunInfo& info) {
-  const auto rows_of = [](const TileGrid& grid) { return grid.tiling().Br / grid.row_shares(); };
+  const auto rows_of = [](const TileGrid& grid) {
+    return grid.tiling().Br % grid.shares() == 0 ? grid.tiling().Br / grid.shares() : 1;
+  };
   Index rows = info.tiling().Br;
   for (const TileGrid& grid : info.grids) rows = std::min(rows, rows_of(grid));
   const auto divides = [&](const TileGrid& grid) { return rows_of(grid) % rows == 0; };

@@ -1,39 +1,40 @@
 #include "sim/snapshot/row_trackers.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace attnscope {
 
 namespace {
 
-/// One row of the tiles that are on chip now, those of a share of the rows.
+/// One row of the tiles that are on chip now.
 struct RowOnChip {
   const NumericExecutor& executor;
-  Index row_in_tile;
-  std::size_t share;
+  const TileGrid& grid;
+  Index query;
 
-  const NumericExecutor::Slot& slot_of(Tensor tensor) const {
-    return executor.on_chip()[static_cast<std::size_t>(tensor)][share];
+  /// Empty if the slot does not have the row.
+  std::span<const double> values(const NumericExecutor::Slot& slot) const {
+    if (!slot.valid) return {};
+    const Index row = query - grid.rows_of(slot.tile).begin;
+    if (row < 0 || row >= slot.values.rows()) return {};
+    return {&slot.values(row, 0), static_cast<std::size_t>(slot.values.cols())};
   }
-  /// Empty if the tensor is not there.
-  std::vector<double> values(Tensor tensor) const {
-    const NumericExecutor::Slot& slot = slot_of(tensor);
-    if (!slot.valid || row_in_tile >= slot.values.rows()) return {};
-    const auto row = slot.values.row(row_in_tile);
-    return {row.begin(), row.end()};
+  /// Of the slot that has the row: agents and stages have several for a tensor.
+  std::span<const double> values(Tensor tensor) const {
+    for (const auto& slot : executor.on_chip()[static_cast<std::size_t>(tensor)]) {
+      const std::span<const double> found = values(slot);
+      if (!found.empty()) return found;
+    }
+    return {};
   }
   std::optional<double> value(Tensor tensor, Index column = 0) const {
-    const NumericExecutor::Slot& slot = slot_of(tensor);
-    const bool is_there = slot.valid && row_in_tile < slot.values.rows();
-    if (!is_there || column >= slot.values.cols()) return std::nullopt;
-    return slot.values(row_in_tile, column);
+    const std::span<const double> row = values(tensor);
+    if (column >= std::ssize(row)) return std::nullopt;
+    return row[static_cast<std::size_t>(column)];
   }
 };
-
-/// The share of the row tile that the operation works on, of a grid that has shares.
-std::size_t share_of(const TileOp& op, const TileGrid& grid) {
-  return grid.row_shares() > 1 ? op.dest_tiles[0].part : 0U;
-}
 
 /// Probabilities, before or after dropout.
 bool is_probability(Tensor tensor) {
@@ -85,7 +86,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
       (dest.tensor == Tensor::S || is_probability(dest.tensor) || dest.tensor == Tensor::LSE_split);
   if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
   if (op.skipped) return;
-  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
+  const RowOnChip on_chip{executor, grid, query_};
   switch (op.kind) {
     case OpKind::running_max:
       row_.m_prev = on_chip.value(Tensor::m);
@@ -114,7 +115,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
                            const NumericExecutor& executor) {
   if (op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
-  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
+  const RowOnChip on_chip{executor, grid, query_};
   switch (op.kind) {
     case OpKind::row_max:
       row_.row_max = on_chip.value(dest.tensor);
@@ -124,8 +125,8 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       row_.m = on_chip.value(Tensor::m);
       row_.alpha = on_chip.value(Tensor::alpha);
       if (row_.row_max) break;  // flash1 computes it in a separate operation
-      const auto& S = on_chip.slot_of(Tensor::S);
-      if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
+      const std::span<const double> S = on_chip.values(Tensor::S);
+      if (!S.empty()) row_.row_max = *std::ranges::max_element(S);
       if (op.source_tiles[0].tensor == Tensor::LSE_split) {
         row_.row_max = on_chip.value(Tensor::LSE_split);
       }
@@ -140,8 +141,8 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       break;
     case OpKind::add_row_sum: {
       row_.l = on_chip.value(Tensor::l);
-      const auto& P = on_chip.slot_of(Tensor::P);
-      if (!row_.row_sum && P.valid) row_.row_sum = P.values.row(row_.row_in_tile).sum();
+      const std::span<const double> P = on_chip.values(Tensor::P);
+      if (!row_.row_sum && !P.empty()) row_.row_sum = std::accumulate(P.begin(), P.end(), 0.0);
       break;
     }
     case OpKind::add: {
@@ -186,6 +187,7 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   next.query = query_;
   next.key_begin = grid.col_begin(next.j);
   row_ = next;
+  dS_is_in_place_ = false;
 }
 
 /// The part of the row that the op computes; nullptr when it computes none.
@@ -197,7 +199,7 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
     case Tensor::P:
       return &row_.P;
     case Tensor::dP:
-      return row_.dS.empty() ? &row_.dP : &row_.dS;  // dS may overwrite dP in its slot
+      return dS_is_in_place_ ? &row_.dS : &row_.dP;
     case Tensor::dS:
       return &row_.dS;
     case Tensor::T:
@@ -207,8 +209,26 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
   }
 }
 
-void GradientTracker::note_statistics(const NumericExecutor& executor, std::size_t share) {
-  const RowOnChip on_chip{executor, row_.row_in_tile, share};
+namespace {
+
+/// Notes the row of a tile of scores; a consumer's share of its keys, beside the others' shares.
+void note_row(const Tile& tile, const RowOnChip& on_chip, std::vector<double>& row) {
+  const std::span<const double> values = on_chip.values(on_chip.executor.slot(tile));
+  const TileGrid& grid = on_chip.grid;
+  const TileShare share = grid.share_of(tile);
+  if (share.of != TileShare::Of::keys || share.in_whole_tile || values.empty()) {
+    row.assign(values.begin(), values.end());
+    return;
+  }
+  row.resize(static_cast<std::size_t>(grid.cols_of(tile.j)),
+             std::numeric_limits<double>::quiet_NaN());
+  std::ranges::copy(values, row.begin() + (grid.keys_of(tile).begin - grid.col_begin(tile.j)));
+}
+
+}  // namespace
+
+void GradientTracker::note_statistics(const TileGrid& grid, const NumericExecutor& executor) {
+  const RowOnChip on_chip{executor, grid, query_};
   const auto note = [&](std::optional<double>& known, Tensor tensor) {
     if (const auto now = on_chip.value(tensor)) known = now;
   };
@@ -226,15 +246,15 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
   const Tile& dest = op.dest_tiles[0];
   const bool on_grid = is_score(dest.tensor);
   const bool other_tile = !row_.known || row_.i != dest.i || row_.j != dest.j;
-  if (dest.on_chip() && on_grid && (other_tile || op.kind == OpKind::scores)) {
-    begin_tile(dest, grid);
-  }
+  // Each consumer computes the scores of its keys of the same tile
+  const bool begins = op.kind == OpKind::scores && grid.share_of(dest).of != TileShare::Of::keys;
+  if (dest.on_chip() && on_grid && (other_tile || begins)) begin_tile(dest, grid);
   const bool row_alone = op.kind == OpKind::row_dot && !row_.known;
   const bool next_row = op.kind == OpKind::load && dest.tensor == Tensor::Q && row_.i != dest.i;
   if (row_alone || next_row) begin_tile(dest, grid);
   if (!row_.known || op.skipped) return;
-  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
-  note_statistics(executor, on_chip.share);
+  const RowOnChip on_chip{executor, grid, query_};
+  note_statistics(grid, executor);
 
   // Keep the previous gradient of the query
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
@@ -248,17 +268,18 @@ void GradientTracker::after(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
   if (!row_.known || op.skipped || !rows_of(op, grid).contains(query_)) return;
   const Tile& dest = op.dest_tiles[0];
-  const RowOnChip on_chip{executor, row_.row_in_tile, share_of(op, grid)};
+  const RowOnChip on_chip{executor, grid, query_};
   if (dest.on_chip()) {
     std::vector<double>* part = row_of(op);
-    if (part != nullptr) *part = on_chip.values(dest.tensor);
+    if (part != nullptr) note_row(dest, on_chip, *part);
+    if (op.kind == OpKind::softmax_gradient) dS_is_in_place_ = dest.tensor == Tensor::dP;
     if (part == &row_.S) row_.S_by = op.kind;
     if (part == &row_.P) row_.P_by = op.kind;
     if (part == &row_.dP) row_.dP_by = op.kind;
     if (part == &row_.dS) row_.dS_by = op.kind;
   }
   if (op.kind == OpKind::row_dot || op.kind == OpKind::add_row_dot) {
-    note_statistics(executor, on_chip.share);
+    note_statistics(grid, executor);
   }
 
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {

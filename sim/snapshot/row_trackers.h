@@ -60,11 +60,12 @@ class GradientTracker {
 
  private:
   void begin_tile(const Tile& tile, const TileGrid& grid);
-  void note_statistics(const NumericExecutor& executor, std::size_t share);
+  void note_statistics(const TileGrid& grid, const NumericExecutor& executor);
   std::vector<double>* row_of(const TileOp& op);
 
   Index query_;
   GradientRow row_;
+  bool dS_is_in_place_ = false;  ///< in the slot of dP
 };
 
 }  // namespace attnscope

@@ -88,8 +88,10 @@ void RunRecorder::note_line(const TileOp& op) {
   };
   std::ranges::for_each(op.dests(), note);
   std::ranges::for_each(op.sources(), note);
-  line.by_producer |= op.agent == Agent::producer;
-  line.by_consumers |= is_consumer(op.agent);
+  if (op.agent == Agent::block) return;
+  const Agent agent = is_consumer(op.agent) ? Agent::consumer : op.agent;
+  const bool is_known = std::ranges::find(line.agents, agent) != line.agents.end();
+  if (!is_known) line.agents.push_back(agent);
 }
 
 void RunRecorder::deadlock(std::span<const StuckAgent> stuck) {

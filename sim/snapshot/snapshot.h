@@ -156,8 +156,8 @@ struct GradientRow {
 /// The tensors of the operations of a line of pseudo-code, and who executes them.
 struct LineOperands {
   TensorSet all;
-  TensorSet in_memory;                             ///< loaded, stored or added to
-  bool by_producer = false, by_consumers = false;  ///< in a program of agents
+  TensorSet in_memory;        ///< loaded, stored or added to
+  std::vector<Agent> agents;  ///< the first consumer stands for all; empty: one sequence of ops
 };
 
 /// Agents of a thread block that wait for each other forever, in a run that is broken on purpose.

@@ -157,13 +157,13 @@ void SteppedRun::Impl::find_contents(SlotState& slot, Index step, const BlockSta
     for (const Tile& tile : op.dests()) {
       if (!is_this(tile)) continue;
       slot.valid = true;
-      slot.tile = tile;
+      slot.tile = grid(block.launch).held_by_slot(tile);
       return;
     }
     for (const Tile& tile : op.sources()) {
       if (!is_this(tile)) continue;
       slot.valid = !tile.last_use;
-      slot.tile = tile;
+      slot.tile = grid(block.launch).held_by_slot(tile);
       return;
     }
   }

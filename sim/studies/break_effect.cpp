@@ -97,10 +97,9 @@ Deviation Comparer::deviation(const Tile& tile, const HeldTile& right) const {
         wrong_.hbm(tile.tensor).block(origin.rows, origin.cols, shape.rows, shape.cols),
         right.values, rounding_);
   }
-  const NumericExecutor::Slot& wrong = std::as_const(wrong_).slot(tile);
-  const bool same_size = right.values.size() == wrong.values.size();
-  if (right.is_there != wrong.holds(tile) || !same_size) return kInvalid;
-  return deviation_of_tile(*grid_, tile, wrong.values, right.values, rounding_);
+  const std::optional<RowMatrix> wrong = wrong_.held(tile);
+  if (!right.is_there || !wrong || right.values.size() != wrong->size()) return kInvalid;
+  return deviation_of_tile(*grid_, tile, *wrong, right.values, rounding_);
 }
 
 void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviation) {

@@ -40,10 +40,10 @@ Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMat
   const TensorLayout layout = layout_of(tile.tensor);
   const bool by_row = layout == TensorLayout::query_by_d || layout == TensorLayout::key_by_d;
   if (!by_row || !deviation.is_wrong()) return deviation;
-  if (layout == TensorLayout::query_by_d) {
-    const Index rows_before = grid.rows_of(tile).begin - grid.row_begin(tile.i);
-    deviation.by_row.resize(static_cast<std::size_t>(rows_before));
-  }
+  const Index rows_before = layout == TensorLayout::key_by_d
+                                ? grid.keys_of(tile).begin - grid.col_begin(tile.j)
+                                : grid.rows_of(tile).begin - grid.row_begin(tile.i);
+  deviation.by_row.resize(static_cast<std::size_t>(rows_before));
   for (Eigen::Index row = 0; row < right.rows(); ++row) {
     deviation.by_row.push_back(
         deviation_beyond(tolerance, wrong.row(row), right.row(row)).largest());

@@ -13,7 +13,7 @@ struct Deviation {
   double max_abs = 0;    ///< infinite where only one of the two is; NaN elements are left out
   bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
   /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
-  /// of the row tile (0 for rows before its share), infinite if it has a NaN. Else empty.
+  /// of the row or column tile (0 for rows before its share), infinite if it has a NaN. Else empty.
   std::vector<double> by_row = {};
   bool is_wrong() const { return has_nan || max_abs > 0; }
   /// max_abs; infinite with a NaN.
@@ -25,8 +25,8 @@ struct Deviation {
 /// matrices have the same size.
 Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
 
-/// The same for a tile, by row for O and the gradients: from the first row of its row tile on, of
-/// which it may have a share.
+/// The same for a tile, by row for O and the gradients: from the first row of its row or column
+/// tile on, of which it may be a share.
 Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
                             const RowMatrix& right, double rounding);
 

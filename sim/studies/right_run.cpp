@@ -13,7 +13,7 @@ void RightRun::begin_launch(std::string_view name, const TileGrid& grid) {
 void RightRun::begin_block(const BlockId& block) {
   executor_.begin_block(block);
   in_advance_.clear();
-  if (!launch_->by_agents) return;
+  if (!launch_->by_agents()) return;
   Observer* const observers[] = {this};
   Program program(observers);
   program.begin_block(block);
@@ -25,7 +25,7 @@ void RightRun::observe(std::span<const TileOp> ops) {
 }
 
 RightResult RightRun::result_of(const TileOp& op) {
-  if (!launch_->by_agents) {
+  if (!launch_->by_agents()) {
     TileOp whole = op;
     whole.skipped = false;
     return executed(whole);
@@ -38,8 +38,8 @@ RightResult RightRun::result_of(const TileOp& op) {
 
 HeldTile RightRun::held(const Tile& tile) const {
   if (tile.on_chip()) {
-    const NumericExecutor::Slot& slot = std::as_const(executor_).slot(tile);
-    return slot.holds(tile) ? HeldTile{true, slot.values} : HeldTile{};
+    auto values = executor_.held(tile);
+    return values ? HeldTile{true, *std::move(values)} : HeldTile{};
   }
   const RowMatrix& tensor = executor_.hbm(tile.tensor);
   if (tensor.size() == 0) return {};

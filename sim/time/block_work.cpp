@@ -13,17 +13,17 @@ void BlockWorkRecorder::begin_block(const BlockId& /*block*/) {
   launches_.back().emplace_back();
 }
 
-/// Whether an operation on a tile of scores is the first of the row tile: with a row tile in
-/// shares, a step has one for each.
-static bool is_first_share(const TileOp& op) {
-  return op.dest_tiles[0].part == 0;
+/// Whether an operation on a tile of scores is the first of its step, which has one for each share.
+static bool is_first_share(const TileOp& op, const TileGrid& grid) {
+  return grid.share_of(op.dest_tiles[0]).number == 0;
 }
 
 /// Whether no share before this one has its scores masked, which would count the step already.
 static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
   Tile S = op.dest_tiles[0];
-  while (S.part > 0) {
-    --S.part;
+  for (TileShare share = grid.share_of(S); share.number > 0;) {
+    --share.number;
+    S.part = share.part();
     if (grid.edge(S)) return false;
   }
   return true;
@@ -33,7 +33,7 @@ void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
   BlockWork& work = launches_.back().back();
   for (const TileOp& op : ops) {
     if (op.kind == OpKind::scores) {
-      if (!is_first_share(op)) continue;
+      if (!is_first_share(op, *grid_)) continue;
       if (work.steps == 0) work.first_bytes = work.read_bytes;
       ++work.steps;
       work.last_bytes = 0;

@@ -1,6 +1,7 @@
 #include "app/panels/panels.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -62,20 +63,24 @@ struct MarkedCode {
   int lit = -1;                      ///< the line of the last operation; -1: none
   ImU32 color = 0;
   std::vector<bool> pointed = {};  ///< has an operation that touches the thing under the mouse
-  std::vector<std::string_view> agents = {};  ///< who executes each line; "" for every warp
+  std::vector<std::string> agents = {};  ///< who executes each line; "" for every warp
 };
 
-/// Who executes a line of a program of agents.
-std::string_view agents_of(const LineOperands& line) {
-  if (line.by_producer && line.by_consumers) return "all agents";
-  return line.by_producer ? "producer" : line.by_consumers ? "consumers" : "";
+/// Who executes a line of a program of agents: "producer, statistics loader".
+std::string agents_of(const LineOperands& line) {
+  std::vector<std::string> names;
+  for (const Agent agent : line.agents) {
+    names.push_back(is_consumer(agent) ? "consumers" : agent_name(agent));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// Names the agents at the right edge of a line whose text ends at `end`.
-void draw_agents(const PanelContext& canvas, std::string_view agents, float end, const Rect& box) {
+void draw_agents(const PanelContext& canvas, const std::string& agents, float end,
+                 const Rect& box) {
   const FontRef& font = canvas.fonts.small;
   const float room = box.max.x - canvas.px(6.0f) - end - canvas.px(12.0f);
-  const std::string names[] = {std::string(agents), std::string(agents.substr(0, 1))};
+  const std::string names[] = {agents, agents.substr(0, 1)};
   draw::text_if_fits(canvas, font, {box.max.x - canvas.px(6.0f), box.center().y - font.size * 0.5f},
                      canvas.theme.text_faint, draw::widest_that_fits(font, names, room), room,
                      draw::Align::right);
@@ -205,7 +210,7 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedC
     const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
     draw_code_text(canvas, code.shown[line.line], line, {x, y}, color);
     const bool begins = k == 0 || screen[k - 1].line != line.line;
-    const std::string_view agents = code.agents[line.line];
+    const std::string& agents = code.agents[line.line];
     const std::string_view text = code.shown[line.line].text;
     const float end = x + font.measure(text.substr(line.begin, line.end - line.begin)).x;
     if (begins && !agents.empty()) draw_agents(canvas, agents, end, box);

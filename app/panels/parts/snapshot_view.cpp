@@ -99,15 +99,25 @@ Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
-  // Each consumer has its own slot for each tensor of queries
-  const bool is_own = is_consumer(snapshot.op.agent) && !is_by_keys(tensor);
-  const Index own = is_own ? 1 + number_of(snapshot.op.agent) : 1;
-  const SlotState* first = nullptr;
+  // Where consumers have shares of the tensor's tiles, each has a slot for its own
+  const TileGrid& grid = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)];
+  const auto is_own = [&](const SlotState& slot) {
+    const Shape whole = grid.slot_shape({.tensor = tensor, .slot = 1});
+    return is_consumer(snapshot.op.agent) && slot.capacity != whole &&
+           slot.slot == 1 + number_of(snapshot.op.agent);
+  };
+  // Of several buffers, the one with the tile that is worked on
+  const auto has_tile = [&](const SlotState& slot) {
+    return slot.valid &&
+           (is_by_keys(tensor) ? slot.tile.j == snapshot.j : slot.tile.i == snapshot.i);
+  };
+  const SlotState* found = nullptr;
   for (const SlotState& slot : snapshot.slots) {
     if (slot.tensor != tensor) continue;
-    if (first == nullptr || slot.slot == own) first = &slot;
+    if (is_own(slot)) return &slot;
+    if (found == nullptr || (has_tile(slot) && !has_tile(*found))) found = &slot;
   }
-  return first;
+  return found;
 }
 
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {

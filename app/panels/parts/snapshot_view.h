@@ -47,8 +47,8 @@ Area area_of(const Snapshot& snapshot, const Tile& tile);
 /// Where these elements of a matrix that fills the rectangle are.
 Rect part_of(const Rect& whole, const Shape& shape, const Area& part);
 
-/// The tensor's slot, of several that of the agent that ran last, else the first; null if there is
-/// none.
+/// The tensor's slot; of several, that of the agent that ran last, else the one with the tile that
+/// is worked on, else the first. Null if there is none.
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 
 /// The state of a tile of scores.

@@ -22,10 +22,8 @@ std::pair<std::size_t, std::size_t> spans_of(const RunInfo& run, const StepSpan&
 
 /// The agents of a launch's program, in the order of their lanes.
 std::vector<Agent> agents_of(const RunInfo& run, std::size_t launch) {
-  if (!run.pass.launches[launch].by_agents) return {Agent::block};
-  std::vector<Agent> agents{Agent::producer};
-  for (Index n = 0; n < run.grids[launch].row_shares(); ++n) agents.push_back(consumer(n));
-  return agents;
+  const Launch& of = run.pass.launches[launch];
+  return of.by_agents() ? of.agents : std::vector{Agent::block};
 }
 
 }  // namespace

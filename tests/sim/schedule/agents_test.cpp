@@ -3,80 +3,23 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/resolve.h"
-#include "sim/snapshot/describe_op.h"
 #include "sim/studies/break_effect.h"
-#include "tests/sim/schedule/schedule_cases.h"
-#include "tests/support/listed_block_mask.h"
+#include "tests/sim/schedule/agents_cases.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
 namespace {
 
-/// Row tiles of 24 rows, which 1, 2 and 3 consumers share.
-test::ModelRequest request_for(const AttentionProblem& problem, Index consumers, Index stages) {
-  test::ModelRequest request;
-  request.problem = problem;
-  request.algorithm = "flash2";
-  request.set_tiling({24, 16});
-  request.variant = {.stages = stages, .consumers = consumers};
-  request.gpu_description = load_gpu("h200").value();
-  return request;
-}
-
-AttentionProblem packed(AttentionProblem problem) {
-  problem.cu_seqlens_q = {0, 30, 30, 80};
-  problem.cu_seqlens_k = {0, 60, 70, 110};
-  return problem;
-}
-
-std::vector<AttentionProblem> problems() {
-  const AttentionProblem plain{.heads = 2, .kv_heads = 1, .N = 80, .N_kv = 110, .d = 8};
-  std::vector<AttentionProblem> all;
-  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
-                           Mask::window(20, 3), Mask::window(0, 0)}) {
-    AttentionProblem problem = plain;
-    problem.mask = mask;
-    all.push_back(problem);
-    all.push_back(packed(problem));
-  }
-  AttentionProblem odd{.N = 61, .N_kv = 47, .d = 5, .mask = Mask::causal()};
-  odd.score = {20.0, {0.25}, {0.2, 3}};
-  all.push_back(odd);
-  AttentionProblem padded{.batch = 2, .N = 5, .N_kv = 90, .d = 16};
-  padded.key_lengths = {33, 0};
-  all.push_back(padded);
-  return all;
-}
-
-/// The operations that a run emits for one head.
-struct Stream : Observer {
-  void observe(std::span<const TileOp> ops) override {
-    for (const TileOp& op : ops) listed.push_back(op_listing(op));
-  }
-  void deadlock(std::span<const StuckAgent> agents) override {
-    for (const StuckAgent& each : agents) stuck.push_back(stuck_words(each));
-  }
-  std::vector<std::string> listed, stuck;
-};
-
-Stream stream_of(const test::ModelRequest& request) {
-  const ResolvedRun run = test::resolve(request).value();
-  const ScheduleOptions options = schedule_options(run, request.gpu_description);
-  Stream stream;
-  Observer* const observers[] = {&stream};
-  run_head(make_pass(*find_algorithm("flash2"), run.pass(), options),
-           {run.problem, run.tiling, options, {}}, 0, 0, observers);
-  return stream;
-}
+using test::agents_problems, test::agents_request, test::agents_stream, test::AgentsStream;
 
 TEST(Agents, ComputeWhatTheReferenceDoes) {
-  for (const AttentionProblem& problem : problems()) {
+  for (const AttentionProblem& problem : agents_problems()) {
     const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
     const ForwardResult reference = naive_forward(problem, inputs);
     for (Index consumers = 1; consumers <= kMaxConsumers; ++consumers) {
       for (Index stages = 1; stages <= kMaxStages; ++stages) {
-        const auto result = simulate_numbers(request_for(problem, consumers, stages), inputs, {});
+        const auto result =
+            simulate_numbers(agents_request(problem, consumers, stages), inputs, {});
         ASSERT_TRUE(result.ok()) << result.error().message;
         EXPECT_TRUE(test::is_near(result.value().output.O, reference.O, 1e-12))
             << consumers << " " << stages << " " << to_string(problem.mask);
@@ -87,10 +30,10 @@ TEST(Agents, ComputeWhatTheReferenceDoes) {
 }
 
 TEST(Agents, MoveTheBytesOfOneSequenceOfOperations) {
-  for (const AttentionProblem& problem : problems()) {
+  for (const AttentionProblem& problem : agents_problems()) {
     for (Index consumers = 1; consumers <= kMaxConsumers; ++consumers) {
-      const SimulationReport one = simulate(request_for(problem, 0, 2)).value();
-      const SimulationReport agents = simulate(request_for(problem, consumers, 2)).value();
+      const SimulationReport one = simulate(agents_request(problem, 0, 2)).value();
+      const SimulationReport agents = simulate(agents_request(problem, consumers, 2)).value();
       EXPECT_EQ(agents.by_tensor, one.by_tensor) << consumers << " " << to_string(problem.mask);
       EXPECT_EQ(agents.matmul_flops, one.matmul_flops);
       EXPECT_EQ(agents.non_matmul_flops > 0, one.non_matmul_flops > 0);
@@ -104,7 +47,7 @@ TEST(Agents, MoveTheBytesOfOneSequenceOfOperations) {
 TEST(Agents, TakeSharedMemoryForEachStage) {
   const AttentionProblem problem{.N = 80, .N_kv = 110, .d = 8, .dtype = DType::fp16};
   const auto sram = [&](Index stages) {
-    return simulate(request_for(problem, 3, stages)).value().sram_bytes_per_block;
+    return simulate(agents_request(problem, 3, stages)).value().sram_bytes_per_block;
   };
   // Q_i and P, then K_j and V_j of each stage
   for (Index stages = 1; stages <= kMaxStages; ++stages) {
@@ -114,8 +57,8 @@ TEST(Agents, TakeSharedMemoryForEachStage) {
 
 TEST(Agents, TakeTurnsInTheSameOrderOnEveryRun) {
   const AttentionProblem problem{.N = 80, .N_kv = 110, .d = 8, .mask = Mask::causal()};
-  const Stream first = stream_of(request_for(problem, 2, 2));
-  EXPECT_EQ(first.listed, stream_of(request_for(problem, 2, 2)).listed);
+  const AgentsStream first = agents_stream(agents_request(problem, 2, 2));
+  EXPECT_EQ(first.listed, agents_stream(agents_request(problem, 2, 2)).listed);
   EXPECT_TRUE(first.stuck.empty());
   const auto of = [&](std::string_view agent) {
     return std::ranges::count_if(first.listed,
@@ -127,13 +70,13 @@ TEST(Agents, TakeTurnsInTheSameOrderOnEveryRun) {
 
 TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
   const AttentionProblem problem{.N = 24, .N_kv = 64, .d = 8};
-  test::ModelRequest request = request_for(problem, 2, 2);
-  const std::size_t operations = stream_of(request).listed.size();
+  test::ModelRequest request = agents_request(problem, 2, 2);
+  const std::size_t operations = agents_stream(request).listed.size();
 
   // Consumer 1 never says that it has read K_0
   request.variant.broken.dropped = {
       .launch = "forward", .line = 6, .kind = "arrive", .tensor = "K", .only = Occurrence{0, 4}};
-  const Stream released = stream_of(request);
+  const AgentsStream released = agents_stream(request);
   EXPECT_EQ(released.stuck,
             (std::vector<std::string>{
                 "producer waits until both consumers have read K₀ in buffer 1 (phase 0).",
@@ -144,7 +87,7 @@ TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
   // The producer never says that V is there
   request.variant.broken.dropped = {
       .launch = "forward", .line = 5, .kind = "arrive", .tensor = "V"};
-  EXPECT_EQ(stream_of(request).stuck,
+  EXPECT_EQ(agents_stream(request).stuck,
             (std::vector<std::string>{
                 "producer waits until both consumers have read V₀ in buffer 1 (phase 0).",
                 "consumer 0 waits until V₀ is in buffer 1 (phase 0).",
@@ -153,7 +96,7 @@ TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
 
 TEST(Agents, InADeadlockLeaveTheirResultsUnwritten) {
   const AttentionProblem problem{.N = 48, .N_kv = 64, .d = 8};
-  test::ModelRequest request = request_for(problem, 2, 2);
+  test::ModelRequest request = agents_request(problem, 2, 2);
   request.variant.broken.dropped = {
       .launch = "forward", .line = 6, .kind = "arrive", .tensor = "K", .only = Occurrence{1, 0}};
   const auto effect =
@@ -172,7 +115,7 @@ TEST(Agents, InADeadlockLeaveTheirResultsUnwritten) {
 }
 
 TEST(Agents, OneOfWhichIsWrongMakeTheRowTileWrong) {
-  test::ModelRequest request = request_for({.N = 24, .N_kv = 64, .d = 8}, 2, 2);
+  test::ModelRequest request = agents_request({.N = 24, .N_kv = 64, .d = 8}, 2, 2);
   request.variant.broken.dropped = {.launch = "forward",
                                     .kind = "normalize",
                                     .tensor = "O",
@@ -187,7 +130,7 @@ TEST(Agents, OneOfWhichIsWrongMakeTheRowTileWrong) {
 }
 
 TEST(Agents, AreRefusedWhereTheyCannotShareARowTile) {
-  test::ModelRequest request = request_for({.N = 80, .N_kv = 80, .d = 8}, 3, 1);
+  test::ModelRequest request = agents_request({.N = 80, .N_kv = 80, .d = 8}, 3, 1);
   request.set_tiling({16, 16});
   const auto refused = test::resolve(request);
   ASSERT_FALSE(refused.ok());

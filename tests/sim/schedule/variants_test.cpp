@@ -37,6 +37,7 @@ std::vector<Variant> variants() {
   for (const Index consumers : {1, 2, 3}) {
     all.push_back({"flash2", {.stages = 1 + consumers, .consumers = consumers}});
   }
+  all.push_back({"flash2", {.stages = 1, .consumers = 2}});
   all.push_back({"flash2", {.visit_hidden = true}});
   return all;
 }

@@ -61,6 +61,43 @@ TEST(SteppedRun, FollowsARowOfAConsumerInItsOwnSlots) {
   }
 }
 
+TEST(SteppedRun, FollowsARowThroughTheConsumersOfABackwardPass) {
+  test::WalkRequest request = request_for("flash2", 64, 16, {32, 16});
+  request.pass = PassKind::backward;
+  request.round_to_storage = false;
+  const auto rows_of = [&](Index query) {
+    const auto run = make_run(request);
+    std::vector<GradientRow> rows(4);  // of each column tile, when it is complete
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const GradientRow row = run->at(step, query).gradient_row;
+      if (row.known && row.j >= 0 && row.dQ) rows[static_cast<std::size_t>(row.j)] = row;
+    }
+    return rows;
+  };
+  for (const Index query : {3, 21, 37, 63}) {
+    request.variant = {};
+    const std::vector<GradientRow> one = rows_of(query);
+    request.variant = {.stages = 2, .consumers = 2};
+    const std::vector<GradientRow> agents = rows_of(query);
+    for (std::size_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(agents[j].row_in_tile, query % 32);
+      for (const auto part :
+           {&GradientRow::S, &GradientRow::P, &GradientRow::dP, &GradientRow::dS}) {
+        ASSERT_EQ((one[j].*part).size(), 16U);
+        ASSERT_EQ((agents[j].*part).size(), 16U);
+        for (std::size_t key = 0; key < 16; ++key) {
+          EXPECT_NEAR((agents[j].*part)[key], (one[j].*part)[key], 1e-12) << query << " " << j;
+        }
+      }
+      EXPECT_EQ(agents[j].LSE, one[j].LSE);
+      EXPECT_EQ(agents[j].D, one[j].D);
+      ASSERT_TRUE(agents[j].dQ && agents[j].dQ_part && one[j].dQ_part);
+      EXPECT_NEAR(*agents[j].dQ_part, *one[j].dQ_part, 1e-12);
+      EXPECT_NEAR(*agents[j].dQ, *one[j].dQ, 1e-12);
+    }
+  }
+}
+
 TEST(SteppedRun, EndsWithTheReferenceOnChipWhenValuesAreNotRounded) {
   test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
