@@ -15,11 +15,18 @@ namespace attnscope {
 namespace {
 
 constexpr Index kTotalsProcess = ChromeEvents::kTotalsProcess;
-constexpr int kBlockTrack = 0;  // of a placement; its units follow
-constexpr int kTracksPerSlot = 1 + static_cast<int>(kGpuUnits);
+constexpr int kBlockTrack = 0;  // of a placement; the units of each agent follow
+constexpr int kAgents = static_cast<int>(Agent::consumer) + static_cast<int>(kMaxConsumers);
+constexpr int kTracksPerSlot = 1 + kAgents * static_cast<int>(kGpuUnits);
 
 int track(const Placement& place, int which) {
   return static_cast<int>(place.slot) * kTracksPerSlot + which + 1;
+}
+
+/// The track of an agent's operations on a unit.
+int track(const Placement& place, Agent agent, GpuUnit unit) {
+  return track(place,
+               1 + static_cast<int>(agent) * static_cast<int>(kGpuUnits) + static_cast<int>(unit));
 }
 
 }  // namespace
@@ -52,10 +59,11 @@ void ChromeTraceWriter::begin_launch(std::string_view /*name*/, Index /*blocks_p
 
 void ChromeTraceWriter::add_op(const TimedOp& timed) {
   count(timed);
-  const int tid = track(timed.place, 1 + static_cast<int>(timed.unit));
-  name_track(timed.place, tid, words_of(timed.unit));
-
   const TileOp& op = timed.op;
+  const int tid = track(timed.place, op.agent, timed.unit);
+  const std::string who = op.agent == Agent::block ? "" : agent_name(op.agent) + ", ";
+  name_track(timed.place, tid, who + std::string(words_of(timed.unit)));
+
   const Tile& tile = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
   const Flops flops = flops_of(op, timed.grid);
   const std::string cost = op.moves_bytes()

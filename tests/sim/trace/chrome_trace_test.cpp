@@ -57,6 +57,33 @@ Written write(const test::ModelRequest& request, const BlockOrder& order = {}) {
   return {summary.value(), json::parse(text)};
 }
 
+TEST(TraceOfAgents, HasATrackForEachUnitThatAnAgentUses) {
+  test::ModelRequest request = request_for("flash2");
+  request.variant = {.stages = 2, .consumers = 2};
+  std::map<std::pair<int, int>, std::string> names;
+  std::map<std::string, std::set<std::string>> kinds;  // on the tracks of each agent
+  const Written written = write(request);
+  for (const json& event : written.document.at("traceEvents")) {
+    if (event.at("name") == "thread_name") {
+      names[{event.at("pid"), event.at("tid")}] = event.at("args").at("name");
+    }
+    if (event.at("ph") != "X" || !event.at("args").contains("line")) continue;
+    const std::string track = names.at({event.at("pid"), event.at("tid")});
+    const std::string name = event.at("name");
+    for (const char* agent :
+         {"producer", "statistics loader", "dQ adder", "consumer 0", "consumer 1"}) {
+      if (track.find(agent) != track.npos) kinds[agent].insert(name.substr(0, name.find(' ')));
+    }
+  }
+  EXPECT_EQ(kinds["producer"], std::set<std::string>{"load"});
+  EXPECT_EQ(kinds["statistics loader"], std::set<std::string>{"load"});
+  EXPECT_EQ(kinds["dQ adder"], std::set<std::string>{"atomic_add"});
+  for (const char* agent : {"consumer 0", "consumer 1"}) {
+    EXPECT_TRUE(kinds[agent].contains("scores")) << agent;
+    EXPECT_FALSE(kinds[agent].contains("load")) << agent;
+  }
+}
+
 class EveryAlgorithmsTrace : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
