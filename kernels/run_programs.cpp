@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
@@ -25,16 +26,22 @@ bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const L
 
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
                                        const LaunchKind& kind) {
-  if (run.pass() != PassKind::forward || !runs_on_hopper(run, target, kind)) return std::nullopt;
-  const Knobs& knobs = kind.knobs;
-  const Flash2HopperLayout layout =
-      flash2_hopper_layout(padded_head_dim(run.problem.d), run.tiling, knobs.stages,
-                           knobs.persistent != 0, score_features(run.problem));
-  return ProgramAgents{.consumers = flash2_hopper_consumers(run.tiling),
-                       .stages = knobs.stages,
-                       .loads_ahead = knobs.persistent != 0,
-                       .stores_beside_next = layout.O != 0,
-                       .overlaps_softmax = knobs.overlap != 0};
+  if (!runs_on_hopper(run, target, kind)) return std::nullopt;
+  const Index width = padded_head_dim(run.problem.d);
+  if (run.pass() == PassKind::forward) {
+    const Knobs& knobs = kind.knobs;
+    const Flash2HopperLayout layout = flash2_hopper_layout(
+        width, run.tiling, knobs.stages, knobs.persistent != 0, score_features(run.problem));
+    return ProgramAgents{.consumers = flash2_hopper_consumers(run.tiling),
+                         .stages = knobs.stages,
+                         .loads_ahead = knobs.persistent != 0,
+                         .stores_beside_next = layout.O != 0,
+                         .overlaps_softmax = knobs.overlap != 0};
+  }
+  const bool is_flash2 = kernel_of(run).pass(run.pass()).block_work != BlockWork::head;
+  if (!is_flash2 || !flash2_gradient_holds(width, run.tiling)) return std::nullopt;
+  constexpr Index kStages = 2;  // of Qi, dOi and what belongs to them: flash2_gradient_block.cuh
+  return ProgramAgents{kFlash2GradientConsumers, kStages};
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

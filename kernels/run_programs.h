@@ -21,8 +21,8 @@ struct LaunchProgram {
 /// Whether the run's launch with the products is the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
 
-/// The agents of a program: groups of warps that compute, beside one that loads into so many slots
-/// for K and V each.
+/// The agents of a program: groups of warps that compute, beside others that load into so many
+/// slots: for K and V each, or, backward, for Q and dO each.
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
@@ -32,7 +32,8 @@ struct ProgramAgents {
   bool stores_beside_next = false;  ///< Oi has a place of its own while it is stored
   bool overlaps_softmax = false;    ///< with the product P V of the tile before
 };
-/// Those of the run's forward launch; none where every warp loads and computes.
+/// Those of the run's launch with the products; none where every warp loads and computes, or where
+/// the consumers share neither rows nor keys.
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
                                        const LaunchKind& kind);
 

@@ -88,7 +88,7 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
   const auto agents =
       kernels::agents_of(trace.run, target, {.knobs = kernels::knobs_of(trace.run.asked)});
-  if (agents) {
+  if (agents && trace.run.pass() == PassKind::forward) {
     options.variant.stages = agents->stages;
     options.variant.consumers = agents->consumers;
   }

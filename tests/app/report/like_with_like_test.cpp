@@ -51,6 +51,25 @@ TEST(LikeWithLike, AgentsMustBeThoseOfTheKernelsProgram) {
   expect_alone(compared(3, 4), "no kernel runs flash2 with");
 }
 
+TEST(LikeWithLike, AgentsOfABackwardPassMustBeThoseOfTheKernelsProgram) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const auto stands_alone = [&](Index d, const Tiling& tiling, Index consumers, Index stages) {
+    RecordingRow row = agreeing_run("flash2", gpu, PassKind::backward);
+    row.run.problem.d = d;
+    row.run.tiling = tiling;
+    SimulationReport model = model_of(row, gpu);
+    model.run.asked.variant.consumers = consumers;
+    model.run.asked.variant.stages = stages;
+    return compare(model, gpu, row, h200_device()).stands_alone;
+  };
+  EXPECT_EQ(stands_alone(64, {128, 128}, 0, 1), "");
+  EXPECT_EQ(stands_alone(64, {128, 128}, 2, 2), "");
+  EXPECT_THAT(stands_alone(64, {128, 128}, 2, 1), HasSubstr("no kernel runs flash2 with"));
+  EXPECT_THAT(stands_alone(64, {128, 128}, 1, 2), HasSubstr("no kernel runs flash2 with"));
+  // Its consumers share the products
+  EXPECT_THAT(stands_alone(256, {64, 64}, 2, 2), HasSubstr("no kernel runs flash2 with"));
+}
+
 TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   const GpuDescription gpu = load_gpu("h200").value();
   const RecordingRow row = agreeing_run("flash1", gpu);
