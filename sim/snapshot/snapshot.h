@@ -134,7 +134,8 @@ struct SoftmaxRow {
 };
 
 /// The chosen query row of a backward pass in the last tile that it was processed in. Values not
-/// yet computed in that tile are empty.
+/// yet computed in that tile are empty; with consumers that share the keys, NaN at the keys of one
+/// that has not computed them.
 struct GradientRow {
   bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head

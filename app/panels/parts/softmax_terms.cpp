@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -197,19 +198,26 @@ std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::strin
 
 // The backward pass: the numbers of one key
 
-Value at(const std::vector<double>& row, std::size_t key) {
-  return key < row.size() ? Value(row[key]) : std::nullopt;
+/// The value at a key; none yet where the consumer that has the key has not computed it, which is
+/// NaN in a run that is not broken.
+Value at(const std::vector<double>& row, std::size_t key, const RunInfo& run) {
+  if (key >= row.size()) return std::nullopt;
+  const bool is_computed = !std::isnan(row[key]) || run.resolved().asked.variant.broken.any();
+  return is_computed ? Value(row[key]) : std::nullopt;
 }
 
 SoftmaxTerm score(const GradientRow& row, const RunInfo& run, std::size_t key) {
   const OpKind last = row.S.empty() ? OpKind::mask : row.S_by;
-  return {
-      "S",  "S", score_formula(run.problem(), run.head, "scale · q · k", last), {}, at(row.S, key),
-      row.S};
+  return {"S",
+          "S",
+          score_formula(run.problem(), run.head, "scale · q · k", last),
+          {},
+          at(row.S, key, run),
+          row.S};
 }
 
 SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t key) {
-  SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key), row.P};
+  SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key, run), row.P};
   switch (run.algorithm->softmax) {
     case SoftmaxForm::whole_rows:
       term.formula = run.options.variant.checkpoint ? "softmax of S, run again"
@@ -218,15 +226,15 @@ SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t 
     case SoftmaxForm::divided_often:
       if (!row.P.empty() && row.P_by == OpKind::exp) {
         term.formula = "exp(S - m)";
-        term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.m);
+        term.numbers = with_numbers("exp({} - {})", at(row.S, key, run), row.m);
       } else {
         term.formula = "exp(S - m) / l";
-        term.numbers = with_numbers("exp({} - {}) / {}", at(row.S, key), row.m, row.l);
+        term.numbers = with_numbers("exp({} - {}) / {}", at(row.S, key, run), row.m, row.l);
       }
       break;
     case SoftmaxForm::divided_once:
       term.formula = "exp(S - LSE)";
-      term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.LSE);
+      term.numbers = with_numbers("exp({} - {})", at(row.S, key, run), row.LSE);
       break;
   }
   return term;
@@ -238,18 +246,18 @@ SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std
   const bool plain = row.dP_by == OpKind::product_transposed || row.dP_by == OpKind::load;
   const bool drops =
       run.problem().score.has_dropout() && (row.dP.empty() || came_dropped || !plain);
-  return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key), row.dP};
+  return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key, run), row.dP};
 }
 
 SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
-  const Value P = at(row.P, key);
-  const Value dP = at(row.dP, key);
-  SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
+  const Value P = at(row.P, key, run);
+  const Value dP = at(row.dP, key, run);
+  SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key, run), row.dS};
   // The result of the softmax gradient lacks the cap's slope; a reloaded dS includes it
   const bool sloped = row.dS.empty() || row.dS_by != OpKind::softmax_gradient;
   if (run.problem().score.soft_cap && sloped) {
     term.formula = "P · (dP - D) · T";
-    term.numbers = with_numbers("{}·({} - {})·{}", P, dP, row.D, at(row.T, key));
+    term.numbers = with_numbers("{}·({} - {})·{}", P, dP, row.D, at(row.T, key, run));
   } else {
     term.numbers = with_numbers("{}·({} - {})", P, dP, row.D);
   }
@@ -326,7 +334,11 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
 
 std::size_t shown_key(const GradientRow& row) {
   const std::vector<double>& values = row.P.empty() ? row.S : row.P;
-  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin()) %
+  const auto known = [](double value) {
+    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+  };
+  const auto largest = std::ranges::max_element(values, {}, known);
+  return static_cast<std::size_t>(largest - values.begin()) %
          std::max<std::size_t>(values.size(), 1);
 }
 

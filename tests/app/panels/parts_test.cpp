@@ -305,47 +305,6 @@ TEST(TimelineLanes, HoldTheOperationsOfTheRun) {
   }
 }
 
-TEST(TimelineLanes, AreTheAgentsOfAThreadBlockInOneOrderOfTheirOperations) {
-  SampleRequest request;
-  request.set_tiling({32, 16});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
-  TimelineLanes lanes;
-  for (Index step = 0; step < run->info()->step_count; ++step) {
-    const Snapshot snapshot = run->at(step);
-    lanes.update(snapshot, 8);
-    ASSERT_EQ(lanes.lanes().size(), 6U);  // two row tiles
-    int shown = 0;
-    for (const Lane& lane : lanes.lanes()) {
-      if (step < lane.begin || step >= lane.end) continue;
-      const TileOp& op = lane.ops[static_cast<std::size_t>(step - lane.begin)];
-      EXPECT_EQ(op.kind, snapshot.op.kind) << step;
-      shown += lane.shows(op) ? 1 : 0;
-    }
-    EXPECT_EQ(shown, 1) << step;
-  }
-  EXPECT_EQ(lanes.lanes()[0].label, "i = 0, producer");
-  EXPECT_EQ(lanes.lanes()[5].label, "i = 1, consumer 1");
-}
-
-TEST(FoundSlot, IsThatOfTheConsumerThatRanLast) {
-  SampleRequest request;
-  request.set_tiling({32, 16});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
-  int checked = 0;
-  for (Index step = 0; step < run->info()->step_count; ++step) {
-    const Snapshot snapshot = run->at(step);
-    if (snapshot.op.kind != OpKind::scores) continue;
-    const SlotState* const S = find_slot(snapshot, Tensor::S);
-    ASSERT_NE(S, nullptr);
-    EXPECT_EQ(S->slot, 1 + number_of(snapshot.op.agent)) << step;
-    EXPECT_TRUE(S->valid) << step;
-    ++checked;
-  }
-  EXPECT_EQ(checked, 2 * 2 * 4);
-}
-
 TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
   SweepKey key;
   key.run.problem = {.batch = 3, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 100, .d = 16};

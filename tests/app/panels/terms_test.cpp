@@ -186,6 +186,24 @@ TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
   }
 }
 
+TEST(GradientTerms, LackTheKeysThatAConsumerHasNotComputed) {
+  SampleRequest request;
+  request.pass = PassKind::backward;
+  request.set_tiling({16, 32});
+  request.variant = {.stages = 2, .consumers = 2};
+  const auto run = test::sample_run(request);
+  int lacking = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const GradientRow row = run->at(step, 37).gradient_row;
+    for (const SoftmaxTerm& term : gradient_terms(row, *run->info())) {
+      EXPECT_FALSE(term.result && std::isnan(*term.result)) << term.symbol << " at " << step;
+      const bool strip = std::ranges::any_of(term.strip, [](double x) { return std::isnan(x); });
+      lacking += strip ? 1 : 0;
+    }
+  }
+  EXPECT_GT(lacking, 0);
+}
+
 TEST(GradientTerms, NameTheSlopeOfADsThatComesBackFromHbm) {
   const auto run = test::sample_run(shaped_request("standard", PassKind::backward));
   int loaded = 0;
