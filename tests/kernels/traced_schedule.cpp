@@ -37,7 +37,8 @@ Visit visit(TraceStep step, std::int32_t i, std::int32_t j) {
 /// Whether the recording warps run an operation, or wait for what it loads: a trace of agents has
 /// the steps of the first consumer and of the producer that serves it.
 bool is_recorded(const TileOp& op) {
-  const bool for_first = op.agent == Agent::producer && op.dest_tiles[0].part == 0;
+  const bool for_first =
+      op.agent == Agent::producer && TileShare::from_part(op.dest_tiles[0].part).number == 0;
   return op.agent == Agent::block || op.agent == consumer(0) || for_first;
 }
 
