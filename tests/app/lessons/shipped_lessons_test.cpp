@@ -111,6 +111,27 @@ TEST_P(Shipped, SaysNotCalibratedForAGpuThatIsNot) {
   }
 }
 
+/// The ledger beside a text shows the predicted time, so the text does too: an estimate from rates
+/// only where the calibration lacks the run's steps.
+TEST_P(Shipped, PrintsThePredictedTimeWhereTheStepsAreCalibrated) {
+  const Lesson played = lesson();
+  auto created = LessonRuns::create(played);
+  ASSERT_TRUE(created.ok());
+  const auto expect_no_estimate = [&](const Text& text) {
+    for (const Text::Piece& piece : text.pieces) {
+      if (!piece.value || !piece.value->text().ends_with(".time.primitives_s")) continue;
+      const std::string run = piece.value->text().substr(0, piece.value->text().find('.'));
+      const auto predicted = Expression::parse(run + ".time.predicted_s");
+      ASSERT_TRUE(predicted.ok());
+      EXPECT_FALSE(predicted.value().evaluate(created.value()).ok()) << piece.value->text();
+    }
+  };
+  for (const Step& step : played.steps) {
+    expect_no_estimate(step.say);
+    expect_no_estimate(step.then);
+  }
+}
+
 TEST_P(Shipped, AsksForARatioWithoutAUnit) {
   constexpr std::string_view kRatios[] = {"How many times", "by what factor", "By what factor",
                                           "Which share"};
