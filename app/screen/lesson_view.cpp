@@ -247,21 +247,46 @@ bool is_highlighted(std::string_view widget, const std::string& what) {
           widget == "memory.slot." + name);
 }
 
+/// What the step highlights, each with the name of its widget. Lines of the ledger that follow one
+/// another share a rectangle, under the name of the first.
+std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
+                                                            const NamedRects& rects) {
+  const auto& highlights = frame.app.lesson_player.current().show.highlights;
+  std::vector<std::pair<std::string, Rect>> marks;
+  std::vector<std::pair<std::string, Rect>> lines;
+  for (const auto& [widget, rect] : rects.all()) {
+    const bool wanted = std::ranges::any_of(
+        highlights, [&](const std::string& what) { return is_highlighted(widget, what); });
+    if (!wanted) continue;
+    // A ledger's line begins and ends with text
+    const bool is_line = std::string_view(widget).starts_with(kLedgerRow);
+    const Rect around =
+        rect.shrunk(frame.px(is_line ? -6.0f : -1.0f), frame.px(is_line ? -2.0f : -1.0f));
+    (is_line ? lines : marks).emplace_back(widget, around);
+  }
+  std::ranges::sort(lines, {}, [](const auto& line) { return line.second.min.y; });
+  const std::size_t first_line = marks.size();
+  for (const auto& line : lines) {
+    const bool follows =
+        marks.size() > first_line && line.second.min.y <= marks.back().second.max.y;
+    if (follows) {
+      marks.back().second.max.y = line.second.max.y;
+    } else {
+      marks.push_back(line);
+    }
+  }
+  return marks;
+}
+
 }  // namespace
 
 void mark_lesson_tensors(const Frame& frame, const NamedRects& rects) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (ImGui::IsPopupOpen("", kAnyPopup) || frame.app.view.show_keys) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
-  for (const std::string& what : frame.app.lesson_player.current().show.highlights) {
-    for (const auto& [widget, rect] : rects.all()) {
-      if (!is_highlighted(widget, what)) continue;
-      // A ledger's line begins and ends with text
-      const bool is_line = std::string_view(widget).starts_with(kLedgerRow);
-      const Rect around = rect.shrunk(frame.px(is_line ? -6.0f : -2.0f), frame.px(-2.0f));
-      list->AddRect(around.min, around.max, frame.theme.highlight, frame.px(3.0f), 0,
-                    frame.px(2.0f));
-    }
+  for (const auto& [widget, around] : highlighted_rects(frame, rects)) {
+    list->AddRect(around.min, around.max, frame.theme.highlight, frame.px(3.0f), 0, frame.px(2.0f));
+    frame.rects.add("lesson.mark." + widget, around);
   }
 }
 

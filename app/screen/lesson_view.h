@@ -44,8 +44,9 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
 /// "lesson.cover.PANEL".
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
 
-/// Outlines the tensors and the lines of the ledger that the step highlights; `rects` are those of
-/// one run's panels. Call after they are drawn.
+/// Outlines the tensors and the lines of the ledger that the step highlights, adjacent lines as
+/// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles:
+/// "lesson.mark.WIDGET", of adjacent lines the first.
 void mark_lesson_tensors(const Frame& frame, const NamedRects& rects);
 
 /// If the question asks for a tile: the chosen tile, or the correct one once it is revealed, as the
