@@ -130,6 +130,17 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   draw_marks(frame, flow);
 }
 
+/// The frame of the tile under the playhead while that tile is not on chip.
+void draw_playhead_entry(const ScoresFrame& frame, Flow& flow) {
+  if (frame.current_i < 0 || frame.current_j < 0) return;
+  const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
+  if (state == TileState::in_sram || state == TileState::stored) return;
+  draw_entry(frame, flow, "at the playhead", [&](const Rect& box) {
+    const draw::Canvas& canvas = frame.context;
+    draw::outline(canvas, box, canvas.theme.text_faint, canvas.px(2.0f), canvas.px(2.0f));
+  });
+}
+
 /// The scale of the values, or the reason why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
@@ -191,6 +202,7 @@ float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const
   Flow flow{area, font.measure("skipped by mask").x + font.size * 3.0f};
   draw_states(frame, flow);
   draw_scale(frame, cells, flow);
+  draw_playhead_entry(frame, flow);
   return flow.used;
 }
 
