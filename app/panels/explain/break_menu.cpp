@@ -66,6 +66,7 @@ struct Notice {
   std::vector<std::string> sentence;  ///< in place of the buttons, as lines
   std::vector<PlaceButton> buttons;   ///< from the right to the left
   int lines = 0;
+  bool in_one_line = false;           ///< the sentence stands beside the title
   std::vector<std::string> deadlock;  ///< further lines: who waits forever
 };
 
@@ -115,14 +116,17 @@ Notice effect_notice(const Snapshot& snapshot, const ViewState& view, const Pane
   notice.lines = 2;
   const FontRef& font = context.fonts.small;
   const float padding = notice_padding(context);
+  const float first_line = 3.0f * padding + context.fonts.ui_bold.measure(notice.title).x +
+                           text_button_width(context, "restore");
   const BreakEffect* effect = snapshot.effect.get();
   const std::string why = effect != nullptr ? why_nothing(*effect) : "";
   if (effect == nullptr || !why.empty() || view.hides_effect) {
-    const std::string text = view.hides_effect   ? "What this changes is shown after the answer."
+    const std::string text = view.hides_effect   ? "Its effect is shown after the answer."
                              : effect == nullptr ? "This problem is too large to show values."
                                                  : why;
+    notice.in_one_line = first_line + padding + font.measure(text).x <= width;
     notice.sentence = draw::wrapped(font, text, width - 2.0f * padding);
-    notice.lines = 1 + static_cast<int>(notice.sentence.size());
+    notice.lines = notice.in_one_line ? 1 : 1 + static_cast<int>(notice.sentence.size());
     return notice;
   }
   const auto width_of_buttons = [&](float so_far) {
@@ -131,8 +135,6 @@ Notice effect_notice(const Snapshot& snapshot, const ViewState& view, const Pane
     }
     return so_far;
   };
-  const float first_line = 3.0f * padding + context.fonts.ui_bold.measure(notice.title).x +
-                           text_button_width(context, "restore");
   for (const bool in_one_line : {true, false}) {
     for (const bool long_labels : {true, false}) {
       notice.buttons = place_buttons(*effect, long_labels);
@@ -176,13 +178,15 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   const Rect box{rect.min, {rect.max.x, room.min.y - padding}};
   draw::fill(context, box, context.theme.error_surface, context.px(3.0f));
 
-  // What is broken, and the button that restores the run
-  ImVec2 at{box.min.x + padding, box.min.y + padding * 0.5f};
+  // What is broken, and the button that restores the run; each line in the middle of its pitch
+  const FontRef& bold = context.fonts.ui_bold;
+  const float middle = box.min.y + (padding + notice_pitch(context)) * 0.5f;
+  ImVec2 at{box.min.x + padding, middle - font.size * 0.5f};
   const TextButton restore =
       draw_text_button(context, "broken.restore", "restore", {box.max.x - padding, at.y}, true);
   if (restore.pressed) choose_break(view, context.commands, {});
-  draw::fitted_text(context, context.fonts.ui_bold, at, context.theme.text, notice.title,
-                    restore.left - at.x - padding);
+  draw::fitted_text(context, bold, {at.x, middle - bold.size * 0.5f}, context.theme.text,
+                    notice.title, restore.left - at.x - padding);
 
   // Where the first wrong values are, or why there are none
   float right = (notice.lines > 1 ? box.max.x : restore.left) - padding;
@@ -192,12 +196,14 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
     right = button.left - padding;
     if (button.pressed) context.commands.push(SeekTo{each.step});
   }
+  if (notice.in_one_line) at.x += bold.measure(notice.title).x + padding;
   for (const std::string& line : notice.sentence) {
     draw::text(context, font, at, context.theme.text, line);
     at.y += notice_pitch(context);
   }
   if (notice.deadlock.empty()) return room;
-  at.y = box.min.y + padding * 0.5f + static_cast<float>(notice.lines) * notice_pitch(context);
+  at = {box.min.x + padding,
+        middle - font.size * 0.5f + static_cast<float>(notice.lines) * notice_pitch(context)};
   context.named_rects.add("broken.deadlock", {at, {box.max.x - padding, box.max.y}});
   for (const std::string& line : notice.deadlock) {
     draw::text(context, font, at, context.theme.text, line);
