@@ -53,6 +53,29 @@ std::optional<FoundSymbol> symbol_at(std::string_view text) {
   return found;
 }
 
+/// Whether the space at this place separates a number from its unit: they stay on one line.
+bool precedes_unit(std::string_view text, std::size_t space) {
+  constexpr std::array<std::string_view, 21> kUnits = {
+      "B",  "kB", "MB", "GB", "TB",   "KiB",   "MiB",   "GiB",   "TB/s",    "s",  "ms",
+      "µs", "ns", "%",  "Hz", "FLOP", "MFLOP", "GFLOP", "TFLOP", "TFLOP/s", "GHz"};
+  if (space == 0 || std::isdigit(static_cast<unsigned char>(text[space - 1])) == 0) return false;
+  std::string_view word = text.substr(space + 1);
+  word = word.substr(0, word.find_first_of(" \n"));
+  while (!word.empty() && std::string_view(".,:;)?").find(word.back()) != word.npos) {
+    word.remove_suffix(1);
+  }
+  return std::ranges::find(kUnits, word) != kUnits.end();
+}
+
+/// The end of the part of the text that stays on one line.
+std::size_t end_of_part(std::string_view text) {
+  std::size_t end = text.find_first_of(" \n");
+  while (end != text.npos && text[end] == ' ' && precedes_unit(text, end)) {
+    end = text.find_first_of(" \n", end + 1);
+  }
+  return std::min(end, text.size());
+}
+
 void add_words(std::vector<ProsePiece>& pieces, std::string_view words) {
   if (words.empty()) return;
   if (pieces.empty() || pieces.back().symbol) pieces.push_back({});
@@ -78,7 +101,7 @@ std::vector<std::vector<ProsePiece>> lines_of(const ProseStyle& style, std::stri
     line = {};
   };
   while (!text.empty()) {
-    const std::size_t space = std::min(text.find_first_of(" \n"), text.size());
+    const std::size_t space = end_of_part(text);
     std::vector<ProsePiece> longer = line;
     if (!line.empty()) add_words(longer, " ");
     const std::vector<ProsePiece> word = prose_pieces(text.substr(0, space));
