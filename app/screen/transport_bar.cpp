@@ -133,9 +133,9 @@ std::pair<std::string, std::string> clock_words(const Frame& frame, const RaceCo
                                                 Index tick) {
   const Index reading = course.reading(tick);
   if (frame.app.view.race->clock == RaceClock::requested_bytes) {
-    return {"up to " + draw::format_bytes(reading), "requested by each"};
+    return {"up to " + draw::format_bytes(reading), "requested in each run"};
   }
-  return {fmt::format("up to {} tile visit{}", reading, reading == 1 ? "" : "s"), "done by each"};
+  return {fmt::format("up to {} tile visit{}", reading, reading == 1 ? "" : "s"), "in each run"};
 }
 
 /// "operation 103 (0-167)" and the tile under the playhead.
