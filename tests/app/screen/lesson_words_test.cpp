@@ -42,6 +42,49 @@ TEST(LessonWords, TheNoteOfTheRowNamesNoMethodThatIsHidden) {
   EXPECT_TRUE(is_on_screen("Online finds"));
 }
 
+/// One outline for lines that follow one another: outlines of their own would cross.
+TEST(LessonWords, OutlinesAdjacentLinesOfTheLedgerTogether) {
+  ScreenSession session;
+  session.app().lesson_player.open("swap-the-loops", 4);
+  session.settle();
+  session.click("lesson.show");
+  const std::optional<app::Rect> mark = session.rects().find("lesson.mark.ledger.row.Q read");
+  const std::optional<app::Rect> first = session.rects().find("ledger.row.Q read");
+  const std::optional<app::Rect> last = session.rects().find("ledger.row.O read");
+  ASSERT_TRUE(mark && first && last);
+  EXPECT_LT(mark->min.y, first->min.y);
+  EXPECT_GT(mark->max.y, last->max.y);
+  EXPECT_FALSE(session.rects().find("lesson.mark.ledger.row.K read"));
+  EXPECT_FALSE(session.rects().find("lesson.mark.ledger.row.O written"));
+}
+
+TEST(LessonWords, TheLegendNamesTheFrameOfATileThatIsNotOnChip) {
+  ScreenSession session;
+  session.app().lesson_player.open("flash1-loops", 1);
+  session.settle();
+  EXPECT_TRUE(is_on_screen("at the playhead"));
+  session.click("lesson.show");  // the playhead moves to a tile on chip
+  EXPECT_FALSE(is_on_screen("at the playhead"));
+}
+
+/// The notice of a break whose effect is hidden leaves room for what and why.
+TEST(LessonWords, SaysWhyBesideABrokenRunAt1280x720) {
+  ScreenSession session;
+  session.resize(1280, 720);
+  session.app().lesson_player.open("forgetting-alpha", 1);
+  session.settle();
+  EXPECT_TRUE(is_on_screen("Its effect is shown after the answer."));
+  const auto texts = test::texts_on_screen();
+  EXPECT_EQ(std::ranges::count(texts, "Why", &test::ScreenText::words), 2);
+}
+
+TEST(LessonWords, KeepsANumberAndItsUnitOnOneLine) {
+  ScreenSession session;
+  session.resize(1280, 720);
+  show_answer(session, "swap-the-loops", 5);
+  EXPECT_TRUE(is_on_screen("1.076 GB."));
+}
+
 /// A step may highlight it, like a line of the ledger.
 TEST(LessonWords, ThePeakOfMemoryHasItsPlaceBelowTheLedger) {
   ScreenSession session;
