@@ -286,7 +286,7 @@ void mark_lesson_tensors(const Frame& frame, const NamedRects& rects) {
   ImDrawList* list = ImGui::GetForegroundDrawList();
   for (const auto& [widget, around] : highlighted_rects(frame, rects)) {
     list->AddRect(around.min, around.max, frame.theme.highlight, frame.px(3.0f), 0, frame.px(2.0f));
-    frame.rects.add("lesson.mark." + widget, around);
+    if (&rects == &frame.rects) frame.rects.add("lesson.mark." + widget, around);
   }
 }
 

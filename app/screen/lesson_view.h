@@ -45,8 +45,8 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
 
 /// Outlines the tensors and the lines of the ledger that the step highlights, adjacent lines as
-/// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles:
-/// "lesson.mark.WIDGET", of adjacent lines the first.
+/// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles,
+/// not of a rival's panels: "lesson.mark.WIDGET", of adjacent lines the first.
 void mark_lesson_tensors(const Frame& frame, const NamedRects& rects);
 
 /// If the question asks for a tile: the chosen tile, or the correct one once it is revealed, as the
