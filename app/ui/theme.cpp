@@ -66,8 +66,8 @@ constexpr Theme make_theme(ThemeName name) {
 constexpr std::array kThemes{make_theme(ThemeName::dark), make_theme(ThemeName::light),
                              make_theme(ThemeName::contrast)};
 
-/// Okabe and Ito's palette; P, m and l get three lighter hues that are not in it. A gradient has the
-/// hue of its tensor, lighter.
+/// Okabe and Ito's palette; P, m and l get three lighter hues that are not in it. A gradient has
+/// the hue of its tensor, lighter.
 constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"Q", 0x56B4E9},
     {"K", 0xE69F00},
