@@ -1,6 +1,7 @@
 #include "sim/dram/l2_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "sim/observers/progress_observer.h"
@@ -116,7 +117,8 @@ L2Answer answer_of(FoundIn found, Index bytes) {
 void L2Run::move(std::size_t slot) {
   Slot& s = slots_[slot];
   const Index sm = static_cast<Index>(slot) % gpu_.sm_count;
-  const int partition = static_cast<int>(sm % gpu_.l2_partitions);
+  // In no regular order: heads that start in turn would each keep to the SMs of one partition
+  const int partition = std::popcount(static_cast<std::uint64_t>(sm)) % gpu_.l2_partitions;
   const std::vector<TransferGroup>& groups = s.transfers->groups;
   for (std::uint32_t t = groups[s.next].first; t < groups[s.next + 1].first; ++t) {
     const Transfer& transfer = s.transfers->transfers[t];

@@ -141,7 +141,7 @@ TEST(DramModel, ThatPredictsOtherBytesHasAnotherVersion) {
       for (const Bytes& total : {prediction.least, prediction.most}) add(total);
     }
   }
-  EXPECT_EQ(hash_text(hash.value()), "e649ed5af3d4e056")
+  EXPECT_EQ(hash_text(hash.value()), "")
       << "predictions have changed: raise kDramModelVersion, then correct this hash";
   EXPECT_EQ(kDramModelVersion, 2U) << "correct the version with the hash";
 }
