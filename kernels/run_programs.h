@@ -29,7 +29,7 @@ struct ProgramAgents {
   /// The block computes one row tile after the other, and loads the first tiles of the next one
   /// meanwhile.
   bool loads_ahead = false;
-  bool stores_beside_next = false;  ///< Oi has a place of its own while it is stored
+  bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own
   bool overlaps_softmax = false;    ///< with the product P V of the tile before
 };
 /// Those of the run's launch with the products; none where every warp loads and computes, or where

@@ -68,7 +68,7 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
 
 namespace {
 
-/// Copies what `from` has of the rows and columns of `to`, which begin at `begin` in it.
+/// Copies into `to` the part of `from` that overlaps it; `to` begins at `begin` within `from`.
 void copy_from(const RowMatrix& from, const Shape& begin, RowMatrix& to) {
   const auto rows = std::clamp<Eigen::Index>(from.rows() - begin.rows, 0, to.rows());
   const auto cols = std::clamp<Eigen::Index>(from.cols() - begin.cols, 0, to.cols());

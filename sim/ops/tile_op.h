@@ -83,7 +83,7 @@ constexpr Tile part_of(Tile tile, Index part) {
   return tile;
 }
 
-/// What an agent has of a tile that several agents share: an equal part of its queries or of its
+/// An agent's part of a tile that several agents share: an equal number of its queries or of its
 /// keys, or all of it.
 struct TileShare {
   enum class Of : std::uint8_t { whole, queries, keys };

@@ -66,7 +66,7 @@ struct Notice {
   std::vector<std::string> sentence;  ///< in place of the buttons, as lines
   std::vector<PlaceButton> buttons;   ///< from the right to the left
   int lines = 0;
-  bool in_one_line = false;           ///< the sentence stands beside the title
+  bool in_one_line = false;           ///< title and sentence share a line
   std::vector<std::string> deadlock;  ///< further lines: who waits forever
 };
 

@@ -9,49 +9,40 @@
 namespace attnscope::app {
 namespace {
 
-using test::SampleRequest;
+/// How many lanes show the snapshot's operation, each of which must be of its kind.
+int lanes_that_show(const TimelineLanes& lanes, const Snapshot& snapshot, Index step) {
+  int shown = 0;
+  for (const Lane& lane : lanes.lanes()) {
+    if (step < lane.begin || step >= lane.end) continue;
+    const TileOp& op = lane.ops[static_cast<std::size_t>(step - lane.begin)];
+    EXPECT_EQ(op.kind, snapshot.op.kind) << step;
+    shown += lane.shows(op) ? 1 : 0;
+  }
+  return shown;
+}
 
 TEST(TimelineLanes, AreTheAgentsOfAThreadBlockInOneOrderOfTheirOperations) {
-  SampleRequest request;
-  request.set_tiling({32, 16});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
+  const auto run = test::sample_run(test::agents_request(PassKind::forward));
   TimelineLanes lanes;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step);
     lanes.update(snapshot, 8);
     ASSERT_EQ(lanes.lanes().size(), 6U);  // two row tiles
-    int shown = 0;
-    for (const Lane& lane : lanes.lanes()) {
-      if (step < lane.begin || step >= lane.end) continue;
-      const TileOp& op = lane.ops[static_cast<std::size_t>(step - lane.begin)];
-      EXPECT_EQ(op.kind, snapshot.op.kind) << step;
-      shown += lane.shows(op) ? 1 : 0;
-    }
-    EXPECT_EQ(shown, 1) << step;
+    EXPECT_EQ(lanes_that_show(lanes, snapshot, step), 1) << step;
   }
   EXPECT_EQ(lanes.lanes()[0].label, "i = 0, producer");
   EXPECT_EQ(lanes.lanes()[5].label, "i = 1, consumer 1");
 }
 
 TEST(TimelineLanes, AreTheAgentsOfABackwardPass) {
-  SampleRequest request;
-  request.pass = PassKind::backward;
-  request.set_tiling({16, 32});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
+  const auto run = test::sample_run(test::agents_request(PassKind::backward));
   TimelineLanes lanes;
   const StepSpan& backward = run->info()->launches[1];
   for (Index step = backward.begin; step < backward.end; ++step) {
     const Snapshot snapshot = run->at(step);
     lanes.update(snapshot, 10);
     ASSERT_EQ(lanes.lanes().size(), 10U);  // two column tiles
-    int shown = 0;
-    for (const Lane& lane : lanes.lanes()) {
-      if (step < lane.begin || step >= lane.end) continue;
-      shown += lane.shows(lane.ops[static_cast<std::size_t>(step - lane.begin)]) ? 1 : 0;
-    }
-    EXPECT_EQ(shown, 1) << step;
+    EXPECT_EQ(lanes_that_show(lanes, snapshot, step), 1) << step;
   }
   EXPECT_EQ(lanes.lanes()[1].label, "j = 0, statistics loader");
   EXPECT_EQ(lanes.lanes()[2].label, "j = 0, dQ adder");
@@ -59,11 +50,7 @@ TEST(TimelineLanes, AreTheAgentsOfABackwardPass) {
 }
 
 TEST(FoundSlot, IsTheBufferOfTheRowTileThatIsWorkedOn) {
-  SampleRequest request;
-  request.pass = PassKind::backward;
-  request.set_tiling({16, 32});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
+  const auto run = test::sample_run(test::agents_request(PassKind::backward));
   int checked = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step);
@@ -78,10 +65,7 @@ TEST(FoundSlot, IsTheBufferOfTheRowTileThatIsWorkedOn) {
 }
 
 TEST(FoundSlot, IsThatOfTheConsumerThatRanLast) {
-  SampleRequest request;
-  request.set_tiling({32, 16});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
+  const auto run = test::sample_run(test::agents_request(PassKind::forward));
   int checked = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const Snapshot snapshot = run->at(step);

@@ -31,4 +31,12 @@ SampleRequest huge_request() {
   return request;
 }
 
+SampleRequest agents_request(PassKind pass) {
+  SampleRequest request;
+  request.pass = pass;
+  request.set_tiling(pass == PassKind::forward ? Tiling{32, 16} : Tiling{16, 32});
+  request.variant = {.stages = 2, .consumers = 2};
+  return request;
+}
+
 }  // namespace attnscope::test

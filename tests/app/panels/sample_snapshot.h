@@ -24,4 +24,7 @@ Snapshot sample_snapshot(SteppedRun& run, double fraction, Index query = 37);
 /// A problem too large to show values.
 SampleRequest huge_request();
 
+/// flash2 with a producer and two consumers, on two row tiles (forward) or column tiles (backward).
+SampleRequest agents_request(PassKind pass);
+
 }  // namespace attnscope::test

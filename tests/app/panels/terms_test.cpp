@@ -187,11 +187,7 @@ TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
 }
 
 TEST(GradientTerms, LackTheKeysThatAConsumerHasNotComputed) {
-  SampleRequest request;
-  request.pass = PassKind::backward;
-  request.set_tiling({16, 32});
-  request.variant = {.stages = 2, .consumers = 2};
-  const auto run = test::sample_run(request);
+  const auto run = test::sample_run(test::agents_request(PassKind::backward));
   int lacking = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {
     const GradientRow row = run->at(step, 37).gradient_row;

@@ -45,9 +45,7 @@ TEST(LessonWords, TheNoteOfTheRowNamesNoMethodThatIsHidden) {
 /// One outline for lines that follow one another: outlines of their own would cross.
 TEST(LessonWords, OutlinesAdjacentLinesOfTheLedgerTogether) {
   ScreenSession session;
-  session.app().lesson_player.open("swap-the-loops", 4);
-  session.settle();
-  session.click("lesson.show");
+  show_answer(session, "swap-the-loops", 5);
   const std::optional<app::Rect> mark = session.rects().find("lesson.mark.ledger.row.Q read");
   const std::optional<app::Rect> first = session.rects().find("ledger.row.Q read");
   const std::optional<app::Rect> last = session.rects().find("ledger.row.O read");
