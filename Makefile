@@ -17,10 +17,10 @@ TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-
 TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
 TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
-TO_FUZZ := clang-14 libclang-rt-14-dev
+TO_SANITIZE := clang-14 libclang-rt-14-dev
 
 .PHONY: help deps build programs run pictures test gpu-test gpu-sanitize bench asan tsan fuzz format lint-format lint clean
-.PHONY: install-build install-draw install-test install-lint install-fuzz
+.PHONY: install-build install-draw install-test install-lint install-sanitize
 
 help: ## list the targets
 	sed -nE 's/^([a-z-]+( [a-z-]+)*):[^#]*## (.*)/  make \1\t\3/p' Makefile | expand -t 22
@@ -79,7 +79,7 @@ bench: install-draw install-test build ## print the speed of the model and of th
 	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --fields \
 	  --scene flash2-4096-tiles --size 1600x900
 
-asan tsan: install-draw install-test install-build ## run the tests under the address (thread) sanitizer
+asan tsan: install-draw install-test install-build install-sanitize ## run the tests under the address (thread) sanitizer
 	cmake --preset $@ -Wno-dev
 	cmake --build --preset $@
 	ctest --preset $@
@@ -89,7 +89,7 @@ FUZZED := npy recording trace gpu calibration scene text command
 FUZZ_SECONDS := 60
 FUZZ_JOBS := $(shell nproc)
 
-fuzz: install-build install-draw install-fuzz ## fuzz every parser and the commands, FUZZ_SECONDS each
+fuzz: install-build install-draw install-sanitize ## fuzz every parser and the commands, FUZZ_SECONDS each
 	cmake --preset fuzz -Wno-dev
 	cmake --build --preset fuzz
 	for target in $(FUZZED); do
@@ -137,4 +137,4 @@ install-build: ; $(call install,$(TO_BUILD))
 install-draw: ; $(call install,$(TO_DRAW))
 install-test: ; $(call install,$(TO_TEST))
 install-lint: ; $(call install,$(TO_LINT))
-install-fuzz: ; $(call install,$(TO_FUZZ))
+install-sanitize: ; $(call install,$(TO_SANITIZE))

@@ -73,11 +73,12 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question,
 
 /// Selects the tabs of the step's panels; if two share a place, the first one.
 void show_tabs(const lessons::Step& step, const lessons::Lesson& lesson, ViewState& view) {
-  for (const std::string& panel : std::views::reverse(step.show.panels)) {
-    if (panel == "memory") view.memory_tab = MemoryTab::memory;
-    if (panel == "warps") view.memory_tab = MemoryTab::warps;
-    if (panel == "online_softmax") view.softmax_tab = SoftmaxTab::row;
-    if (panel == "why_online") view.softmax_tab = SoftmaxTab::why_online;
+  const std::vector<std::string>& panels = step.show.panels;
+  for (auto panel = panels.rbegin(); panel != panels.rend(); ++panel) {
+    if (*panel == "memory") view.memory_tab = MemoryTab::memory;
+    if (*panel == "warps") view.memory_tab = MemoryTab::warps;
+    if (*panel == "online_softmax") view.softmax_tab = SoftmaxTab::row;
+    if (*panel == "why_online") view.softmax_tab = SoftmaxTab::why_online;
   }
   view.ledger_scope = LedgerScope::whole_pass;
   view.timeline_tab = TimelineTab::sms;

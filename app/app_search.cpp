@@ -44,15 +44,16 @@ void App::run_search() {
   if (search_.wants(searching_->number)) {
     search_.start(searching_->number,
                   [search = *searching_](WorkControl& control) -> Result<std::optional<Index>> {
-                    const auto& [run, thing, direction] = search.seek;
+                    const SeekThing& seek = search.seek;
                     const auto find_from = [&](Index from) {
-                      return find_operation(*run, thing, from, direction, control.cancel_flag(),
+                      return find_operation(*seek.run, seek.thing, from, seek.direction,
+                                            control.cancel_flag(),
                                             [&](double part) { control.set_progress(part); });
                     };
-                    const bool later = direction == SeekDirection::later;
+                    const bool later = seek.direction == SeekDirection::later;
                     try {
                       const auto found = find_from(search.from);
-                      return found ? found : find_from(later ? -1 : run->step_count);
+                      return found ? found : find_from(later ? -1 : seek.run->step_count);
                     } catch (const Cancelled&) {
                       return cancelled();
                     }

@@ -22,8 +22,8 @@ Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed) {
   if (first == text.npos) return invalid_request("type a row tile and a column tile, such as 0, 1");
   text = text.substr(first, last + 1 - first);
   const auto repeated =
-      std::ranges::unique(text, [](char a, char b) { return a == ' ' && b == ' '; });
-  text.erase(repeated.begin(), repeated.end());
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; });
+  text.erase(repeated, text.end());
   std::ranges::replace(text, ' ', ',');
   const auto indices = parse_numbers<Index>(text);
   if (!indices || indices->size() != 2) {

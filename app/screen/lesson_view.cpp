@@ -255,8 +255,9 @@ std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
   std::vector<std::pair<std::string, Rect>> marks;
   std::vector<std::pair<std::string, Rect>> lines;
   for (const auto& [widget, rect] : rects.all()) {
-    const bool wanted = std::ranges::any_of(
-        highlights, [&](const std::string& what) { return is_highlighted(widget, what); });
+    const bool wanted = std::ranges::any_of(highlights, [&name = widget](const std::string& what) {
+      return is_highlighted(name, what);
+    });
     if (!wanted) continue;
     // A ledger's line begins and ends with text
     const bool is_line = std::string_view(widget).starts_with(kLedgerRow);

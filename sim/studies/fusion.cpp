@@ -17,7 +17,7 @@ struct StepPlan {
   ScheduleVariant variant;
 };
 
-constexpr StepPlan kSteps[] = {
+const StepPlan kSteps[] = {
     {"separate",
      "standard, unfused",
      "every elementwise operation is a launch, forward and backward",

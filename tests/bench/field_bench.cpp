@@ -245,7 +245,7 @@ std::string FieldBench::report() const {
 }
 
 double FieldBench::slowest_s() const {
-  return std::ranges::max(slowest_s_ | std::views::transform(slowest_run));
+  return slowest_run(*std::ranges::max_element(slowest_s_, {}, slowest_run));
 }
 
 }  // namespace attnscope::app

@@ -372,8 +372,9 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   }
   const ImU32 label = mix(color, theme.text, 0.25f);
   ImVec2 at{rest.min.x, code.max.y + context.px(6.0f)};
+  const float bottom = rest.max.y + font.size * 0.3f;
   const auto room_for = [&](std::string_view sentence) {
-    return at.y + height_of(sentence) <= rest.max.y + font.size * 0.3f;
+    return at.y + height_of(sentence) <= bottom;
   };
   if (!room_for(what)) return;
   at.y += draw_sentence(context, font, at, rest.width(), label, "What", what);

@@ -156,8 +156,9 @@ void SmRun::sort() {
 }
 
 std::span<const SmBlock> SmRun::of_sm(Index sm) const {
-  const auto found = std::ranges::equal_range(blocks, sm, {}, &SmBlock::sm);
-  return {found.begin(), found.end()};
+  const auto begin = std::ranges::lower_bound(blocks, sm, {}, &SmBlock::sm);
+  const auto end = std::ranges::upper_bound(blocks, sm, {}, &SmBlock::sm);
+  return {begin, end};
 }
 
 Index SmRun::busy_sms() const {

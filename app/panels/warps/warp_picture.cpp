@@ -56,7 +56,7 @@ class Painter {
 Rect Painter::share_rect(const WarpTile& tile, const WarpShare& share, const Rect& rect) const {
   const KeyRange& down = tile.transposed ? share.cols : share.rows;
   const KeyRange& across = tile.transposed ? share.rows : share.cols;
-  return part_of(rect, tile.shape, {down.begin, down.end, across.begin, across.end});
+  return part_of(rect, tile.shape, {{down.begin, down.end}, {across.begin, across.end}});
 }
 
 void Painter::draw_share(const WarpTile& tile, const WarpShare& share, const Rect& rect) const {
