@@ -93,7 +93,7 @@ TEST(RenderAnimation, TheGifShowsTheOperationsOfTheRange) {
   const std::vector<Picture> frames = frames_of(gif, folder);
   ASSERT_EQ(frames.size(), 4U);
   const Rect all{{0, 0}, {960, 540}};
-  for (const std::size_t n : {0, 3}) {
+  for (const std::size_t n : {0U, 3U}) {
     const std::string png = folder / "step.png";
     ASSERT_EQ(run({ATTNSCOPE_PROGRAM, "render", "--scene", "flash1-64", "--step",
                    std::to_string(10 + n), "--size", "960x540", "--out", png})
