@@ -104,7 +104,7 @@ TEST_F(AppTest, ATextThatCannotBeUnderstoodIsShownAsItWasTyped) {
 }
 
 TEST_F(AppTest, NoUpdateWaitsWhileThousandsOfChoicesAreChecked) {
-  // Heads that do not divide each other: every number near 4095 is tried
+  // 4095 KV heads do not divide 4096 heads: every number near 4095 is tried
   app_.commands.push(Choose{change_field(app_.view.choice, "heads", "4096").value()});
   settle();
   const double longest_s = choose("kv_heads", "4095");
@@ -202,7 +202,7 @@ TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
     EXPECT_EQ(app_.view.query_row, before.query_row);
     EXPECT_FALSE(app_.refused);
 
-    // Before the first snapshot there is nothing else to show
+    // An app that starts with such a file has no earlier scene to keep
     App app(lost, {});
     while (!app.settled()) app.update(0.0);
     ASSERT_TRUE(app.first_error()) << part;
@@ -269,7 +269,7 @@ TEST_F(AppTest, AnotherRunEndsTheSearchAndNothingKeepsTheOldOne) {
   while (!run.expired() && seconds_since(begin) < 10.0) settle();
   EXPECT_TRUE(run.expired());
 
-  // Nor after a search that has found its operation
+  // Nothing keeps a run in which a search has found its operation, either
   const std::weak_ptr<const RunInfo> next = app_.snapshot()->run;
   app_.commands.push(SeekThing{next.lock(), MemoryTile{Tensor::K, {{0, 16}, {0, 16}}}});
   settle();
@@ -302,7 +302,7 @@ TEST_F(AppTest, InARaceAClickOnEitherSideMovesTheClockOfBoth) {
   EXPECT_GE(app_.course()->step_of(RaceCourse::rival, first), life.first);
   EXPECT_LT(app_.course()->step_of(RaceCourse::rival, first - 1), life.first);
 
-  // The previous one is in an earlier tick, or there is none
+  // The rival's last operation on the tile is in an earlier tick
   app_.commands.push(SeekTick{app_.course()->last_tick()});
   app_.commands.push(SeekThing{rival, tile, SeekDirection::earlier});
   settle();

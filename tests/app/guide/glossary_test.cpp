@@ -101,7 +101,7 @@ TEST(Glossary, ExplainsEveryTensorOfTheMemoryPanel) {
 }
 
 TEST(Glossary, HasOnlyTermsThatAreUsed) {
-  std::string text = "O[c] dQ[c] ";  // the followed row's, with the number of the column
+  std::string text = "O[c] dQ[c] ";  // symbols of the followed row, with a column's number
   for (const std::string& line : pseudo_code()) text += line + " ";
   for (const GuidePage& page : shipped().pages) {
     if (page.name == "glossary") continue;

@@ -74,14 +74,14 @@ TEST(Measurements, ARunInOtherTilesOrByAnotherProgramIsFoundApart) {
   EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 1.0);
   EXPECT_EQ(measurements.find_comparable(model_of(), h200()), nullptr);
 
-  // The same tiles and another program are preferred; the same run is not another one
+  // A run in the same tiles by another program is preferred; the run itself does not count
   measurements.recorded.push_back(run_of("flash2", {64, 64}, NumberKind::recorded, 2.0));
   measurements.recorded[1].row.run.asked.switches = {{"instructions", "mma"}};
   EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 2.0);
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 3.0)};
   EXPECT_EQ(measurements.find_similar(model_of(), h200()), nullptr);
 
-  // Another GPU, cache state or other choice besides is not similar
+  // A run with another GPU, cache state or other choice is not similar
   measurements.recorded = {run_of("flash2", {32, 32}, NumberKind::recorded, 4.0),
                            run_of("flash2", {32, 32}, NumberKind::recorded, 5.0),
                            run_of("flash2", {32, 32}, NumberKind::recorded, 6.0)};
@@ -173,7 +173,7 @@ TEST(Measurements, ATraceHasTheTimeOfItsProblemAndSaysWhyThereAreNoCounters) {
   EXPECT_THAT(found->why_unavailable(counter::kDramReadBytes), testing::HasSubstr("no counters"));
   EXPECT_THAT(found->provenance.describe(), testing::HasSubstr("warm L2"));
 
-  // Neither the points of charts nor runs with a different tiling or GPU
+  // Measured runs do not include traces, and a trace with another tiling or GPU is not found
   EXPECT_EQ(measurements.find(model, h200()), nullptr);
   EXPECT_EQ(measurements.find_traced(model, load_gpu("t4").value()), nullptr);
   model.run.tiling = {8, 8};

@@ -25,7 +25,7 @@ class Refuse : public testing::Test {
     return error ? words(*error, Reader::screen) : "";
   }
 
-  /// The choice that is offered in place of this one, which must be rejected.
+  /// The rejection of this choice, with the choice that is offered instead.
   Refusal refused(const RunSpec& choice, const RunSpec& last_valid = small_choice()) {
     const auto error = check(choice);
     EXPECT_TRUE(error) << "the choice can work";

@@ -223,7 +223,7 @@ TEST(Worker, SleepsWhileSomebodyHoldsAReplacedRun) {
   std::this_thread::sleep_for(1s);
   EXPECT_LT(sleeps_of(thread) - before, 8) << "20 a second while it looks for the run";
 
-  // The next answer frees it
+  // The next answer frees the run
   held.reset();
   worker.request(request_for(64, 3));
   EXPECT_TRUE(eventually([&] { return seen.expired(); }));

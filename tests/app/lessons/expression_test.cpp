@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Paths by their text.
+/// Values, looked up by the text of their path.
 class FakeRuns : public ValueSource {
  public:
   Result<Value> value(const Path& path) override {

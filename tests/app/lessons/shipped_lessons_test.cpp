@@ -148,7 +148,7 @@ TEST_P(Shipped, AsksForARatioWithoutAUnit) {
 
 INSTANTIATE_TEST_SUITE_P(All, Shipped, testing::ValuesIn(names()));
 
-// Mutation: the check finds an answer whose path is replaced with another one of the same unit.
+// Mutation test: the check must detect an answer whose path is replaced with another one.
 
 /// Groups of words of a path: each word may be replaced with another one of its group.
 const std::vector<std::vector<std::string>> kAlike = {{"read_bytes", "write_bytes"},
@@ -194,7 +194,7 @@ std::vector<std::string> mutants_of(const Path& path, const Lesson& lesson) {
   return mutants;
 }
 
-/// The texts of the question's answer, or of its conditions, in its JSON.
+/// The expressions of the question's answer, or of its options' conditions, in its JSON.
 std::vector<json*> answers_in(json& ask) {
   if (ask.contains("answer")) return {&ask["answer"]};
   std::vector<json*> conditions;
@@ -202,7 +202,7 @@ std::vector<json*> answers_in(json& ask) {
   return conditions;
 }
 
-/// Whether a check finds a mistake in the question, with these values or with others.
+/// Whether the check finds a mistake in the question.
 bool is_found(const Question& question, LessonRuns& runs) {
   return !check_question(question, runs, "ask").empty();
 }
@@ -243,8 +243,8 @@ Mutation mutate(const json& document, std::size_t step, const Lesson& lesson, Le
   return mutation;
 }
 
-/// Questions with mutants that the check cannot find, or without any: places of tiles, and values
-/// to which only one path leads.
+/// Questions without mutants, because only one path leads to the answer, or with mutants that the
+/// check cannot find, such as places of tiles.
 const std::set<std::string>& exceptions() {
   static const std::set<std::string> steps = {
       "a-quarter-of-d:2",                        // no other path has the unit of exponentials

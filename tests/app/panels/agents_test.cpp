@@ -9,7 +9,7 @@
 namespace attnscope::app {
 namespace {
 
-/// How many lanes show the snapshot's operation, each of which must be of its kind.
+/// How many lanes show the snapshot's operation; every lane's operation must be of its kind.
 int lanes_that_show(const TimelineLanes& lanes, const Snapshot& snapshot, Index step) {
   int shown = 0;
   for (const Lane& lane : lanes.lanes()) {

@@ -21,7 +21,7 @@ using test::point_at;
 using test::Pointed;
 using test::Surroundings;
 
-/// A step of a run that forgets to rescale O, with what that changes.
+/// A step of a run that forgets to rescale O, with the effect of that break.
 Snapshot broken_snapshot() {
   test::SampleRequest request;
   request.variant.broken = parse_run_break("drop:forward:rescale:O").value();
@@ -47,8 +47,8 @@ TEST(ExplainPanel, ABrokenRunCanBeRestoredAndItsFirstWrongStepsShown) {
   EXPECT_FALSE(std::get<Choose>(pointed.commands[0]).choice.variant.broken.any());
 }
 
-/// The lines of a launch of the run whose operations `broken` breaks, as the panel shows them:
-/// "[struck]" and "{in its place}".
+/// The lines of a launch that `broken` changes, as the panel shows them: struck text in "[]", its
+/// replacement in "{}".
 std::vector<std::string> marked_lines(const RunSpec& request, std::string_view broken,
                                       std::size_t launch = 0) {
   RunSpec spec = request;
@@ -167,8 +167,8 @@ TEST(ExplainPanel, TheMenuOfALineDropsOneOfItsOperations) {
   imgui.frame(rect, [&] { EXPECT_THAT(names(""), testing::ElementsAre()); });
 }
 
-/// The first and the last step of a run in which alpha is 1, with what that changes: rows whose
-/// maximum is in the first column tile are right.
+/// The first or the last step of a run in which alpha is always 1, with the effect of that break:
+/// only rows whose maximum is in the first column tile are right.
 Snapshot forgetful_snapshot(bool at_end) {
   test::SampleRequest request;
   request.variant.broken = parse_run_break("alpha=1").value();

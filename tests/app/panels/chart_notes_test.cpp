@@ -91,7 +91,7 @@ TEST(ChartNotes, NameTheNearestRecordedRunOfTheGpuAndPass) {
   sweep.key.run.pass = PassKind::both;
   EXPECT_THAT(no_recording_note(sweep, h200, measurements).front(), HasSubstr("choose forward"));
 
-  // Only where there is none
+  // Only a chart of times without recorded ones has the note
   const auto notes = [&](bool has_recorded, ChartQuantity quantity) {
     return size_notes(sweep, quantity, {}, has_recorded, h200, measurements).size();
   };

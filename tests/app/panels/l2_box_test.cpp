@@ -1,5 +1,5 @@
-/// The L2 box of the memory panel: what it says of the operation under the playhead, and the
-/// bandwidths on both sides of it.
+/// The L2 box of the memory panel: what it says about the operation under the playhead, and the
+/// bandwidths on both sides of L2.
 
 #include "app/panels/memory/l2_box.h"
 
@@ -112,7 +112,7 @@ TEST(Bandwidth, FollowsTheSlidersOfAWhatIf) {
   EXPECT_EQ(twice.of_l2.kind, "what if");
   EXPECT_TRUE(twice.of_l2.basis.starts_with("what if: 0.5 times")) << twice.of_l2.basis;
 
-  // Another slider leaves both as they were measured
+  // Another slider does not change the measured bandwidths
   const Bandwidths fewer = bandwidths_of(with_what_if(own, {.sm_count = 66}, "given"));
   EXPECT_EQ(fewer.of_dram.kind, "measured");
   EXPECT_EQ(fewer.of_l2.kind, "measured");
@@ -129,8 +129,8 @@ TEST(Bandwidth, IsTheDatasheetsOfAGpuWithoutACalibration) {
   EXPECT_EQ(bandwidths_of(with_what_if(t4, {.dram_rate = 2.0}, "given")).of_dram.kind, "what if");
 }
 
-/// Draws every step of a run, forward or backward; the bandwidths are in their gaps, beside arrows
-/// and labels.
+/// Draws every third step of a pass: the bandwidths must be in the gaps above and below L2, beside
+/// arrows and labels.
 void expect_beside_arrows(PassKind pass) {
   constexpr float kWidth = 1600.0f, kHeight = 900.0f;
   const Scales scales = scales_for(kWidth, kHeight, 1.0f, false);
@@ -154,7 +154,7 @@ void expect_beside_arrows(PassKind pass) {
     ASSERT_TRUE(of_dram) << step;
     EXPECT_GE(of_dram->min.y, l2.max.y);
     EXPECT_LE(of_dram->max.y, around.rects.find("memory.hbm")->min.y);
-    if (!of_l2) continue;  // both labels took the room
+    if (!of_l2) continue;  // the two labels left no room
     EXPECT_GE(of_l2->min.y, around.rects.find("memory.sram")->max.y);
     EXPECT_LE(of_l2->max.y, l2.min.y);
     for (const char* name :

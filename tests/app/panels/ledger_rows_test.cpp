@@ -94,7 +94,7 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   const LedgerRow& dram = row_named(ledger.totals, "DRAM read");
   EXPECT_FALSE(dram.seen.value);
   const LedgerRow& missed = row_named(ledger.totals, "L2 missed");
-  EXPECT_GE(missed.modelled.value(), dram.modelled.value());  // or found in the other partition
+  EXPECT_GE(missed.modelled.value(), dram.modelled.value());  // some are in the other partition
   EXPECT_FALSE(missed.seen.value);
   EXPECT_NE(missed.formula_text.find("partition"), std::string::npos);
   EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
@@ -144,7 +144,7 @@ TEST(Ledger, SaysWhatHasNoKernel) {
   request.variant.d_once = true;
   EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel runs flash1 with D once");
 
-  // Tiles by the rule, and others
+  // As many splits as the kernel's rule gives, then one more
   request = {"split_kv"};
   const auto split = test::sample_run(request);
   RunInfo info = *split->info();
@@ -178,7 +178,7 @@ TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   EXPECT_NEAR(read.gap_percent.value_or(99.0), 1.0, 1e-9);
 }
 
-/// Nothing is beside the model; the recorded numbers are separate, without model and gap.
+/// Expects no number beside the model: recorded ones are separate, without model and gap.
 void expect_alone(const Ledger& ledger) {
   EXPECT_TRUE(ledger.stands_alone);
   EXPECT_FALSE(ledger.apart.empty());

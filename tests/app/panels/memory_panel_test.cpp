@@ -1,5 +1,5 @@
-/// The memory panel: HBM's tensors and their labels inside and to one scale, what SRAM holds, and
-/// arrows that no label covers.
+/// The memory panel: HBM's box contains all tensors, drawn to one scale, and their labels; what
+/// SRAM holds; arrows that no label covers.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using test::kEverySlot;
 using test::SampleRequest;
 using test::Surroundings;
 
-/// Sizes at which labels or tensors once extended beyond the box.
+/// Problems so large that labels or tensors could extend beyond the box.
 std::vector<SampleRequest> requests_of_large_tensors() {
   SampleRequest flash2 = test::huge_request();
   SampleRequest flash1 = test::huge_request();

@@ -1,4 +1,4 @@
-/// What a click on a panel does: the view changes, or a command is asked for.
+/// What a click on a panel does: it changes the view or sends a command.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   EXPECT_EQ(pointed.around.view.query_row, 51);
   EXPECT_EQ(pointed.commands.size(), 1U);
 
-  // Beside the grid, it does nothing else
+  // A click beside the grid chooses the row and does nothing else
   point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {-0.03f, 0.305f}, pointed);
   EXPECT_EQ(pointed.around.view.query_row, 19);
   EXPECT_TRUE(pointed.commands.empty());

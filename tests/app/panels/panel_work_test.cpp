@@ -292,7 +292,7 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   while (panel.busy()) draw_once();
   for (int frame = 0; frame < 3; ++frame) draw_once();
   EXPECT_FALSE(panel.busy());
-  ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
+  ASSERT_TRUE(around.rects.find("charts.cancel"));  // its label is now "model again"
   press();
   draw_once();
   EXPECT_TRUE(panel.busy());

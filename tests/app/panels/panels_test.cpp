@@ -207,12 +207,12 @@ TEST(Panels, DrawEveryChartInItsPlaceAndEnlarged) {
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
   HeadlessImGui imgui(1600, 900);
   const auto panel = make_charts_panel();
-  for (const ChartChoice& chart : all_charts()) {  // each is counted once
+  for (const ChartChoice& chart : all_charts()) {  // outermost: each chart is computed once
     for (const ScreenSize& screen : kScreens) {
       const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
       imgui.resize(screen.width, screen.height, scales.layout, scales.font);
       for (const bool large : {false, true}) {
-        if (screen.presenter && !large) continue;    // has no place for charts
+        if (screen.presenter && !large) continue;    // presenter mode has no place for charts
         if (large && screen.height > 800) continue;  // narrow screens are the difficult ones
         SCOPED_TRACE(
             fmt::format("{} at {}{}", name_of(chart), screen.name, large ? ", large" : ""));
@@ -260,7 +260,7 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
     const auto run = test::sample_run(request);
     const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
     for (const ScreenSize& screen : kScreens) {
-      if (screen.presenter) continue;  // has no place for it
+      if (screen.presenter) continue;  // presenter mode has no place for the timeline
       SCOPED_TRACE(
           fmt::format("{}, N = {}, {}", request.algorithm, request.problem.N, screen.name));
       const Scales scales = scales_for(screen.width, screen.height, 1.0f, false);
@@ -291,7 +291,7 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       around.rects.clear();
       draw();
       EXPECT_TRUE(around.rects.find("timeline.other_label"));
-      EXPECT_GE(imgui.letters().size(), 100U);  // the label has the same number
+      EXPECT_GE(imgui.letters().size(), 100U);  // letters of the label included
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
       const auto hide = around.rects.find("timeline.hide");

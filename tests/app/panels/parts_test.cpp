@@ -314,12 +314,12 @@ TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
   EXPECT_EQ(sweep_values(key).front(), 64);
   EXPECT_TRUE(std::ranges::binary_search(sweep_values(key), 100.0));
 
-  // Only the keys if there are fewer queries
+  // With fewer queries than keys, only the number of keys changes
   key.run.problem.N = 4;
   expected.N = 4;
   EXPECT_EQ(sweep_problem(key, 4096), expected);
 
-  // The recorded settings keep the tokens: the batch shrinks
+  // The recorded settings keep the number of tokens, so the batch shrinks
   key.run.problem.N = 100;
   key.over = ChartAxis::tokens;
   EXPECT_EQ(sweep_problem(key, 4096).batch * 4096, 16384);
@@ -336,7 +336,7 @@ TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
   EXPECT_EQ(sweep.points.size(), (algorithms().size() - 1) * sweep_values(key).size());
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
 
-  // Decoding algorithms are not among those for prefill
+  // A sweep of prefill leaves out the algorithm for decoding
   ASSERT_EQ(sweep.left_out.size(), 1U);
   EXPECT_EQ(sweep.left_out[0].algorithm, "split_kv");
   key.run.problem.N = 1;

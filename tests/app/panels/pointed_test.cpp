@@ -50,7 +50,7 @@ class PointedTest : public testing::Test {
     ImGui::GetIO().KeyShift = ImGui::GetIO().KeyCtrl = false;
     draw(panel(name));
   }
-  /// The marks of the panel after the mouse has pointed at something.
+  /// A mark that the panel draws for the thing under the mouse.
   std::optional<Rect> mark_in(std::string_view name, std::string_view rect_name) {
     around_.view.pointed = around_.view.now_pointed;
     around_.rects.clear();
@@ -154,7 +154,7 @@ TEST_F(PointedTest, ACellOfTheTimeline) {
 }
 
 TEST_F(PointedTest, AnOperationOfARunThatIsNoLongerShown) {
-  // A line of a launch that this run does not have
+  // An operation of a launch that this run does not have
   around_.view.now_pointed = Operation{.step = 3, .launch = 2, .op = {}};
   around_.view.pointed_run = std::make_shared<const RunInfo>(*snapshot_.run);
   EXPECT_FALSE(mark_in("scores", "scores.pointed"));
@@ -173,7 +173,7 @@ TEST_F(PointedTest, TheWheelZoomsTheScoresAboutTheMouse) {
   ASSERT_TRUE(grid && mark);
   EXPECT_NEAR(mark->width() / grid->width(), 0.25f / std::pow(0.8f, 6.0f), 0.01f);
 
-  // To the columns beside it, to the rows below it, and back to the whole
+  // The wheel moves to the columns on the right, to the rows below, and back to the whole grid
   turn_wheel("scores", -6.0f, /*with_shift=*/true);
   EXPECT_EQ(around_.view.now_pointed, Thing(ScoreTile{{{16, 32}, {48, 64}}}));
   turn_wheel("scores", -8.0f, /*with_shift=*/false, /*with_ctrl=*/true);

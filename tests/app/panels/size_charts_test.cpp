@@ -13,7 +13,7 @@
 namespace attnscope::app {
 namespace {
 
-/// 16k tokens of the default d and precision.
+/// 16k tokens with the default d and precision.
 SweepKey recorded_settings() {
   return recorded_key({}, "h200", {});
 }
@@ -216,7 +216,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuOrCacheStateAndMarkThoseInOtherTi
   warm.provenance.on.cache = CacheState::warm;
   EXPECT_FALSE(points_beside(warm, "h200"));
 
-  // Marked apart, with the difference
+  // Runs in other tiles have their own markers, and a text that says what differs
   for (const bool both : {false, true}) {
     Measurements measurements;
     measurements.recorded.push_back(tiles);
@@ -255,7 +255,7 @@ TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
   EXPECT_TRUE(shown.subtitle.starts_with("16k tokens in all, B = 16k / N: d 64, bf16, H 32"))
       << shown.subtitle;
 
-  // In the problem's settings if a GPU ran them, else in the nearest ones that a GPU ran
+  // The nearest settings that a GPU ran; the problem's own if a GPU ran them, or ran none
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
   ResolvedRun run;

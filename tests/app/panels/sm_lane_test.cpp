@@ -85,7 +85,7 @@ TEST_F(SmLaneTest, FillsEveryPixelAtMostOnceAndLeavesOnlyGaps) {
       gaps += count == 0 ? 1 : 0;
     }
   }
-  // A column of a pixel after each block, and a row of a pixel below those of the first slot
+  // One column of pixels after each block, and one row of pixels below the first slot
   EXPECT_EQ(gaps, kWidth + 8 * 15 + 4 * 16);
 
   // Waiting, steps, waiting; in the second slot, the block and then nothing

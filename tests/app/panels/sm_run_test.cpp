@@ -1,4 +1,4 @@
-/// Runs on SMs in time: the model's beside a recorded one.
+/// Timelines of a run on the SMs: the model's beside a recorded one.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(SmRun, OfAnyProblemOfACalibratedGpuIsPredicted) {
   EXPECT_EQ(pair.sm_count, 132);
   EXPECT_FALSE(found.value().offers.empty());
 
-  // It is the schedule of the predicted time
+  // The upper run takes the predicted time without the overhead
   SimulationReport report = key.run->totals;
   predict_kernel_dram(report, key.run->gpu);
   predict_kernel_time(report, key.run->gpu);

@@ -14,7 +14,7 @@ namespace attnscope::app {
 namespace {
 
 using test::SampleRequest;
-using Marks = std::set<std::pair<std::string_view, Step>>;  // of a source
+using Marks = std::set<std::pair<std::string_view, Step>>;  // a source's path, a step
 
 TEST(SourceView, EmbedsEveryKernelOfTheCatalog) {
   const auto source = kernels::kernel_source("kernels/flash2/flash2_forward.cuh");
@@ -43,7 +43,7 @@ TEST(SourceView, ColoursCommentsAndKeywords) {
   EXPECT_FALSE(in_block);
 }
 
-/// Checks that every line of a launch that is not a loop's is marked in the launch's kernel.
+/// Checks that the launch's kernel marks every line of the launch except those of loops.
 void expect_markers(const kernels::KernelInfo& kernel, const Launch& launch, bool backward) {
   const auto source = source_of_launch(kernel, launch, backward);
   if (source.empty()) return;
@@ -132,7 +132,7 @@ TEST(SourceView, MarksTheLinesThatDoAStep) {
   };
   using ::testing::HasSubstr;
   EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::scores), HasSubstr("S = Qi Kj^T"));
-  // A mark on a line of its own is that of the line below
+  // A mark on a line of its own belongs to the line below
   EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::update_max),
               HasSubstr("update_max<"));
   EXPECT_THAT(text_of("kernels/standard/softmax_gradient_two_sweeps.cuh", Step::load_again),

@@ -1,4 +1,4 @@
-/// Charts of the studies: their values are those of the study.
+/// Charts of the studies show the values that the studies compute.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -64,8 +64,8 @@ TEST(ErrorChart, HasALineForEveryAlgorithmAndKeepsFlash1sOutputInFp32) {
     const auto& wide =
         series_named(chart, forward ? "flash1, O in HBM in fp32" : "flash1, dQ in HBM in fp32");
 
-    // In bf16 it loses accuracy with every column tile, and the chart says that this is AttnScope's
-    // choice
+    // With O or dQ in HBM in bf16, flash1 loses accuracy with every column tile, and the chart says
+    // that this precision is AttnScope's choice
     const ErrorKey rounded_key = error_key(problem, pass, Carry::problem);
     const auto rounded_errors = count_errors(rounded_key, h200(), control).value();
     const ShownChart rounded = error_chart(rounded_key, rounded_errors, theme(ThemeName::dark));

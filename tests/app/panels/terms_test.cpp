@@ -65,8 +65,7 @@ TEST(ScoreFormula, OfEachTensorHeadsThePanelThatShowsIt) {
   EXPECT_EQ(scores_headline(snapshot, Tensor::dS).front(), "dS = P ∘ (dP - D) ∘ T");
 }
 
-/// The states of S in HBM in the order of the steps; each launch's state at its second-to-last
-/// step.
+/// The state of S in HBM at the second-to-last step of each launch.
 std::vector<StoredScores> stored_by_launch(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   std::vector<StoredScores> states;

@@ -13,7 +13,7 @@ namespace {
 
 using test::SampleRequest;
 
-/// The bytes of every tensor of a head, from the schedule and from the closed form.
+/// Expects the same bytes of every tensor of a head from the schedule and from the closed form.
 void expect_equal(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   const RunInfo& info = *run->info();
@@ -150,7 +150,7 @@ TEST(TrafficFormulas, EqualTheSchedulesOfEveryAlgorithmOfTheCatalog) {
   }
 }
 
-/// The ledger lists them in this order.
+/// The ledger lists reads and writes in the order of the formulas.
 TEST(TrafficFormulas, FollowTheKernelsOfStandardAttention) {
   SampleRequest request;
   request.algorithm = "standard";

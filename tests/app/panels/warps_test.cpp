@@ -66,7 +66,7 @@ TEST(WarpParts, LinesAddUpToTheCountedBytesOfEveryOperation) {
   }
 }
 
-/// The first operation of a kind, on a plain pass.
+/// The snapshot of the first operation of this kind.
 Snapshot first_of(SteppedRun& run, OpKind kind) {
   for (Index step = 0; step < run.info()->step_count; ++step) {
     Snapshot snapshot = run.at(step);
@@ -117,7 +117,7 @@ TEST(WarpParts, ThePartsOfATransposedProductFitItsPicture) {
     EXPECT_EQ(parts.tiles[0].shape, (Shape{24, 16}));
     EXPECT_EQ(parts.tiles[0].shape.rows, parts.tiles[2].shape.rows);
     EXPECT_EQ(parts.tiles[0].shape.cols, parts.tiles[1].shape.rows);
-    // Finally, each warp has all queries of its keys
+    // Warps share the queries of the operand, but each has all queries for its keys in the result
     EXPECT_EQ(parts.tiles[0].use.spread, WarpSpread::by_columns);
     EXPECT_EQ(parts.tiles[2].use.spread, WarpSpread::by_rows);
   }

@@ -234,7 +234,7 @@ TEST(LessonPlayer, ACueThatWasNotTakenEndsWithItsStep) {
   EXPECT_TRUE(settle(player).enters);
   EXPECT_NE(player.prepared(), nullptr);
 
-  // An answer before the scene is there leaves its step to be entered
+  // After an answer that comes before the scene is ready, the cue still enters the step
   player.open(kLesson, 1);
   wait_for(player, Phase::asking);
   player.act(Action::show_me);

@@ -231,7 +231,7 @@ TEST(RunComparison, ShowsWhatWasRecordedOfEitherRun) {
   seen = seen_costs(comparison.value(), measurements);
   EXPECT_EQ(seen.costs.at(0).ratio(), 0.5);
 
-  // Of times that are mostly launch latency, a ratio says nothing about the runs
+  // A ratio of times that are mostly launch latency says nothing about the runs
   measurements.recorded.back().row.measurement->time.median_s = 8e-6;
   seen = seen_costs(comparison.value(), measurements);
   EXPECT_FALSE(seen.costs.at(0).ratio());

@@ -46,7 +46,7 @@ class DramPredictions : public testing::Test {
   }
 
   const GpuDescription gpu_ = load_gpu("h200").value();
-  const fs::path folder_ = user_cache_folder("predictions");  // of tests/support/own_cache.cpp
+  const fs::path folder_ = user_cache_folder("predictions");  // see tests/support/own_cache.cpp
 };
 
 TEST_F(DramPredictions, AreThoseOfTheModelAndThenReadFromTheDisk) {
@@ -75,7 +75,7 @@ TEST_F(DramPredictions, WithoutTheIntervalNeverStandForThoseWithIt) {
   EXPECT_EQ(predicted(), whole);
   EXPECT_EQ(entries().size(), 2u);
 
-  // The other way round, no second entry is needed
+  // In the opposite order, no second entry is needed
   fs::remove_all(folder_);
   EXPECT_EQ(predicted(), whole);
   EXPECT_EQ(predicted(left_out), alone);

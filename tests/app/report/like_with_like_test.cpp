@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The recording without model, gap or reason.
+/// Expects the recording without model, gap or reason, and `why` it is shown alone.
 void expect_alone(const Comparison& comparison, std::string_view why) {
   EXPECT_THAT(comparison.stands_alone, HasSubstr(why));
   EXPECT_FALSE(comparison.lines.empty());
@@ -159,7 +159,7 @@ void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   const SimulationReport model = model_recorded_run(row, gpu).value();
   EXPECT_EQ(model.run.asked.switches.at("instructions"), "mma");
   EXPECT_EQ(compare(model, gpu, row, h200_device()).stands_alone, "");
-  // The same run in this version, which names its switch
+  // The same run, recorded by this version, which names the switch
   RecordingRow named = row;
   named.run.asked.switches["instructions"] = "mma";
   EXPECT_EQ(compare(model, gpu, named, h200_device()).stands_alone, "");

@@ -124,8 +124,8 @@ void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   EXPECT_EQ(checked, 4);
 }
 
-/// The errors of times in seconds at the predicted clock and in cycles, with calibrated steps; also
-/// in seconds by the rates of the units alone.
+/// Limits the errors of predicted times: in seconds and in cycles with calibrated steps, and in
+/// seconds from the rates of the units alone ("primitives").
 void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors) {
   const auto all = std::ranges::find_if(errors, [](const PredictionErrors& each) {
     return each.algorithm.empty() && each.quantity == "time" &&
@@ -148,7 +148,7 @@ void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors)
   }
 }
 
-/// The problem; block-sparse runs compute a part of it.
+/// The problem of which a block-sparse run computes a part.
 AttentionProblem problem_without_mask(const ResolvedRun& run) {
   AttentionProblem problem = run.problem;
   problem.block_mask = nullptr;
@@ -198,9 +198,9 @@ TEST(ShippedPredictions, OfAnH100AreWithinTheLimits) {
   expect_the_faster_run_is_known(comparisons);
 }
 
-/// Row statistics and the 16-row pieces of dQ begin within a sector if N is not a multiple of 16.
-/// They are a larger part of the bytes of flash1's backward pass and split_kv, and each row of a
-/// tile of standard's S and P, 128 columns in 8 sectors, takes one sector more.
+/// If N is not a multiple of 16, row statistics and the 16-row pieces of dQ begin in the middle of
+/// a sector. They are a larger share of the bytes in flash1's backward pass and in split_kv; in
+/// standard, each row of a 128-column tile of S or P occupies nine sectors instead of eight.
 TEST(ShippedPredictions, OfRaggedTilesHaveTheRequestedBytes) {
   constexpr Index kWholePieces = 16;
   constexpr double kMostOfSplitSectorsPercent = 3;

@@ -26,8 +26,8 @@ LaunchCounters& launch_of(RecordingRow& row, std::string_view name) {
   return *std::ranges::find(launches, name, &LaunchCounters::name);
 }
 
-/// A run of standard whose kernel for Q K^T makes tiles of 128 x 256, and the one for P V of
-/// 256 x 64; its counters are the model's.
+/// A run of standard whose kernel for Q K^T makes tiles of 128 x 256, and whose kernel for P V
+/// makes tiles of 256 x 64; its counters are the model's.
 RecordingRow run_with_named_kernels(const GpuDescription& gpu) {
   RecordingRow row = recorded_run("standard");
   const ProductTiles tiles{.S = {128, 256}, .O = {256, 64}};
@@ -144,8 +144,9 @@ TEST(ExpectedProductTiles, AreThoseOfMostShippedProducts) {
   EXPECT_GE(right, products * 85 / 100) << products;
 }
 
-/// Requested bytes within 0.5 %, where the tiles divide the matrices (others read beyond their
-/// edges) and no sum is cut in the middle of what a kernel loads at once, 64 elements.
+/// The requested bytes agree within 0.5 % where the tiles divide the matrices (others read beyond
+/// the edges) and the length of each sum is a multiple of the 64 elements that a kernel loads at
+/// once.
 TEST(NamedProductTiles, GiveTheReadBytesOfShippedProducts) {
   const GpuDescription gpu = load_gpu("h200").value();
   int launches = 0;

@@ -309,7 +309,7 @@ TEST(Scene, OpensOnTheChartThatItNames) {
 TEST(Scene, AFileOfAnotherKindIsReportedInOneLineAndNotReadWhole) {
   const std::filesystem::path path = testing::TempDir() + "attnscope_huge_scene.json";
   std::ofstream(path) << "{";
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 33);  // of holes
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 33);  // a sparse file
   const Result<Scene> scene = load_scene(path.string());
   std::filesystem::remove(path);
   ASSERT_FALSE(scene.ok());

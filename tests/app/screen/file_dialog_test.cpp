@@ -65,7 +65,7 @@ TEST_F(FileDialog, BrowsesFoldersAndRecentFiles) {
   session.settle();
   session.app().view.scene_dialog = false;
   session.settle();
-  session.settle();  // the list of the folder
+  session.settle();  // until the folder is listed
   const std::string recent = "dialog.recent." + dir_.file("talk/one.json");
   EXPECT_TRUE(session.rects().find(recent)) << recent;
   session.click("dialog.folder.talk");

@@ -22,11 +22,11 @@ TEST(KeyboardFocus, TabOutOfABoxBehindTheBarTakesItsTextAndKeepsThePopupOpen) {
   session.click("field.more");
   session.click("field.batch");
   session.type("3");
-  session.key(Key::tab);  // its list
+  session.key(Key::tab);  // to its list
   EXPECT_FALSE(ImGui::GetIO().WantTextInput);
   EXPECT_EQ(session.app().view.choice.problem.batch, 3);
   EXPECT_TRUE(session.rects().find("field.heads"));
-  session.key(Key::tab);  // the next box
+  session.key(Key::tab);  // to the next box
   session.type("2");
   session.key(Key::tab);
   EXPECT_EQ(session.app().view.choice.problem.heads, 2);
@@ -62,7 +62,7 @@ TEST(KeyboardFocus, GoesAroundInARaceWithTheSamePanelsTwice) {
 
 TEST(KeyboardFocus, GoesThroughTheDialogOfScenes) {
   ScreenSession session;
-  session.app().view.scene_dialog = false;  // to open one
+  session.app().view.scene_dialog = false;  // the dialog that opens a scene
   session.settle();
   session.type("no such scene");
   session.key(Key::tab);

@@ -44,12 +44,12 @@ bool gives_away(const ScreenText& text, const lessons::Question& question, doubl
   });
 }
 
-/// Texts that contain the number by chance, or among several other numbers.
+/// Whether the text contains the number by chance, or among several other numbers.
 bool is_chance(const std::string& lesson, std::size_t step, const ScreenText& text) {
   if (text.words == "The backward pass: 2, 2.5 or 3 times?") return true;
   if (text.words.ends_with("of 256 KiB")) return true;  // the registers of an SM
   if (text.words.starts_with("SM ")) return true;       // the number of a lane
-  // How many times its size a tensor is read, not the thread blocks
+  // How many times a tensor is read, not the number of thread blocks
   if (lesson == "swap-the-loops" && step == 6 && text.words == "256×") return true;
   // 2 N / d is 32 for N = 1024 and d = 64
   return lesson == "standard-writes-s-and-p" && step == 3 && text.words == "32";

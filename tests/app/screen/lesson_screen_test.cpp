@@ -14,7 +14,7 @@ namespace {
 using test::ScreenSession;
 using Phase = LessonPlayer::Phase;
 
-/// The default scene, then the step of the lesson, counted from 1.
+/// Opens the step of the lesson, counted from 1.
 void open(ScreenSession& session, std::size_t step) {
   session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, step - 1);
   session.settle();
@@ -47,7 +47,7 @@ TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
   EXPECT_TRUE(session.rects().find("lesson.then"));
 }
 
-/// MEMORY draws a tensor that is not stored as a ghost, and O, m and l of FlashAttention-1 in HBM.
+/// MEMORY shows what is stored: other tensors are ghosts; O, m and l of flash1 are in HBM.
 TEST(LessonScreen, CoversMemoryWhereAChoiceIsAboutWhatIsStored) {
   const std::pair<const char*, std::size_t> steps[] = {{"standard-writes-s-and-p", 5},
                                                        {"flash1-loops", 4}};

@@ -42,7 +42,7 @@ TEST(LessonWords, TheNoteOfTheRowNamesNoMethodThatIsHidden) {
   EXPECT_TRUE(is_on_screen("Online finds"));
 }
 
-/// One outline for lines that follow one another: outlines of their own would cross.
+/// Adjacent lines share one outline, because separate outlines would cross.
 TEST(LessonWords, OutlinesAdjacentLinesOfTheLedgerTogether) {
   ScreenSession session;
   show_answer(session, "swap-the-loops", 5);
@@ -65,7 +65,7 @@ TEST(LessonWords, TheLegendNamesTheFrameOfATileThatIsNotOnChip) {
   EXPECT_FALSE(is_on_screen("at the playhead"));
 }
 
-/// The notice of a break whose effect is hidden leaves room for what and why.
+/// The notice of a break whose effect is hidden leaves room for the sentence "Why".
 TEST(LessonWords, SaysWhyBesideABrokenRunAt1280x720) {
   ScreenSession session;
   session.resize(1280, 720);
@@ -83,7 +83,7 @@ TEST(LessonWords, KeepsANumberAndItsUnitOnOneLine) {
   EXPECT_TRUE(is_on_screen("1.076 GB."));
 }
 
-/// A step may highlight it, like a line of the ledger.
+/// A step may highlight the peak of memory, like a line of the ledger.
 TEST(LessonWords, ThePeakOfMemoryHasItsPlaceBelowTheLedger) {
   ScreenSession session;
   session.app().lesson_player.open("double-n", 2);

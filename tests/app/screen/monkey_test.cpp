@@ -18,7 +18,7 @@ namespace {
 using app::Key;
 using app::Rect;
 
-/// From the environment, or else the default.
+/// A number from the environment, or else the default.
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text != nullptr ? std::atoi(text) : otherwise;

@@ -11,7 +11,7 @@
 namespace attnscope::app {
 namespace {
 
-/// Shows nothing.
+/// A panel that shows nothing.
 Panel panel_that_is(bool busy) {
   return {.name = "memory",
           .title = "MEMORY",

@@ -17,7 +17,7 @@ namespace attnscope::test {
 
 class ScreenSession {
  public:
-  /// 1600 x 900 pixels, once the scene is shown.
+  /// Opens the scene at 1600 x 900 pixels and draws frames until it is shown.
   explicit ScreenSession(const std::string& scene = "default");
 
   /// Loads the fonts of these sizes of the window, with small and large text, all at once.

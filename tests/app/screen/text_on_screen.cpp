@@ -141,7 +141,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
-/// Letters in the order of drawing, each with its defect.
+/// The defects of a letter.
 struct Finding {
   bool cut = false, covered = false, crossed = false;
 };

@@ -55,7 +55,7 @@ bool comes_to_rest(ScreenSession& session) {
 TEST(RunComparison, TheScreenRestsAfterItIsClosedWhileItCounts) {
   ScreenSession session;
   session.click("compare.pin");
-  // On a busy machine a small run may be counted before the frame ends: tries longer ones then
+  // On a busy machine, a small run may be counted before the frame ends; then longer ones are tried
   for (Index N = 1024; N <= 16384 && !session.busy(); N *= 2) {
     session.app().view.pinned =
         change_field(session.app().view.choice, "seq_len", std::to_string(N)).value();
@@ -69,7 +69,7 @@ TEST(RunComparison, TheScreenRestsAfterItIsClosedWhileItCounts) {
 TEST(RaceBar, TheScreenRestsAfterTheRaceEndsWhileAListIsComputed) {
   ScreenSession session;
   RunSpec rival = rival_of(session.app().view.choice, "flash1");
-  // The tiles of every rule may be there before the frame ends: tries other problems then
+  // The tiles may be computed before the frame ends; then other problems are tried
   for (Index N = 64; N <= 4096 && !session.busy(); N *= 2) {
     rival = change_field(rival, "seq_len", std::to_string(N)).value();
     session.app().commands.push(ChooseRace{Race{rival}});

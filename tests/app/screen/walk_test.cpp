@@ -88,7 +88,7 @@ TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
   ScreenSession session("flash1-64");
   session.app().view.start_walk = Walk::watch;
   session.settle();
-  session.settle();  // the scene that it opens
+  session.settle();  // until its scene is open
   EXPECT_EQ(session.app().scene.name, "default");
   const auto stops = stops_of(Walk::watch);
   EXPECT_DOUBLE_EQ(kSecondsPerStop * static_cast<double>(stops.size()), 120.0);
@@ -102,7 +102,7 @@ TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
   }
   EXPECT_EQ(before, run.step_count - 1);
 
-  // Half a part, then half of the rest
+  // The playhead never moves backwards, and a pause stops it
   Index last = session.app().view.step;
   for (int k = 0; k < 120; ++k) {
     session.advance(0.25);
