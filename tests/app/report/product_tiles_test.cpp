@@ -145,8 +145,7 @@ TEST(ExpectedProductTiles, AreThoseOfMostShippedProducts) {
 }
 
 /// The requested bytes agree within 0.5 % where the tiles divide the matrices (others read beyond
-/// the edges) and the length of each sum is a multiple of the 64 elements that a kernel loads at
-/// once.
+/// the edges) and each sum runs over a multiple of 64 elements, which a kernel loads at once.
 TEST(NamedProductTiles, GiveTheReadBytesOfShippedProducts) {
   const GpuDescription gpu = load_gpu("h200").value();
   int launches = 0;
