@@ -1,6 +1,6 @@
 /// Times the backward pass of flash2 on the GPU that is present: 16k tokens, hidden dimension 2048
 /// (batch = 16384 / N, heads = 2048 / d), bf16, random inputs, all launches of the pass together.
-/// The median of the repeats is printed; 2.5 times the forward pass's flops count.
+/// It prints the median of the repeats, and counts 2.5 times the forward pass's flops.
 ///
 ///   attnscope_backward_bench [repeats [max N]]
 #include <fmt/core.h>

@@ -57,8 +57,8 @@ class FieldBench {
   /// Goes through all fields `runs` times, and back to the opened scene after each field.
   void run(int runs);
 
-  /// A line for each field with its slowest frame of every run; the slowest of all; and the field
-  /// whose slowest frame is slow in every run, with the shortest of them.
+  /// A line for each field with its slowest frame in every run; then the slowest frame of all, and
+  /// the field that is slowest even in its fastest run.
   std::string report() const;
   /// Seconds of the slowest of all frames.
   double slowest_s() const;

@@ -36,7 +36,7 @@ FieldAction refused(FieldAction action) {
   action.refused = true;
   return action;
 }
-/// The choice is rejected and not dismissed.
+/// The same action; its choice must be rejected, and is not dismissed.
 FieldAction standing(FieldAction action) {
   action = refused(std::move(action));
   action.stays = true;
@@ -57,7 +57,7 @@ FieldScript texts(std::string field, std::string valid, const std::vector<std::s
   return script;
 }
 
-/// The script after changes of other fields.
+/// The script, preceded by changes of other fields.
 FieldScript after(const std::vector<FieldAction>& changes, FieldScript script) {
   script.actions.insert(script.actions.begin(), changes.begin(), changes.end());
   return script;

@@ -10,7 +10,7 @@
 
 namespace attnscope::kernels {
 
-/// Gaussian values in bf16; a period of 2^20 + 7 elements is longer than any head's row tiles.
+/// Gaussian values in bf16 that repeat after 2^20 + 7 elements: more than a row tile has.
 inline void fill_gaussian(DeviceBuffer& buffer, std::uint64_t seed) {
   constexpr std::size_t kPeriod = (std::size_t{1} << 20) + 7;
   std::vector<std::uint16_t> host(buffer.bytes() / 2);

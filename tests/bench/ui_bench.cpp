@@ -4,8 +4,8 @@
 //   attnscope_ui_bench --fields --wall [...]             measures wall time, not CPU time: for a
 //                                                        machine with idle cores
 //   attnscope_ui_bench --lessons [OPTIONS OF attnscope]  draws every step of every lesson, or of
-//                                                        the one of --lesson, before and after
-//                                                        its answer
+//                                                        the one that --lesson names, before
+//                                                        and after its answer
 #include <fmt/core.h>
 #include <time.h>
 
