@@ -21,7 +21,7 @@ struct CliOutcome {
 
 using Environment = std::map<std::string, std::string>;
 
-/// `words` split at spaces, after the program's name; `directory` is where it runs.
+/// Runs the program in `directory`, with `words` split at spaces as its arguments.
 CliOutcome run_cli(const std::string& words, const Environment& environment = {},
                    const std::filesystem::path& directory = {});
 /// The same with arguments that may hold spaces or be empty.

@@ -58,7 +58,7 @@ TEST_F(CompileCommand, WritesTheCode) {
   EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
                                                                  "ELF"));
 
-  // With several launches, the one with the products
+  // Of several launches, only the code of the one with the matrix products is written
   ASSERT_EQ(run("--algorithm flash2 --pass backward --head-dim 64 --cubin k.cubin").status, 0);
   const std::string code = read_text(scratch_.path() / "k.cubin");
   EXPECT_THAT(code, HasSubstr("flash2_backward"));

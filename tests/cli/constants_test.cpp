@@ -213,7 +213,7 @@ TEST(ConstantsPage, HasTheExpressionOfEveryOtherNumber) {
 
 // The data of an H200
 
-/// "4.699 TB/s" of 4.699e12 bytes/s.
+/// "4.699 TB/s" for 4.699e12 bytes/s.
 std::string shown(double value, const std::string& unit) {
   static const std::map<std::string, std::pair<double, std::string>> kShown = {
       {"bytes/s", {1e12, "TB/s"}}, {"Hz", {1e9, "GHz"}}, {"s", {1e-6, "us"}}};
@@ -270,7 +270,7 @@ TEST(ConstantsPage, HasEveryFieldOfTheGpuThatIsRead) {
   for (const auto& [file, code] : prediction_code()) {
     for (const std::string& field : all_matches(code, kField)) read.insert(field);
   }
-  read.erase("what_if");  // the user's
+  read.erase("what_if");  // set by the user
   const std::vector<Row> rows = rows_of("field");
   EXPECT_EQ(names_of(rows), read);
 

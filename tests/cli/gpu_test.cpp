@@ -122,7 +122,7 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
       EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.1) << run << line;
     }
   }
-  EXPECT_LE(spilling, 2 * 3);  // lines of at most three of the runs
+  EXPECT_LE(spilling, 2 * 3);  // read and written, of at most three runs
 }
 
 TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {

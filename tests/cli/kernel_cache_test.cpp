@@ -86,7 +86,7 @@ TEST_F(KernelCacheOnDisk, ThatCannotBeWrittenOnlyCostsTime) {
   EXPECT_EQ(origin(), "read from the cache");
   fs::permissions(folder(), fs::perms::owner_all);
   fs::remove(entry);
-  fs::create_directory(entry);  // in the entry's place
+  fs::create_directory(entry);  // a folder instead of the entry
   EXPECT_EQ(origin(), "compiled now");
   EXPECT_TRUE(fs::is_directory(entry));
 }

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// The measurements of the echo GPU.
+/// A measurement on the echo GPU.
 const std::string kMeasure = "measure --algorithm flash2 --inputs needle --seed 7 ";
 
 TEST(OutputFiles, AShippedFileIsReplacedOnlyByItsKind) {

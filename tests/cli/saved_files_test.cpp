@@ -51,7 +51,7 @@ TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
                     {"r.md"});
 }
 
-/// Checks the rows of a sweep's files, which hold the first of `all`; returns their number.
+/// Expects that the sweep's file has the first rows of `all`; returns their number.
 std::size_t rows_in(const ScratchFolder& folder, const json& all) {
   const std::string text = read_text(folder.path() / "r.json");
   if (text == "old") return 0;
@@ -180,7 +180,7 @@ TEST(SavedFiles, OfTwoSweepsIntoOneDocumentTheOneThatIsReplacedFails) {
   std::thread other([&] { first = sweep(1000); });
   const CliOutcome second = sweep(2000);
   other.join();
-  // Both succeed, one after the other; the document is that of the last one
+  // If they overlap, the sweep whose document the other one replaces fails
   const json rows = json::parse(read_text(folder.path() / "r.json"));
   EXPECT_EQ(rows.size(), 150u);
   EXPECT_TRUE(first.status == 0 || second.status == 0);

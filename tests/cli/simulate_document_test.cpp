@@ -180,7 +180,7 @@ TEST(SimulateDocument, ScoreFunctionsAndSequencesReachTheModelAndTheDocument) {
   EXPECT_LE(packed["accuracy"]["max_abs_error"].get<double>(), 1e-10);
   const ordered_json whole = simulated(
       "--algorithm flash1 --head-dim 8 --seq-len 40 --kv-len 60 --block-rows 16 --block-cols 16");
-  // 1 x 2 and 2 x 2 tiles of 3 x 4; valid elements only
+  // The sequences visit 1 x 2 and 2 x 2 of the 3 x 4 tiles; only valid elements count
   const Index visited = 16 * 32 + 24 * 28;
   EXPECT_EQ(packed["flops"]["matmul"], 4 * visited * 8);
   EXPECT_EQ(whole["flops"]["matmul"], 4 * 40 * 60 * 8);

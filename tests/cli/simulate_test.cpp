@@ -24,7 +24,7 @@ TEST(Simulate, SeedsHave64Bits) {
       "18446744073709551615 --check --seed ";
   const ordered_json largest = simulated(words + "18446744073709551615");
   EXPECT_EQ(largest["problem"]["dropout"]["seed"].get<std::uint64_t>(), 18446744073709551615u);
-  // Different from the numbers of the seed without its highest bit
+  // The same seed without its highest bit gives different numbers
   EXPECT_NE(largest["accuracy"], simulated(words + "9223372036854775807")["accuracy"]);
 }
 

@@ -73,7 +73,7 @@ TEST(Trace, OfARecordedRunIsTheRealGpusInTheSameFormat) {
       end_us = std::max(end_us, event.at("ts").get<double>() + event.at("dur").get<double>());
     }
   }
-  EXPECT_EQ(blocks, 4);            // a row tile each
+  EXPECT_EQ(blocks, 4);            // one for each row tile
   EXPECT_EQ(products, 4 * 4 * 2);  // S and P V of four column tiles
   EXPECT_GT(end_us, 0.0);
 }
