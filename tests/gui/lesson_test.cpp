@@ -58,7 +58,7 @@ TEST(RenderLesson, AStepDrawnAloneLooksTheSame) {
   }
   EXPECT_THAT(names_in(folder / "one"),
               UnorderedElementsAre("two-loops-5-asked.png", "two-loops-5-shown.png"));
-  // Except for the card, which marks the steps that were answered before
+  // Only the card may differ, which marks the steps that were answered before
   const Picture one = read_picture(folder / "one" / "two-loops-5-asked.png");
   const Picture all = read_picture(folder / "all" / "two-loops-5-asked.png");
   EXPECT_EQ(count_different(one, all, {{420, 0}, {1280, 720}}), 0);

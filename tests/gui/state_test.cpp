@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Starts of the app with the same file of what it remembers. Window.*: one at a time.
+/// Starts the app with one state file each time. Tests named Window* run one at a time.
 class WindowState : public testing::Test {
  protected:
   Finished start(std::vector<std::string> options) {

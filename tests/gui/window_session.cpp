@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session that failed
+constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session whose test failed
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
 constexpr auto kLongestWait = 60s;
@@ -36,8 +36,8 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget) {
 }
 
 Display::Display(int width, int height) {
-  // The server writes the free display number that it found to a file; it is not reset when the
-  // last window closes
+  // The server writes the free display number that it found to a file; -noreset keeps it from
+  // resetting when the last window closes
   const std::string number = folder_ / "number";
   const std::string command =
       fmt::format("exec Xvfb -displayfd 5 -screen 0 {}x{}x24 -nolisten tcp -noreset 5>{}", width,
