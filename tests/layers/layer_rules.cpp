@@ -26,7 +26,7 @@ const std::vector<Layer>& layers() {
       {"reference", {"reference"}},
       {"sim", {"reference", "sim"}},
       {"kernels/measure", {"reference", "kernels"}},
-      {"kernels/c_interface", {"reference", "kernels"}},  // the interface offers both
+      {"kernels/c_interface", {"reference", "kernels"}},  // including kernels/measure
       {"kernels", {"reference", "kernels"}, {"kernels/measure"}},
       {"app", {"reference", "sim", "kernels", "app"}},
       {"tests", {"reference", "sim", "kernels", "app", "tests"}},

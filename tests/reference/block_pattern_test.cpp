@@ -164,7 +164,6 @@ TEST(BlockPattern, OtherTextIsRefusedWithWhatIsAccepted) {
   }
 }
 
-/// A file written by NumPy: version 1, this type, shape [2, 3].
 TEST(BlockPattern, DrawingEndsWhenItIsCancelled) {
   std::atomic<bool> cancel = false;
   const auto drawn = [&](const char* text, Index tiles) {

@@ -50,7 +50,7 @@ class RandomProblem {
   std::mt19937 engine_;
 };
 
-/// Row q of head h: its probabilities, and the derivative of each score by Q K^T.
+/// Row q of head h: its probabilities, and the derivative of each score with respect to Q K^T.
 struct Row {
   std::vector<Wide> P;
   std::vector<Wide> slope;

@@ -27,7 +27,7 @@ TEST(RowSoftmax, EveryMethodIsRightIfNothingOverflows) {
 }
 
 TEST(RowSoftmax, TheNaiveOneOverflowsWhereTheTypeEnds) {
-  // exp(11.09) = 65512 is the first beyond fp16, exp(88.73) beyond fp32 and bf16
+  // exp(11.09) = 65512 exceeds the largest fp16, exp(88.73) the largest fp32 and bf16
   const std::pair<DType, double> ends[] = {
       {DType::fp16, 11.1}, {DType::bf16, 89.0}, {DType::fp32, 88.8}};
   for (const auto& [dtype, score] : ends) {

@@ -133,7 +133,7 @@ TEST(UnfusedForward, ErrsByAboutItsPrecision) {
 }
 
 TEST(UnfusedForward, ScalesKeysAndStoresScoresInTheProblemsPrecision) {
-  // One key and one live column: LSE is the stored score itself
+  // One key with one nonzero column: LSE is the stored score itself
   AttentionProblem problem;
   problem.N = 200;
   problem.N_kv = 1;

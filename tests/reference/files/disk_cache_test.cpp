@@ -134,7 +134,7 @@ TEST(DiskCache, RemovesWhatWasNotUsedForTheLongestTimeAndNothingElse) {
   const DiskCache cache = cache_in(folder, 10'000);
   fs::create_directories(folder);
   std::ofstream(folder / "of-the-user.txt") << std::string(20'000, 'u');
-  const auto age = [&](const std::string& key) {  // its file is the newest of the folder
+  const auto age = [&](const std::string& key) {  // makes its file an hour old
     for (const fs::path& file : files_in(folder)) {
       if (bytes_of(file).find(key) == std::string::npos) continue;
       fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
@@ -144,7 +144,7 @@ TEST(DiskCache, RemovesWhatWasNotUsedForTheLongestTimeAndNothingElse) {
     cache.keep(key, sample());
     age(key);
   }
-  EXPECT_TRUE(cache.find("first"));  // used now
+  EXPECT_TRUE(cache.find("first"));  // this use makes it the newest
   cache.keep("fourth", sample());
   EXPECT_TRUE(cache.find("first"));
   EXPECT_TRUE(cache.find("fourth"));

@@ -246,7 +246,7 @@ TEST_F(FileWriterTest, AGrowingFileIsReplacedByEveryWrite) {
   GrowingFile file(path_);
   std::string expected;
   for (int n = 0; n < 50; ++n) {
-    // The end changes: grows, and every seventh time is replaced by a shorter one
+    // The file grows; every seventh time, one byte replaces its second half
     const std::size_t begin = n % 7 == 6 ? expected.size() / 2 : expected.size();
     const std::string piece = std::string(n % 7 == 6 ? 1 : 5000, static_cast<char>('a' + n % 26));
     expected = expected.substr(0, begin) + piece;
@@ -272,7 +272,7 @@ TEST_F(FileWriterTest, OfTwoGrowingFilesOfOneNameTheOneThatIsReplacedFails) {
   for (int round = 0; round < 5; ++round) {
     auto other = std::async(std::launch::async, grow, 'b');
     const bool a = grow('a'), b = other.get();
-    // Both succeed, one after the other; the file is that of the last one
+    // If they overlap, the one whose file the other replaces fails
     const std::string text = text_of(path_);
     ASSERT_TRUE(a || b);
     ASSERT_TRUE((a && text == whole('a')) || (b && text == whole('b')))
