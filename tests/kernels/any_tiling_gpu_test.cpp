@@ -26,7 +26,7 @@ struct RandomRun {
   AttentionProblem problem;
 };
 
-/// A mask and a score function that the kernel supports, or none.
+/// Adds a mask and score functions if the kernel supports them.
 void add_features(RandomRun& run, std::mt19937_64& random) {
   const auto& features = kFeatures[random() % std::size(kFeatures)];
   AttentionProblem changed = run.problem;

@@ -43,9 +43,9 @@ struct Expected {
   }
 
  private:
-  /// P = exp(S - LSE) has the absolute rounding errors of S and LSE as a relative error; the
-  /// unfused softmax of a row that one score dominates has none: four units in the last place of
-  /// the largest LSE.
+  /// Four units in the last place of the largest LSE: absolute rounding errors of S and LSE are
+  /// relative errors of P = exp(S - LSE), which the unfused softmax lacks where one score dominates
+  /// a row.
   double fp32_rel_error() const {
     double largest = 0.0;
     for (const double LSE : forward.LSE.data) {
@@ -271,7 +271,7 @@ TEST_P(BackwardKernels, GiveTheSameQueryGradientsToTheBitWhereThatIsAsked) {
     const AttentionProblem repeated = problem(777, 1100, mask);
     const Expected expected(repeated, {.seed = 701});
     for (BackwardCase backward_case : all_backward_cases(repeated)) {
-      if (backward_case.kernel->name == "block_sparse2") continue;  // refuses
+      if (backward_case.kernel->name == "block_sparse2") continue;  // rejects it
       backward_case.deterministic = true;
       expected.check(backward_case);
       const auto run = [&] {

@@ -19,7 +19,7 @@ const KernelInfo& kernel() {
   return *find_kernel("block_sparse2");
 }
 
-/// Both passes with the problem's mask; the backward pass if it has the mask's tiling.
+/// Checks the forward pass, and the backward pass if it supports the mask's tiling.
 void check(const AttentionProblem& problem, std::uint64_t seed) {
   const Tiling& tiling = problem.block_mask->tiling();
   SCOPED_TRACE(describe(problem) + ", " + problem.block_mask->text() + " in tiles of " +

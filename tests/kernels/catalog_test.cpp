@@ -150,7 +150,7 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
             (Tiling{32, 64}));
 }
 
-/// With every score feature.
+/// The problem with every score feature.
 AttentionProblem scored(AttentionProblem problem) {
   problem.mask = Mask::window(16, 0);
   problem.score.soft_cap = 30.0;

@@ -192,7 +192,7 @@ TEST_P(ForwardKernels, HandleLargeLogits) {
   check_all(problem(211, 211, Mask::causal()), outliers);
 }
 
-/// 250 runs on the same tensors, and one on others.
+/// Expects the same bits from 250 runs on the same tensors and from one on others.
 void expect_same_bits(const AttentionProblem& problem, const AttentionInputs& inputs) {
   for (ForwardCase forward_case : all_cases(problem)) {
     SCOPED_TRACE(describe(problem) + ", " + describe(forward_case));

@@ -24,7 +24,7 @@ struct ForwardCase {
   int runs = 1;  ///< one after the other on the same inputs; the last one's output counts
 };
 
-/// Repeated runs in which a kernel could produce different bits.
+/// How many runs of a kernel tests compare bit by bit.
 inline constexpr int kRepeats = 250;
 
 /// "flash1 128x128 carry fp32".

@@ -98,7 +98,7 @@ TEST(ResolveKernel, ChoicesOfTheModelAreRefusedWithTheirField) {
 
 TEST(ResolveKernel, IgnoresFieldsOfTheModelAlone) {
   RunSpec spec = spec_of("block_sparse2");
-  spec.variant.skip_unused_kv = true;  // a forward pass of this algorithm loads none
+  spec.variant.skip_unused_kv = true;  // its forward pass loads no unused keys
   spec.gpu = "t4";
   spec.warps = 8;
   spec.allow_overflow = true;

@@ -57,7 +57,7 @@ class ScoredKernels : public ::testing::TestWithParam<Subject> {
   }
 };
 
-/// Both passes, or the only one.
+/// Checks the forward pass, and the backward pass if there is one.
 void check(const KernelInfo* kernel, const AttentionProblem& problem, const AttentionInputs& inputs,
            Layout layout = Layout::contiguous) {
   const ForwardResult reference = naive_forward(problem, inputs);
@@ -65,7 +65,7 @@ void check(const KernelInfo* kernel, const AttentionProblem& problem, const Atte
     const bool is_refused =
         supports(test::kernel_run(kernel->name, problem, PassKind::forward, std::nullopt, carry))
             .has_value();
-    if (carry == Carry::fp32 && is_refused) continue;  // except for flash1
+    if (carry == Carry::fp32 && is_refused) continue;  // only flash1 supports it
     check_forward({.kernel = kernel, .carry = carry, .layout = layout}, problem, inputs, reference);
   }
   if (!kernel->has_backward() || problem.dtype == DType::fp32) return;
@@ -332,7 +332,7 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-/// Those of the named kernels.
+/// The subjects with one of the named kernels.
 std::vector<Subject> subjects_of(std::initializer_list<std::string_view> kernels) {
   std::vector<Subject> chosen;
   std::ranges::copy_if(subjects(), std::back_inserter(chosen), [&](const Subject& subject) {

@@ -70,7 +70,7 @@ std::optional<KernelStep> step_of_compute(const TileOp& op) {
     case OpKind::soft_cap_slope:
     case OpKind::alibi:
       return part_of(TraceStep::scores);
-    case OpKind::dropout:  // of P, kept as its sign until dP is dropped with it
+    case OpKind::dropout:  // of P, kept in its sign until dP needs it
       return part_of(dest == Tensor::dP ? TraceStep::softmax_gradient : TraceStep::exponentiate);
     case OpKind::multiply:  // the soft cap's slopes
       return part_of(TraceStep::softmax_gradient);

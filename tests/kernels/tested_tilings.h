@@ -10,8 +10,8 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, that of Hopper included, a small one and an unusual one that the kernel
-/// supports.
+/// The default tilings, including that of Hopper, a small one, and an unusual one, each if the
+/// kernel supports it.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {

@@ -37,7 +37,7 @@ class TracedKernels : public ::testing::Test {
   }
   static void TearDownTestSuite() { delete session_; }
 
-  /// The kernel's first traced tiling, every row_step-th row; fails the test on an error.
+  /// Traces every row_step-th row, by default in the first traced tiling; fails the test on errors.
   static KernelTrace trace(std::string_view kernel_name, PassKind pass,
                            const AttentionProblem& problem, Index row_step,
                            const std::optional<Tiling>& tiling = std::nullopt) {
@@ -158,7 +158,7 @@ class TracedKernels : public ::testing::Test {
     EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
   }
 
-  /// Those of every row_step-th row, and of each warp if `parts` warps share a row's keys.
+  /// The same for every row_step-th row, and for each warp if `parts` warps share a row's keys.
   static void expect_states(std::string_view kernel, const AttentionProblem& problem,
                             Index row_step = 37, Index splits = 1, Index parts = 1) {
     SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
@@ -180,7 +180,7 @@ class TracedKernels : public ::testing::Test {
     }
   }
 
-  /// The number for split_kv on this GPU.
+  /// The number of splits of split_kv on this GPU.
   static Index splits_of(const AttentionProblem& problem) {
     const KernelInfo& kernel = *find_kernel("split_kv");
     const Tiling tiling = default_tilings(kernel, PassKind::forward, problem).front();

@@ -103,8 +103,8 @@ inline std::vector<AttentionProblem> scored_problems() {
   return problems;
 }
 
-/// Which of them a kernel supports; `block_sparse2` with a block mask. Its lists of tiles are
-/// shared by all batch entries, so that with key lengths its program differs from its schedule.
+/// The same for a kernel; those of `block_sparse2` have a block mask, and none has key lengths: all
+/// batch entries share the lists of tiles, so its program would differ from its schedule.
 inline std::vector<AttentionProblem> scored_problems(std::string_view kernel) {
   std::vector<AttentionProblem> taken;
   for (AttentionProblem& problem : scored_problems()) {

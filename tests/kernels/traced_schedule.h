@@ -1,15 +1,15 @@
-/// Compares what a traced kernel recorded with its schedule's stream, thread block by thread
-/// block. A kernel prefetches, folds operations into one loop and orders those of one tile as suits
-/// it, so three things are compared, each exactly: the tiles of every kind of step in their order,
-/// the order of all copies to the chip, and the order in which tiles are computed. Beyond its
-/// schedule a kernel masks the keys that pad the last column tile, and starts loads of column tiles
-/// that are padding alone: those are left out. With score functions each warp masks its own part of
-/// a tile, where that has a hidden key: the first one's are compared. flash2's forward pass in
-/// Hopper's instructions computes the scores of the next tile before it adds P V of a tile to O:
-/// its tiles must come in that order. Its schedule is one of agents, of which the first consumer
-/// records: its own steps, and the loads of the producer that it waits for. It leaves out tiles
-/// that are hidden from its rows. In its backward pass of wide heads two groups of warps share the
-/// products of a tile: the order of those of the recording group is compared.
+/// Compares what a traced kernel recorded with its schedule's stream, thread block by thread block.
+/// A kernel prefetches, folds operations into one loop and orders those of one tile as suits it, so
+/// three things are compared, each exactly: the tiles of every kind of step in their order, the
+/// order of all copies to the chip, and the order in which tiles are computed. Beyond its schedule
+/// a kernel masks the keys that pad the last column tile, and starts loads of column tiles that are
+/// padding alone: those are left out. With score functions each warp masks its own part of a tile,
+/// where that has a hidden key: the first one's are compared. flash2's forward pass with Hopper's
+/// instructions computes the scores of the next tile before it adds P V of a tile to O: its tiles
+/// must come in that order. Its schedule has agents; only the first consumer records: its own
+/// steps, and the producer's loads that it waits for. It leaves out tiles that are hidden from its
+/// rows. In the backward pass for wide heads, two groups of warps share the products of a tile:
+/// only those of the recording group are compared in their order.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ namespace attnscope {
 
 /// How trace and schedule differ, one line each ("block 2 of head 0: rescale l_i, O_i: 3 recorded,
 /// 4 in the schedule"); empty when they agree. Steps that are skipped because alpha is 1 count as
-/// executed. `splits`: those of split_kv.
+/// executed. `splits` is the number that split_kv uses.
 std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits = 1);
 
 /// Operations of the traced launch's schedule, over all of its blocks.

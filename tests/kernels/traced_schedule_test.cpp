@@ -98,7 +98,7 @@ KernelTrace skewed() {
 TEST(TracedSchedule, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct) {
   EXPECT_THAT(differences_from_schedule(skewed()), ::testing::IsEmpty());
   const auto tiles_differ = ::testing::ElementsAre(HasSubstr("tiles in order"));
-  // Not without the overlap, and not on a GPU that runs the other program
+  // That order is wrong without the overlap, and on a GPU that runs the other program
   KernelTrace alone = skewed();
   alone.run.asked.switches = {{"overlap", "off"}};
   EXPECT_THAT(differences_from_schedule(alone), tiles_differ);
@@ -116,7 +116,7 @@ TEST(TracedSchedule, InHoppersInstructionsTheNextScoresComeBeforeAnOutputProduct
 }
 
 TEST(TracedSchedule, OfAgentsHasTheStepsOfTheFirstConsumerAndTheLoadsForIt) {
-  // The producer's loads and barriers, and twice those of a consumer of 64 rows
+  // The operations of the producer, and twice those of a consumer of 64 rows
   constexpr Index kProducer = 2 * 2 + 3 * 4 + 2, kConsumer = 4 + 3 * 11 + 4;
   EXPECT_EQ(scheduled_operations(skewed()), kProducer + 2 * kConsumer);
   KernelTrace older = skewed();

@@ -41,7 +41,7 @@ inline CompiledKernel compiled(const BlockProgram& block) {
   return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
 }
 
-/// Its threads have enough registers, and none is spilled to memory.
+/// Expects that its threads have enough registers and spill none to memory.
 inline void expect_no_spill(const BlockProgram& block) {
   const CompiledKernel kernel = compiled(block);
   EXPECT_GT(kernel.resources.registers, 0) << block.program.expression;

@@ -75,7 +75,7 @@ TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(fp32.threads, 256);
 }
 
-/// An instance that was precompiled before kernels were compiled on demand.
+/// A tiling, and the template arguments of its instance.
 struct Choice {
   Index d;
   Tiling tiling;
@@ -122,7 +122,7 @@ TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
   EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::fp32, kAmpere)),
             fmt::format("flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, {}>",
                         kPlain));
-  // Three fit beside the data of a window, two beside the bits of dropout
+  // Three stages fit beside the data of a window, two beside the bits of dropout
   AttentionProblem dropped = problem_of(128, "none");
   dropped.score.dropout.probability = 0.1;
   const auto stages_of = [&](const AttentionProblem& problem) {

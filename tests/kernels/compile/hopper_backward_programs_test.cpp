@@ -50,7 +50,7 @@ TEST(HopperBackwardProgram, IsThatOfItsTilings) {
 /// work is done. The compiler serializes products where it cannot keep their registers apart: a
 /// wait then follows each of them.
 TEST(HopperBackwardProgram, SpillsNothingAndSerializesNoProduct) {
-  constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
+  constexpr unsigned kWarpgroupWait = 0x9c5;  // also the fence before a product
   struct Instance {
     Index d;
     Tiling tiling;

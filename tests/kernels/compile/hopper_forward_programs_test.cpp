@@ -31,9 +31,9 @@ TEST(HopperForwardProgram, IsForRowsOf16BytesAndTilesThatFitTheRegistersAndShare
   EXPECT_EQ(instructions(problem, {128, 128}), kHopper);
   EXPECT_EQ(instructions(problem, {128, 176}), kHopper);
   EXPECT_EQ(instructions(problem, {192, 80}), kHopper);
-  EXPECT_EQ(instructions(problem, {192, 96}), kTensorCores);  // O, S and P of three consumers
+  EXPECT_EQ(instructions(problem, {192, 96}), kTensorCores);  // O, S and P exceed the registers
   EXPECT_EQ(instructions(problem, {128, 208}), kTensorCores);
-  EXPECT_EQ(instructions(problem, {96, 128}), kTensorCores);  // 64 rows per consumer
+  EXPECT_EQ(instructions(problem, {96, 128}), kTensorCores);  // a consumer needs 64 rows
   EXPECT_EQ(instructions(problem, {128, 64}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 144}), kTensorCores);
@@ -76,7 +76,7 @@ TEST(HopperForwardProgram, StartsRowTilesOfHeadsWhoseKeysFillAPartOfL2) {
   EXPECT_EQ(at_once(1, 16, 16, 16384), 4);
   EXPECT_EQ(at_once(1, 16, 4, 16384), 8);  // two groups
   EXPECT_EQ(at_once(1, 7, 7, 1024), 7);
-  EXPECT_EQ(at_once(1, 11, 11, 4096), 1);  // a divisor
+  EXPECT_EQ(at_once(1, 11, 11, 4096), 1);  // a divisor of the heads
   EXPECT_EQ(hopper_heads_at_once(problem, {128, 128}, {.heads_together = 0}), 1);
   problem.mask = Mask::none();
   EXPECT_EQ(at_once(16, 16, 16, 1024), 1);
@@ -106,7 +106,7 @@ TEST(HopperForwardProgram, IsOtherCodeForEachValueOfItsSwitches) {
   const std::string of_three = code(three, {}), of_two = code(two, {});
   for (const std::string_view name : find_kernel("flash2")->forward.hopper_knobs) {
     const Knob& knob = *find_knob(name);
-    if (knob.macro.empty()) continue;  // the launch's parameters have it
+    if (knob.macro.empty()) continue;  // a parameter of the launch
     const bool needs_two = knob.member == &Knobs::ping_pong;
     for (const KnobValue& value : knob.values.subspan(1)) {
       Knobs knobs;
@@ -152,7 +152,7 @@ struct Instance {
 /// compiler serializes products where it cannot keep their registers apart: a wait then follows
 /// each of them.
 TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
-  constexpr unsigned kWarpgroupWait = 0x9c5;  // and the fence before a product
+  constexpr unsigned kWarpgroupWait = 0x9c5;  // also the fence before a product
   const Instance instances[] = {
       {64, {192, 128}},  {96, {128, 128}},
       {128, {128, 128}}, {128, {128, 128}, DType::fp16, {.listed = true, .traced = true}},
@@ -170,8 +170,8 @@ TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
     EXPECT_LE(kernel.resources.registers * block.threads, 65536);
     const std::vector<unsigned> opcodes = opcodes_of(kernel);
     const auto times = [&](unsigned opcode) { return std::ranges::count(opcodes, opcode); };
-    // S of the first row tile, of the next one, also after one without keys, and in each of two
-    // loops; O in the loops and at the end
+    // S of the first row tile, of the next one, of the next after one without keys, and in two
+    // loops; O in both loops and at the end
     EXPECT_EQ(times(opcode::kHgmma), 5 * instance.d / 16);
     EXPECT_EQ(times(opcode::kHgmmaRegisters), 3 * instance.tiling.Bc / 16);
     EXPECT_LE(times(kWarpgroupWait), 20);
@@ -181,7 +181,7 @@ TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
 /// Both products of an iteration are started before its exponentials.
 TEST(HopperForwardProgram, StartsProductsBeforeTheSoftmax) {
   const CompiledKernel kernel = compiled(on_hopper(problem_of(128, Mask::none()), {128, 128}));
-  std::string order;  // of products for S, for O, and exponentials; without repetitions
+  std::string order;  // S, O: products; e: exponentials; no repetitions
   for (const unsigned opcode : opcodes_of(kernel)) {
     const char kind = opcode == opcode::kHgmma            ? 'S'
                       : opcode == opcode::kHgmmaRegisters ? 'O'

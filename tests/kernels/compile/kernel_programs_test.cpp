@@ -16,7 +16,7 @@ BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tilin
                         kind);
 }
 
-/// The pass's launches; "backward" is the program for every GPU.
+/// A launch of the pass; "backward" is the program that runs on every GPU.
 BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      const LaunchKind& kind = {},
                                      std::string_view launch = "backward") {
@@ -146,7 +146,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   for (const Knob* const knob : find_kernel("flash2")->knobs(PassKind::forward)) {
     if (knob->name == kInstructionsKnob || knob->hopper_only) continue;
     for (const KnobValue& value : knob->values.subspan(1)) {
-      if (knob->name == "warps" && value.value == 4) continue;  // which the rule also gives here
+      if (knob->name == "warps" && value.value == 4) continue;  // the rule's choice here
       Knobs knobs;
       knobs.*knob->member = value.value;
       const BlockProgram block = program_of(knobs);
