@@ -70,7 +70,7 @@ class EchoGpu final : public Gpu {
          .unavailable = "needs compute capability 9.0"}};
   }
 
-  /// The kind of the inputs, their seed and the next number, after that in a backward pass. The SM
+  /// The times are the kind of the inputs, their seed and seed + 1 (backward: seed + 2). The SM
   /// clock is N MHz; with seed 23 it is missing.
   RecordingRow record(const ResolvedRun& run, const Protocol&) override {
     const auto kind = static_cast<double>(run.asked.inputs.kind);
@@ -81,7 +81,7 @@ class EchoGpu final : public Gpu {
     return {.run = run, .measurement = measurement};
   }
 
-  /// The first values of Q, K and V, N times; in a backward pass that of dO as the error of dQ.
+  /// The times are the first values of Q, K and V, with N repeats; the error of dQ is that of dO.
   RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                           const Protocol&) override {
     Measurement measurement = timed(inputs.Q.data.front(), inputs.K.data.front(),

@@ -9,7 +9,7 @@
 
 namespace attnscope::test {
 
-/// Row tile i computes the column tiles rows[i], ascending, of Tc.
+/// A mask of Tc column tiles, of which row tile i computes rows[i], in ascending order.
 inline std::shared_ptr<const BlockMask> listed_block_mask(
     const Tiling& tiling, Index Tc, const std::vector<std::vector<std::int32_t>>& rows) {
   std::vector<Index> offsets{0};

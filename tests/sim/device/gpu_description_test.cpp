@@ -145,7 +145,7 @@ TEST(GpuDescription, DatasheetRatesAgreeWithClockTimesUnits) {
 }
 
 TEST(GpuDescription, ExponentialsRestOnTheClockOfTheCudaCores) {
-  // 16 per clock and SM, compared with 64 or 128 multiply-adds: an eighth or a sixteenth of the
+  // 16 per clock per SM, compared with 64 or 128 multiply-adds: an eighth or a sixteenth of the
   // operations
   for (const std::string& name : list_gpus()) {
     const GpuDescription gpu = load_gpu(name).value();

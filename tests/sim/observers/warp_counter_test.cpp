@@ -41,8 +41,7 @@ const Shape3 kShapes[] = {
     {300, 200, 64, {64, 64}},  // ragged: the last tiles are short
 };
 
-/// Warps that compute in each tile of `cut` of `count` elements, summed over the tiles with a
-/// weight.
+/// The sum of weight(size) over the tiles into which `count` elements are cut, `cut` in each.
 template <typename Weight>
 Index sum_over_tiles(Index count, Index cut, Weight weight) {
   Index sum = 0;

@@ -10,7 +10,7 @@
 
 namespace attnscope::test {
 
-/// Row tiles of 24 rows, which 1, 2 and 3 consumers share; backward, the other way round.
+/// Row tiles of 24 rows, which 1, 2 or 3 consumers can share; backward, column tiles of 24 keys.
 inline ModelRequest agents_request(const AttentionProblem& problem, Index consumers, Index stages,
                                    PassKind pass = PassKind::forward) {
   ModelRequest request;
@@ -48,7 +48,7 @@ inline std::vector<AttentionProblem> agents_problems() {
   return all;
 }
 
-/// What a run sends of one head.
+/// The operations of a head, and the agents that wait forever.
 struct AgentsStream : Observer {
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) listed.push_back(op_listing(op));

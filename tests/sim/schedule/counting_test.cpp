@@ -27,11 +27,11 @@ struct Counters {
   WarpCounter split_q{{WarpPartition::split_q, 4}};
   WarpCounter sliced_k{{WarpPartition::sliced_k, 4}};
 
-  /// Every repetition is counted at once.
+  /// Observers that count every repetition at once.
   std::array<CountingObserver*, 6> sums() {
     return {&traffic, &flops, &ops, &work, &footprint, &occupancy};
   }
-  /// Only once the pending hazards repeat.
+  /// Observers that do so only once their pending hazards repeat.
   std::array<CountingObserver*, 2> warps() { return {&split_q, &sliced_k}; }
 };
 
@@ -59,7 +59,7 @@ void expect_equal(const Counters& counted, const Counters& walked, const Pass& p
   EXPECT_EQ(counted.footprint.peak_bytes(problem), walked.footprint.peak_bytes(problem));
 }
 
-/// The counts of one head of each key length.
+/// Compares counting with walking, for one head of each key length.
 void expect_count_equals_walk(const ResolvedRun& run, const GpuDescription& gpu) {
   const AttentionProblem& problem = run.problem;
   SCOPED_TRACE(fmt::format("{} {}, N {} x {}, {} x {} tiles, mask {}", run.algorithm(),

@@ -141,7 +141,7 @@ TEST(GradientAgents, WithoutAnArrivalWaitForEachOtherByName) {
 
 TEST(GradientAgents, WithoutAWaitComputeWithWhatIsNotThere) {
   test::ModelRequest request = request_for({.N = 54, .N_kv = 24, .d = 8}, 2, 2);
-  // A consumer multiplies dS before the other one has written its keys of it
+  // A consumer multiplies dS before the other consumer has written its part of dS
   request.variant.broken.dropped = {
       .launch = "backward", .kind = "wait", .tensor = "dS", .only = Occurrence{0, 0}};
   const auto effect =

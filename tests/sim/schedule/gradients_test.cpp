@@ -99,7 +99,7 @@ const Case kShapes[] = {
     {257, 129, 64, {64, 32}, Mask::none(), 2, 2},
 };
 
-/// The element counts of each closed form are per head; B is 2.
+/// The closed forms count the elements of a head; the batch has two entries.
 class BackwardTraffic : public testing::TestWithParam<DType> {};
 
 TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {

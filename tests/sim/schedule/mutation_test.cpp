@@ -39,12 +39,12 @@ class Deleter : public Observer {
     in_first_column_ = false;
     seen_scores_ = false;
     times_.clear();
-    if (step_ <= deleted_) awaited_.clear();  // else the deleted one's block is over
+    if (step_ <= deleted_) awaited_.clear();  // else the deleted operation's block has ended
     in_deleted_block_ = step_ <= deleted_;
   }
   void end_block() override {
     if (!in_deleted_block_ || step_ <= deleted_) return;
-    // Agents count as often as those before them have run it, too
+    // The runs of agents in front of the deleted operation's agent count as earlier ones
     const auto& times = times_[{deleted_op_.kind, deleted_op_.dest_tiles[0].tensor}];
     for (const auto& [agent, count] : times) {
       if (agent < deleted_op_.agent) deleted_time_ += count;
@@ -54,7 +54,7 @@ class Deleter : public Observer {
     for (const TileOp& op : ops) {
       if (op.kind == OpKind::scores) {
         const Tile& S = op.dest_tiles[0];
-        const bool whole_sweep = launch_ != "partial";  // else a split's part of it
+        const bool whole_sweep = launch_ != "partial";  // else only a split of it
         in_first_column_ =
             whole_sweep ? S.j == *grid_->column_tiles_for(S.i).begin() : !seen_scores_;
         seen_scores_ = true;
@@ -84,7 +84,7 @@ class Deleter : public Observer {
   Index block() const { return deleted_block_; }
   Index time() const { return deleted_time_; }  ///< how many times its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
-  /// A wait of an agent that ran the operation before it, too, or had to wait again right after.
+  /// For a wait: its agent ran the operation before it, too, or had to wait again right after.
   bool changes_no_turn() const { return deleted_follows_own_ || deleted_ended_turn_; }
   /// Whether some agent waits for this phase.
   bool is_awaited(const Barrier& barrier) const {
@@ -127,12 +127,12 @@ AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
 
 /// The true no-ops. flash1, flash2 forward: in the first column tile l and O are 0, and what is
 /// rescaled by alpha stays 0; m~ is the new maximum, so beta is 1; split_kv: the same for the first
-/// column tile of a split, and for the first split. Block-sparse: keys and values of
-/// a column tile that no row tile computes are loaded all the same. standard: scores that the mask
-/// hides are computed, stored and multiplied all the same; P and dS are 0 there. (With a soft cap
-/// the launch of dS reads such scores again: NaN would show.) Agents: a wait for what has happened
-/// already, so that its agent goes on at once, or one right before another wait, for what happens
-/// later; an arrival that nobody waits for.
+/// column tile of a split, and for the first split. Block-sparse: keys and values of a column tile
+/// that no row tile computes are loaded all the same. standard: scores that the mask hides are
+/// computed, stored and multiplied all the same; P and dS are 0 there. (With a soft cap the launch
+/// of dS reads such scores again: NaN would show.) Agents: a wait that ends at once, because what
+/// it waits for has happened, or that is followed at once by a wait for something later; an arrival
+/// that nobody waits for.
 bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const TileGrid& plain) {
   const TileOp& op = deleter.deleted_op();
   if (op.kind == OpKind::wait) return deleter.changes_no_turn();
@@ -201,7 +201,7 @@ struct Deletion {
   ScheduleVariant variant;
 };
 
-/// The problem of a case: rows of different direction, and the features that `extra` names.
+/// The problem of a case: rows whose scores rise or fall, and the features that `extra` names.
 AttentionProblem problem_of(const Deletion& c) {
   AttentionProblem problem{.N = c.N, .N_kv = c.N_kv, .d = 4, .dtype = DType::fp32, .mask = c.mask};
   if (c.extra == "steps") problem.score = {12.0, {0.125}, {0.25, 3}};
@@ -339,7 +339,7 @@ std::vector<Deletion> deletions() {
   std::vector<Deletion> all;
   for (const Algorithm& algorithm : algorithms()) {
     all.push_back({algorithm.name, 11, 15, {4, 5}, Mask::none()});
-    if (algorithm.splits_keys) {  // each split sees something: else all of it is a no-op
+    if (algorithm.splits_keys) {  // a split that sees nothing has only no-ops
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::causal()});
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::causal(), "steps"});
       all.push_back({algorithm.name, 4, 14, {4, 4}, Mask::window(8, 0)});
@@ -370,7 +370,7 @@ std::vector<Deletion> deletions() {
   for (const Index consumers : {1, 2, 3}) {
     const ScheduleVariant by_agents{.stages = 1 + consumers % 3, .consumers = consumers};
     all.push_back({"flash2", 11, 17, {6, 6}, Mask::none(), "", by_agents});
-    // Every consumer sees a part of every tile: of one that it does not see most is a no-op
+    // Every consumer sees a part of every tile: on a hidden one, most operations are no-ops
     all.push_back({"flash2", 24, 24, {12, 12}, Mask::causal(), "steps", by_agents});
     all.push_back({"flash2", 12, 23, {6, 6}, Mask::window(17, -1), "", by_agents});
   }

@@ -47,7 +47,7 @@ test::ModelRequest request_for(const Variant& variant, const AttentionProblem& p
   return {{.problem = problem,
            .algorithm = std::string(variant.algorithm),
            .pass = pass,
-           .Br = variant.variant.consumers == 3 ? 18 : 16,  // a consumer has the same rows
+           .Br = variant.variant.consumers == 3 ? 18 : 16,  // divided equally
            .Bc = 24,
            .variant = variant.variant,
            .allow_overflow = true},

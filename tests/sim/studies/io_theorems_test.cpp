@@ -71,7 +71,7 @@ TEST_P(BothPasses, TheLeadingTermDominatesAsTheSequenceGrows) {
     EXPECT_LT(here, gap) << point.value;
     gap = here;
   }
-  EXPECT_LT(gap, 0.06);  // statistics are of the leading order: 4 / (3 d) of it at fp16
+  EXPECT_LT(gap, 0.06);  // statistics add 4 / (3 d) of the leading term in fp16
 }
 
 TEST_P(BothPasses, BytesFallAsOneOverMUntilTheInputsAreLeft) {

@@ -118,7 +118,7 @@ TEST(Operations, OtherOperationsCostMoreThanMatrixProducts) {
                               static_cast<double>(count.report.non_matmul_flops);
   const double on_cuda_cores = counts * (1 - exponentials);
   EXPECT_NEAR(count.time_share(GpuUnit::cuda_cores, a100) / on_cuda_cores, 16, 0.2);
-  // per clock and SM: 2048 operations of a product, 16 exponentials
+  // Per clock per SM: 2048 operations of a product, 16 exponentials
   const double of_exponentials = counts * exponentials;
   EXPECT_NEAR(count.time_share(GpuUnit::special_function_units, a100) / of_exponentials, 128, 1.5);
 }

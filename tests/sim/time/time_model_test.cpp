@@ -103,8 +103,8 @@ TEST_F(TimeModel, ALaunchWithoutStepsHasNoSchedule) {
   EXPECT_FALSE(predict_schedule(backward, gpu_, rates(), costs, "no such launch").ok());
 }
 
-/// Under a causal mask, the last blocks to end are short ones if the longest of all heads start
-/// first, and all blocks of a head if heads follow each other.
+/// Under a causal mask, only short blocks are left at the end if the longest blocks of all heads
+/// start first; if heads follow each other, all blocks of a head are.
 TEST_F(TimeModel, LongestBlocksOfAllHeadsFirstEndSooner) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 264, Mask::causal());
   const auto seconds = [&](Index heads_at_once) {
