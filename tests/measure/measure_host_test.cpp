@@ -85,7 +85,7 @@ TEST(GpuThread, RunsWorkOfManyCallersOneByOneOnOneThread) {
   gpu.run([&] { worker = std::this_thread::get_id(); });
   EXPECT_NE(worker, std::this_thread::get_id());
 
-  int sum = 0;  // no lock: the thread is the lock
+  int sum = 0;  // needs no lock: all work runs on one thread
   std::atomic<bool> elsewhere = false;
   std::vector<std::thread> callers;
   callers.reserve(8);

@@ -66,7 +66,7 @@ TEST(RecordedLaunches, LaunchesWithoutKernelsStillOpen) {
   }
 }
 
-/// The message about the recording after an edit of its text from its kernels on.
+/// The message about the recording with edited kernels, without the place that it names first.
 template <typename Edit>
 std::string refusal(Edit edit) {
   const std::string place = "r.json: rows[0]: launches[1]: kernels";

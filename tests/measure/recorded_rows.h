@@ -26,7 +26,7 @@ inline std::string describe(const RecordingRow& row) {
 }
 
 /// Query rows that the column tiles of a head visit, with no mask or a causal one: for each tile,
-/// those from the first row tile that sees it on.
+/// the rows of the first row tile that sees it and of all later ones.
 inline double rows_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   Index rows = 0;

@@ -58,7 +58,7 @@ inline Recording sample() {
   return recording;
 }
 
-/// For a file that does not exist.
+/// A path at which no file exists.
 inline std::filesystem::path fresh_path(const std::string& name) {
   auto path = std::filesystem::path(::testing::TempDir()) / name;
   std::filesystem::remove(path);

@@ -21,7 +21,7 @@ using test::read_shipped;
 using test::rows_visited;
 using test::tiles_visited;
 
-/// The counters of the launch with the tiles; null for a row without them.
+/// The counters of the named launch; null for a row without them.
 const Counters* counters_of(const RecordingRow& row, std::string_view launch_name) {
   if (!row.measurement) return nullptr;
   for (const LaunchCounters& launch : row.measurement->launches) {
@@ -37,8 +37,7 @@ void expect_within_half_a_percent(const RecordingRow& row, const Counters& count
 }
 
 /// FlashAttention-1's backward launch: reads K and V once and writes dK and dV once; for each
-/// column tile, reads Q, O, dO, dQ, m and l of the rows from the first that sees it on, and writes
-/// dQ.
+/// column tile, reads Q, O, dO, dQ, m and l of the rows from the first that sees it, and writes dQ.
 TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
@@ -62,8 +61,8 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHal
   EXPECT_GE(checked, 40);
 }
 
-/// block_sparse2's, over the tiles of its block mask that are at least partly visible, from N = 512
-/// on: reads K and V once, Q, dO, LSE and D of each tile; adds dQ in fp32 for each.
+/// block_sparse2's backward launch, over the tiles of its mask that are partly visible at least, N
+/// >= 512: reads K and V once, Q, dO, LSE and D of each tile; adds dQ in fp32 for each.
 TEST(ShippedRecordings, BlockSparse2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {

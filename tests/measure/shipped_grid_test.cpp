@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<Index, 8> kLengths = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
 constexpr std::array<Index, 3> kHeadDims = {64, 128, 256};
 
-/// One point of the grid; N is that of the keys.
+/// One point of the grid; N is the number of keys.
 struct Point {
   std::string kernel;
   PassKind pass;

@@ -71,7 +71,7 @@ std::string text_in(const std::filesystem::path& path) {
 TEST(ShippedRecordings, AreWrittenAsTheyWereToTheByte) {
   for (const auto& path : shipped_files(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
     Recording recording = read_recording(path).value();
-    for (RecordingRow& row : recording.rows) row.source = nullptr;  // only from what was parsed
+    for (RecordingRow& row : recording.rows) row.source = nullptr;  // use parsed values only
     EXPECT_EQ(recording_text(recording) == text_in(path), true) << path;
   }
 }
@@ -99,7 +99,7 @@ TEST(ShippedRecordings, EveryRowHasNumbersOrAReason) {
   }
 }
 
-/// The formulas are of whole tiles; other rows are compared with the model
+/// The formulas hold for whole tiles; other rows are compared with the model
 /// (prediction_errors_test.cpp).
 bool has_whole_tiles(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
@@ -139,7 +139,7 @@ void expect_requested(const RecordingRow& row, double reads, double writes) {
 }
 
 /// FlashAttention-1: K and V once; for each column tile, Q, O, m and l of the rows from the first
-/// that sees it on. O in fp32 is read once more and rounded.
+/// that sees it. O in fp32 is read once more and rounded.
 TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const Recording& recording : shipped()) {
@@ -221,7 +221,7 @@ Index sectors_bytes(Index begin_bytes, Index size_bytes) {
 
 /// split_kv with one query per head: K and V once. A thread block of "partial" reads its query and
 /// writes O and LSE of its split in fp32, each statistic in a separate sector; one of "combine"
-/// reads those of a row and writes the row.
+/// reads O and LSE of all splits of a row and writes the row.
 TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const Recording& recording : shipped()) {
@@ -257,7 +257,7 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
 }
 
 /// FlashAttention-2's backward main launch: K and V once, then Q, dO, LSE and D of the rows from
-/// the first that sees each column tile on; dQ added in fp32 for each of those, dK and dV written
+/// the first that sees each column tile; dQ added in fp32 for each of those, dK and dV written
 /// once. With a fixed order of dQ, each tile adds 4 bytes, a sector, to the turn counter of its row
 /// tile, and a block reads the counter while it waits for its turn: longer under a causal mask,
 /// where the blocks begin one after the other.
