@@ -61,8 +61,8 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchRequestsWhatTheFormulaSaysWithinHal
   EXPECT_GE(checked, 40);
 }
 
-/// block_sparse2's backward launch, over the tiles of its mask that are partly visible at least, N
-/// >= 512: reads K and V once, Q, dO, LSE and D of each tile; adds dQ in fp32 for each.
+/// block_sparse2's backward launch from N = 512 on, over the tiles of its mask that are at least
+/// partly visible: reads K and V once, Q, dO, LSE and D of each tile; adds dQ in fp32 for each.
 TEST(ShippedRecordings, BlockSparse2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {

@@ -43,8 +43,8 @@ class SmClockTest : public GpuTest {
     return time ? time.value() : TimeStatistics();
   }
 
-  /// Compares the medians of alternating rounds with and without readings: they differ by at most 3
-  /// % plus half a microsecond, about as much as medians of one pass do.
+  /// Compares the medians of alternating rounds with and without readings: they differ by at most
+  /// 3 % plus half a microsecond, about as much as medians of one pass do.
   void expect_equal_times(const char* name, const Pass& pass, CacheState cache) {
     constexpr int kRounds = 9;
     std::vector<double> with_s, without_s;
