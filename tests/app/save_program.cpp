@@ -1,4 +1,4 @@
-// Saves the files that the app saves: a scene, with the writer of Ctrl+S, and a picture.
+// Saves a scene, as Ctrl+S does, and a picture, in the same way as the app.
 //   attnscope_save_program SCENE.json PICTURE.png
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-/// Files that are not lessons: one clear error line each, with the field.
+/// Files that are not lessons: each is rejected in one clear line that names the field.
 #include "app/lessons/lesson.h"
 
 #include <gmock/gmock.h>

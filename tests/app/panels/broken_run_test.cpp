@@ -1,4 +1,4 @@
-/// What the panels show of a run that is broken on purpose.
+/// What the panels show for a run that is broken on purpose.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -99,8 +99,8 @@ TEST(LedgerPanel, RestsAsACounterThatNeedsNoComparison) {
   EXPECT_FALSE(panel.busy());
 }
 
-/// Draws the ledger on this GPU at every screen size, then calls `check`. Presenter mode has a
-/// counter in its place.
+/// Draws the ledger on this GPU at every screen size, then calls `check`. Presenter mode shows a
+/// counter instead.
 void draw_ledgers(const char* algorithm, const GpuDescription& gpu,
                   const std::function<void(const HeadlessImGui&, const Surroundings&)>& check) {
   test::SampleRequest request;

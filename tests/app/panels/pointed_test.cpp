@@ -1,4 +1,4 @@
-/// The thing under the mouse: a click on it seeks, and every panel marks what belongs to it.
+/// The thing under the mouse: a click moves the playhead, and every panel marks what belongs to it.
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {

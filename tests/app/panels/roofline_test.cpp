@@ -110,7 +110,7 @@ TEST(RooflineChart, ARecordedRunHasAPointAtEveryLevel) {
   EXPECT_NEAR(series_named(chart, "L2, recorded")->points[0].x, flops / (0.5 * requested), 1e-6);
   EXPECT_TRUE(has_label(chart, "recorded on NVIDIA H200"));
 
-  // A counter that was not read leaves its point out
+  // Without its counter, a point is left out
   measurements.recorded[0].row.measurement->counters.erase(std::string(counter::kL2ReadSectors));
   const ShownChart without = roofline_chart(roofline, gpu, measurements, theme(ThemeName::dark));
   EXPECT_EQ(series_named(std::get<draw::Chart>(without.picture), "L2, recorded"), nullptr);

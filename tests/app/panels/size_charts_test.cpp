@@ -165,7 +165,7 @@ TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {
 }
 
 /// standard computes hidden scores too, and four products in the backward pass where flash2 has
-/// five: equal times are still equal rates.
+/// five: equal times must still give equal rates.
 TEST(SizeCharts, CountTheSameProductsForEveryRateOfAProblem) {
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     SweepKey key = recorded_settings();

@@ -1,4 +1,4 @@
-/// A lane of the timeline by SM costs what its pixels cost, however many blocks it has.
+/// The cost of drawing an SM's lane depends on its pixels, not on how many blocks it has.
 #include "app/panels/timeline/sm_lane.h"
 
 #include <gtest/gtest.h>

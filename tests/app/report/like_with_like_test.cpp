@@ -66,7 +66,7 @@ TEST(LikeWithLike, AgentsOfABackwardPassMustBeThoseOfTheKernelsProgram) {
   EXPECT_EQ(stands_alone(64, {128, 128}, 2, 2), "");
   EXPECT_THAT(stands_alone(64, {128, 128}, 2, 1), HasSubstr("no kernel runs flash2 with"));
   EXPECT_THAT(stands_alone(64, {128, 128}, 1, 2), HasSubstr("no kernel runs flash2 with"));
-  // Its consumers share the products
+  // The consumers of this program share the products
   EXPECT_THAT(stands_alone(256, {64, 64}, 2, 2), HasSubstr("no kernel runs flash2 with"));
 }
 
@@ -140,8 +140,8 @@ TEST(LikeWithLike, TheOrderOfDQDoesNotDistinguishForwardPasses) {
   EXPECT_EQ(difference(model, gpu, row, h200_device()).words, "");
 }
 
-/// With tiles for which a Hopper GPU runs the pass with its own instructions, which older
-/// recordings may not have.
+/// For tiles in which a Hopper GPU runs its own instructions, which older recordings may lack: a
+/// recording is compared with the program that it ran.
 void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = recorded_run("flash2");

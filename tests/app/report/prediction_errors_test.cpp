@@ -108,7 +108,7 @@ std::vector<Comparison> comparisons_of(std::string_view recording_name, std::siz
   return compare_rows(rows, {recording.device, recording.protocol.cache}, gpu);
 }
 
-/// The errors of all algorithms and passes together, as stated in assets/guide/model.md.
+/// Limits the errors of all algorithms and passes together to those in assets/guide/model.md.
 void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   int checked = 0;
   for (const PredictionErrors& each : errors) {

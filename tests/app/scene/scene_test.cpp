@@ -279,7 +279,7 @@ TEST(Scene, RefusesARowAColumnAndAStepThatAreNotThere) {
   EXPECT_THAT(checked(), HasSubstr("use 0 to 7"));
   view.O_column = 7;
 
-  // The last operation is the last one of the run
+  // The playhead may be before the first operation, and at any one up to the run's last
   const Index count = run->step_count;
   for (const Index step : {Index{-1}, Index{0}, count - 1}) {
     view.step = step;
