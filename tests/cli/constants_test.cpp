@@ -1,4 +1,4 @@
-/// The guide's list of the predictions' constants against the code and the shipped data of an H200.
+/// Checks the guide's list of the predictions' constants against code and data of an H200.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// The README and the user guide against the program: commands, the output below them, links.
+/// Checks commands in the README and the user guide, the output below them, and links.
 #include <gtest/gtest.h>
 
 #include <algorithm>
