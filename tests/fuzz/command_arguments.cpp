@@ -18,7 +18,7 @@ bool names_option(std::string_view argument, std::string_view option) {
          (argument.size() == option.size() || argument[option.size()] == '=');
 }
 
-/// The study's arguments with a problem that takes milliseconds instead of ten seconds.
+/// Gives the study a problem that takes milliseconds instead of ten seconds.
 void pin_accuracy(std::vector<std::string>& arguments) {
   constexpr std::pair<std::string_view, std::string_view> kPinned[] = {
       {"--seq-len", "16"}, {"--head-dim", "8"}, {"--heads", "1"}, {"--orders", "2"}};

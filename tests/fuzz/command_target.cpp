@@ -87,7 +87,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// A scratch folder that has only the input files.
+/// Leaves only the input files in the scratch folder, every 500th time.
 void prepare_scratch() {
   const fs::path inputs = scratch_folder() / "inputs";
   static int runs = 0;

@@ -51,7 +51,7 @@ TEST_P(Fuzzed, GeneratedInputsGiveNoFinding) {
 
 /// Inputs at the limits: deep, long, large numbers. libFuzzer's are even longer: enlarged().
 std::vector<std::string> extreme_inputs() {
-  constexpr std::size_t kDepth = 250'000;  // overflows the stack of a parser that recurs
+  constexpr std::size_t kDepth = 250'000;  // overflows the stack of a recursive parser
   constexpr std::size_t kLong = 1'000'000;
   std::vector<std::string> inputs = {std::string(),
                                      std::string(1, '\0'),

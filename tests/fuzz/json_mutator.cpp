@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Every value of the document, the document itself first.
+/// Collects every value of the document, the document itself first.
 void collect(json& value, std::vector<json*>& all) {
   all.push_back(&value);
   if (!value.is_structured()) return;
@@ -104,7 +104,7 @@ json any_value(Random& random) {
   }
 }
 
-/// One change of one value.
+/// Changes one value.
 void change(json& document, Random& random) {
   std::vector<json*> all;
   collect(document, all);

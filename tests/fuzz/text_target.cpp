@@ -18,7 +18,7 @@ namespace attnscope::fuzz {
 
 namespace {
 
-/// A field reads the text that it prints back as the same value.
+/// Requires that a field reads back the text that it prints as the same value.
 void run_field_text(const RunField& field, std::string_view text) {
   RunSpec spec;
   if (const auto error = set_field(field, text, spec)) {
