@@ -36,8 +36,8 @@ Process::Process(const std::vector<std::string>& words,
   if (pid_ < 0) throw std::runtime_error("cannot start " + words.front());
   if (pid_ > 0) return;
 
-  // In the child: files instead of the terminal, Ctrl+C heeded even when a shell runs the tests in
-  // the background, then the program
+  // The child writes to files instead of the terminal, obeys Ctrl+C even when a shell runs the
+  // tests in the background, and then becomes the program
   signal(SIGINT, SIG_DFL);
   const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

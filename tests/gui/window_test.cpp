@@ -305,7 +305,7 @@ TEST(Window, CtrlZTakesAChoiceBackAndCtrlShiftZMakesItAgain) {
   window.type("100");
   window.key("Return");
   window.key("ctrl+z");
-  window.key("ctrl+z");  // nothing more
+  window.key("ctrl+z");  // there is nothing more to undo
   window.key("ctrl+shift+z");
   window.key("ctrl+z");
   window.key("ctrl+y");
@@ -331,13 +331,13 @@ TEST(Window, TabMovesTheFocusAndEnterPressesIt) {
   window.click("field.seq_len");
   window.key("ctrl+a");
   window.type("128");
-  window.key("Tab");  // its list
-  window.key("Tab");  // d
+  window.key("Tab");  // to its list
+  window.key("Tab");  // to d
   window.key("ctrl+a");
   window.type("32");
-  window.key("Tab");  // its list
+  window.key("Tab");  // to its list
   window.key("shift+Tab");
-  window.key("shift+Tab");  // the list of N
+  window.key("shift+Tab");  // to the list of N
   window.key("Return");
   window.key("Down");
   window.key("Escape");
