@@ -28,8 +28,8 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
 struct BackwardRun {
   Gradients gradients;
   std::vector<std::byte> dQ_bytes, dK_bytes, dV_bytes;  ///< as the kernel left them
-  int passes_of_other_dQ = 0;      ///< of those after the first: dQ has different bits
-  int passes_of_other_dK_dV = 0;   ///< dK or dV has
+  int passes_of_other_dQ = 0;                           ///< later passes whose dQ differs
+  int passes_of_other_dK_dV = 0;                        ///< later passes whose dK or dV differs
   double largest_dQ_change = 0.0;  ///< of an element, any pass against the first
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order

@@ -39,7 +39,7 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem);
 struct ForwardRun {
   ForwardResult result;
   std::vector<std::byte> O_bytes, LSE_bytes;  ///< as the kernel left them
-  int runs_of_other_bits = 0;                 ///< of those after the first: O or LSE differs
+  int runs_of_other_bits = 0;                 ///< later runs whose O or LSE differs
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order
 };

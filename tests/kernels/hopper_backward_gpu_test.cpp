@@ -32,7 +32,7 @@ class HopperBackward : public HopperProgram {
         << name << ": max error " << report.max_abs_error << " at " << report.worst_index
         << ", relative " << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
   }
-  /// The run uses the program, and its gradients are correct.
+  /// Expects that the run uses the program, and that its gradients are correct.
   static void check(const AttentionProblem& problem, const BackwardCase& backward_case,
                     std::uint64_t seed = 1) {
     SCOPED_TRACE(describe(backward_case));

@@ -28,7 +28,7 @@ class HopperForward : public HopperProgram {
     return has_hopper_program(
         test::kernel_run("flash2", problem, PassKind::forward, GetParam().tiling), {});
   }
-  /// The run uses the program, and its O and LSE are correct.
+  /// Expects that the run uses the program, and that its O and LSE are correct.
   static void check(const AttentionProblem& problem, const ForwardCase& forward_case,
                     std::uint64_t seed = 1) {
     ResolvedRun run = test::kernel_run("flash2", problem, PassKind::forward, forward_case.tiling);
@@ -43,7 +43,7 @@ class HopperForward : public HopperProgram {
   ATTNSCOPE_NEEDS_GPU();         \
   if (compute_capability() != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
 
-/// One tile, whole; then many.
+/// One whole tile; then many.
 TEST_P(HopperForward, IsRightInWholeTiles) {
   ATTNSCOPE_NEEDS_HOPPER();
   const auto [Br, Bc] = GetParam().tiling;

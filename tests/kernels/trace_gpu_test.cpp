@@ -81,8 +81,8 @@ class TracedKernels : public ::testing::Test {
     EXPECT_GT(scheduled_operations(traced, splits), 0);
   }
 
-  /// The plain kernel and the traced one leave the same bits in `outputs`, of `rows` rows
-  /// each; NaN would differ. `run` runs a pass on the tensors, with a trace or without.
+  /// Expects the same bits in `outputs`, of `rows` rows each, from the plain kernel and the traced
+  /// one; NaN differs. `run` runs a pass on the tensors, with a trace or without.
   template <typename Tensors, typename Run>
   static void expect_plain_bits(std::string_view name, PassKind pass,
                                 const AttentionProblem& problem,
@@ -132,8 +132,8 @@ class TracedKernels : public ::testing::Test {
         });
   }
 
-  /// m, l and alpha are the algorithm's in double precision; nothing is recorded for column tiles
-  /// that the row's tile does not visit.
+  /// Expects the algorithm's m, l and alpha in double precision, and nothing for column tiles that
+  /// the row's tile does not visit.
   static void expect_algorithms(const std::vector<TraceRow>& found,
                                 const std::vector<std::optional<test::OnlineState>>& expected) {
     ASSERT_EQ(found.size(), expected.size());
