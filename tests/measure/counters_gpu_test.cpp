@@ -48,7 +48,7 @@ class CounterTest : public GpuTest {
   }
 };
 
-/// One launch of a pass, between its marks if there are any.
+/// Calls `launch` between the marks, if there are any.
 void marked(const LaunchMarks& marks, std::string_view name, const std::function<void()>& launch) {
   if (marks.before) marks.before(name);
   launch();

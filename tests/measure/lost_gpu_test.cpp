@@ -1,4 +1,4 @@
-/// A corrupted context. A separate program, since nothing else in it can use the GPU afterwards.
+/// A corrupted context: in a separate program, which cannot use the GPU afterwards.
 #include <gmock/gmock.h>
 
 #include "tests/measure/copy_kernel.h"

@@ -129,7 +129,7 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   EXPECT_GE(checked, 28);
 }
 
-/// The bytes that a recorded row requested beyond the SM, divided by those of the formula.
+/// Expects that a recorded row requested the formula's bytes beyond the SM.
 void expect_requested(const RecordingRow& row, double reads, double writes) {
   const auto gap = [&](std::string_view name, double bytes) {
     return std::abs(row.measurement->counter(name).value() / bytes - 1.0);
@@ -203,8 +203,7 @@ void expect_within_half_a_percent(const RecordingRow& row, std::string_view laun
       << describe(row) << ", " << launch << ": " << name;
 }
 
-/// The bytes that one launch of a recorded row requested beyond the SM, divided by those of the
-/// formula.
+/// The same for one launch of a recorded row.
 void expect_launch_asked_for(const RecordingRow& row, std::string_view launch, Index read_bytes,
                              Index written_bytes) {
   expect_within_half_a_percent(row, launch, counter::kRequestedReadBytes,
