@@ -1,4 +1,4 @@
-/// The query heads of a group as rows of one tile: the same result, fewer bytes of K and V.
+/// Query heads of a group as rows of one tile: the same result with fewer bytes of K and V.
 
 #include "sim/resolve.h"
 

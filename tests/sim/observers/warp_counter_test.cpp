@@ -68,7 +68,7 @@ TEST(WarpCounter, SplitQReadsTheKeysOnceForEachWarpAndExchangesNothing) {
       EXPECT_EQ(traffic.shared_write_bytes, s.N * s.d * e + Tr * 2 * s.N_kv * s.d * e);
       EXPECT_EQ(traffic.exchange_read_bytes, 0);
       EXPECT_EQ(traffic.exchange_write_bytes, 0);
-      // Before the first product; then before K_j is overwritten and before it is read
+      // One before the first product; then one before K_j is overwritten and one before it is read
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tr * (2 * Tc - 1));
     }
   }
@@ -94,7 +94,7 @@ TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
       EXPECT_EQ(traffic.exchange_read_bytes, read);
       EXPECT_EQ(traffic.shared_write_bytes, 2 * s.N_kv * s.d * e + Tc * s.N * s.d * e + written);
       EXPECT_EQ(traffic.shared_read_bytes, q_reads + Tr * 2 * s.N_kv * s.d * e + read);
-      // Q_i has arrived; maxima; sums; O
+      // In every tile, one each for Q_i, the row maxima, the row sums and O
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc);
     }
   }
@@ -122,7 +122,7 @@ TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
       // for dV and dK
       EXPECT_EQ(traffic.shared_read_bytes, 2 * Tc * s.N * s.d * e + 3 * of_rows * s.N_kv * s.d * e +
                                                2 * of_keys * s.N * s.d * e + exchanged + for_D);
-      // Q_i is overwritten; Q_i, P and dS have arrived; dO has arrived, for D
+      // One before Q_i is overwritten; one each when Q_i, P and dS have arrived; for D, one for dO
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
     }
   }
@@ -149,7 +149,7 @@ TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
       // Q and dO by every warp for S, dP, dV, dK; K, V, K once for S, dP, dQ; dO by rows for D
       EXPECT_EQ(traffic.shared_read_bytes, 4 * of_keys * s.N * s.d * e + 3 * Tr * s.N_kv * s.d * e +
                                                Tc * s.N * s.d * e + read);
-      // Q_i is overwritten; Q_i, D and the parts of dQ have arrived
+      // One before Q_i is overwritten; one each when Q_i, D and the parts of dQ have arrived
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc - 1);
     }
   }

@@ -1,5 +1,5 @@
-/// The forward pass as a producer and consumers: numbers of the reference, the traffic of the same
-/// run as one sequence of operations, the same order on every run, and deadlocks by name.
+/// The forward pass as a producer and consumers equals the reference; its traffic is that of one
+/// sequence of operations, its order is the same on every run, and deadlocks name the agents.
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
   test::ModelRequest request = agents_request(problem, 2, 2);
   const std::size_t operations = agents_stream(request).listed.size();
 
-  // Consumer 1 never says that it has read K_0
+  // Consumer 1 never signals that it has read K_0
   request.variant.broken.dropped = {
       .launch = "forward", .line = 6, .kind = "arrive", .tensor = "K", .only = Occurrence{0, 4}};
   const AgentsStream released = agents_stream(request);
@@ -84,7 +84,7 @@ TEST(Agents, WithoutAnArrivalWaitForEachOtherByName) {
                 "consumer 1 waits until K₂ is in buffer 1 (phase 1)."}));
   EXPECT_EQ(released.listed.size(), operations) << "operations that are not reached are listed";
 
-  // The producer never says that V is there
+  // The producer never signals that V has arrived
   request.variant.broken.dropped = {
       .launch = "forward", .line = 5, .kind = "arrive", .tensor = "V"};
   EXPECT_EQ(agents_stream(request).stuck,

@@ -1,5 +1,5 @@
-/// The backward pass as agents: numbers of the reference, the traffic and operations of the same
-/// run as one sequence, deadlocks by name, and consumers that share keys.
+/// The backward pass as agents: the numbers are those of the reference, traffic and operations are
+/// those of one sequence, deadlocks name the agents, and consumers share keys.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
