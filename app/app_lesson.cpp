@@ -34,8 +34,8 @@ std::optional<ChartAxis> axis_of(const RunField& field) {
   return found == std::end(kAxes) ? std::nullopt : std::optional(found->second);
 }
 
-/// The axis of the field in which a run of the answer differs from the run that it is derived from;
-/// else N.
+/// The axis of the field that a run of the answer changes in the run that it is derived from; N if
+/// there is none.
 ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson& lesson) {
   const std::vector<std::string> runs = answer.runs();
   for (const std::string& name : runs) {

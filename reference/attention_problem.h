@@ -197,7 +197,7 @@ struct KeyLengthGroup {
 /// Every batch entry is in one group; the shortest keys come first.
 std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& problem);
 
-/// Reduces the problem to one batch entry of the group; its own lengths no longer matter.
+/// Reduces the problem to one batch entry, with the group's key length if it has key lengths.
 void leave_one_entry(AttentionProblem& problem, const KeyLengthGroup& group);
 
 /// Nothing, or one line: what, why, what would be accepted. The sizes of the problem are valid.

@@ -68,7 +68,8 @@ bool is_within(double answer, double truth, double factor) {
   return ratio <= factor * slack && ratio * factor * slack >= 1.0;
 }
 
-/// How far a wrong number is from the prediction of a mistake, as a factor of 1 or more.
+/// How far a wrong number is from that of a mistake: the absolute logarithm of their ratio. 1 for
+/// answers that are not numbers, or if the mistake's number is 0.
 double distance(const Answer& answer, const Answer& mistake) {
   const double* a = std::get_if<double>(&answer);
   const double* b = std::get_if<double>(&mistake);

@@ -204,7 +204,7 @@ struct Flash2Consumer {
     }
     hand_over(n, moved || rescales);
   }
-  /// Skips a column tile, which only other consumers' rows see.
+  /// Skips a column tile that only other consumers' rows see.
   __device__ void pass_over(int n) {
     block.K().await(rows.visit(n));
     block.K().release(rows.visit(n));

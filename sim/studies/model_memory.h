@@ -55,7 +55,8 @@ ModelQuestion usual_model(ModelMode mode);
 Index estimated_weights_bytes(const ModelQuestion& question);
 
 /// Peak of the whole model: the weights, the memory that all other layers keep, and the larger pass
-/// of one layer, without activations outside attention. Nothing when it exceeds any memory.
+/// of one layer, without activations outside attention. Nothing if layer_memory() rejects the
+/// problem.
 std::optional<double> model_peak_bytes(const AttentionChoice& choice,
                                        const ModelQuestion& question);
 

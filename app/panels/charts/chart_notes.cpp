@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The values of a sweep up to which one algorithm waits rather than works.
+/// How far along a sweep an algorithm spends more time waiting than working.
 struct Wait {
   std::string algorithm;
   double up_to = 0.0;

@@ -66,7 +66,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
                       second.x - rest.min.x);
   }
   BelowHeading below{rest, rest.min.y};
-  const bool one_line = beside && context.alone;  // which has no choices
+  const bool one_line = beside && context.alone;  // no line of choices
   if (!one_line) below.plot_top += draw::line_height(font) + 2.0f * context.scale;
   if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
     tooltip(context, fmt::format("{} {}\n{}", shown.title, shown.subtitle, shown.about));

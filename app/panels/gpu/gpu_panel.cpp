@@ -138,7 +138,8 @@ std::vector<ResourceRow> resource_rows(const LaunchResidency& shown, const GpuDe
           {SmResource::blocks, "1", count(gpu.max_blocks_per_sm)}};
 }
 
-/// Resources in rows: of a block, of an SM, and how many blocks they allow; returns the y below.
+/// Draws a row for each resource: what a block needs, what an SM has, and how many blocks fit.
+/// Returns the y below the last row.
 float draw_resources(const PanelContext& context, const LaunchResidency& shown,
                      const GpuDescription& gpu, const Rect& rect) {
   const FontRef& font = context.fonts.small;

@@ -1,5 +1,5 @@
-/// A calibration under way: launches kernels, times them and collects quantities. Its functions
-/// throw as CUDA's do, inside Session::run().
+/// A calibration under way: launches kernels, times them and collects quantities. Call its
+/// functions inside Session::run(), which turns their exceptions (such as CudaError) into errors.
 #pragma once
 
 #include <functional>

@@ -102,7 +102,8 @@ TEST(SteppedRun, WhatStandardMakesInPlaceHasItsOwnNameInTheSlot) {
 }
 
 TEST(SteppedRun, KnowsWhatSlotsHoldWithoutValues) {
-  // The same 4 x 4 tiles, once too large for values: slots hold the same tiles at every step
+  // The same 4 x 4 grid with small tiles, and with tiles that are too large to have values: slots
+  // hold the same tiles at every step
   for (const char* algorithm : {"flash1", "flash2"}) {
     const auto with_values = make_run(request_for(algorithm, 64, 4, {16, 16}, Mask::causal()));
     test::WalkRequest large = request_for(algorithm, 4096, 4, {1024, 1024}, Mask::causal());
