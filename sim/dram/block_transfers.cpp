@@ -9,11 +9,11 @@ namespace {
 
 constexpr Index kWorkOfTick = Index{1} << 14U;
 constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< if no product separates transfers
-constexpr Index kFewestRows = 16;    ///< of a piece: smaller ones take time and change nothing
+constexpr Index kFewestRows = 16;    ///< of a piece: smaller pieces would only take more time
 constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
 
-/// Rows of a piece: those of the larger tile if it consists of smaller ones, all of which are
-/// visited unless there is a block mask; else the largest number that divides both.
+/// Rows of a piece: the larger side of a tile if the smaller side divides it and no block mask
+/// skips tiles; else the largest number that divides both.
 Index piece_rows(const AttentionProblem& problem, const Tiling& tiling) {
   const auto [smaller, larger] = std::minmax(tiling.Br, tiling.Bc);
   const bool takes_larger = larger % smaller == 0 && !problem.block_mask;

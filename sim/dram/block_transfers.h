@@ -12,7 +12,7 @@ namespace attnscope {
 
 /// How the tensors of one head are cut into pieces, row after row. A piece is about as large as a
 /// tile. If tiles cover only parts of a piece, such as a few rows of S, the tile with its first
-/// element moves it: the others would move their parts at about the same time.
+/// element moves the whole piece: the others would move their parts at about the same time.
 class TensorPieces {
  public:
   struct Cut {
@@ -43,18 +43,19 @@ struct Transfer {
   TransferKind kind = TransferKind::load;
 };
 
-/// Transfers that start together, or the end of a block, `begin` ticks after their block. A tick is
-/// the time of 16,384 multiply-adds of matrix products; if a launch has no products, of as many
-/// elements moved.
+/// Transfers that start together, or the end of a block, `begin` ticks after their block starts. A
+/// tick is the time of 16,384 multiply-adds of matrix products, or, in a launch without products,
+/// of moving 16,384 elements.
 struct TransferGroup {
   std::uint32_t begin = 0;
-  std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
+  std::uint32_t first =
+      0;  ///< index of its first transfer; the last one precedes the next group's first
 };
 
 /// The transfers of one launch; the groups of each block follow those of the previous one.
 struct LaunchTransfers {
   std::vector<Transfer> transfers;
-  std::vector<TransferGroup> groups;      ///< one more than there are: the end of the last one
+  std::vector<TransferGroup> groups;      ///< and one more, which marks the end of the last
   std::vector<std::size_t> block_begins;  ///< first group of each block, and the end of the last
 };
 

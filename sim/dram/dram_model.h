@@ -3,12 +3,12 @@
 /// uses the GPU's number of SMs, the size and partitions of its L2, an assumed number of ways, and
 /// the schedules.
 ///
-/// Blocks start in the order of the launch, as soon as an SM has a place for one. All work at the
-/// same speed, so that those of one head move through its keys side by side. Blocks that share an
+/// Blocks start in the order of the launch, as soon as an SM has a place for one. All blocks work
+/// at the same speed, so those of one head move through its keys side by side. Blocks that share an
 /// SM are the exception: they take turns at its units and drift apart, so that one begins while
-/// another is halfway through. L2 holds nothing of the problem at first ("cold"); what a launch
-/// leaves there, the next one finds, and dirty lines at the end of the pass are not written. Writes
-/// never read from DRAM, but atomic adds do.
+/// another is halfway through. L2 holds nothing of the problem at first ("cold"); the next launch
+/// finds what a launch leaves there, and dirty lines at the end of the pass are not written back.
+/// Writes never read from DRAM, but atomic adds do.
 ///
 /// If the data that blocks reuse is about as large as L2, the bytes depend on details that the
 /// model does not have, such as the addresses of tensors. Predictions with a smaller and a larger
@@ -27,7 +27,7 @@
 
 namespace attnscope {
 
-/// The interval of a prediction is that of L2 caches this many times smaller and larger.
+/// The interval of a prediction comes from L2 caches that are smaller and larger by this factor.
 inline constexpr double kL2Margin = 1.25;
 
 /// Increment it with every change that affects predictions, in this model or in the schedules that
@@ -35,14 +35,14 @@ inline constexpr double kL2Margin = 1.25;
 /// notices most changes.
 inline constexpr std::uint32_t kDramModelVersion = 3;
 
-/// Whether a prediction has the interval: it takes two thirds of the time.
+/// Whether a prediction includes its interval, which takes two thirds of the time.
 enum class DramInterval : std::uint8_t { followed, left_out };
 
 /// DRAM bytes of a pass.
 struct DramPrediction {
   std::vector<Bytes> launches;
-  /// By launch: the part of the bytes that SMs read from L2, or add to in it, that their own
-  /// partition does not hold.
+  /// By launch: the bytes that SMs read from L2, or add to in L2, and that their own partition does
+  /// not hold.
   std::vector<Index> missed_bytes;
   Bytes total;
   /// The interval of `total`: of its reads, and of its writes. Both are `total` if it is left out.
@@ -54,8 +54,8 @@ struct DramPrediction {
   bool operator==(const DramPrediction&) const = default;
 };
 
-/// Predicts the pass of a run that simulate() accepts. too_many if it has more transfers;
-/// cancelled as in simulate().
+/// Predicts the pass of a run that simulate() accepts. too_many if it has more than
+/// `most_transfers`; cancelled as in simulate().
 Result<DramPrediction> predict_dram(const ResolvedRun& run, const GpuDescription& gpu,
                                     const BlockPlacement& placement,
                                     double most_transfers = kMostTransfers,

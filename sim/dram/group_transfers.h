@@ -15,12 +15,12 @@ namespace attnscope {
 struct BlockPlacement {
   std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
   BlockOrder order;              ///< in which the blocks of a head start
-  /// Heads whose blocks start in turn, one of each head and then the next of each; whole groups of
-  /// heads that share a KV head.
+  /// Number of heads whose blocks start in turn: the first block of each head, then the second of
+  /// each, and so on; whole groups of heads that share a KV head.
   Index heads_at_once = 1;
 };
 
-/// The limit on a prediction's work: transfers of tiles that are followed, each about 100 ns.
+/// The limit on a prediction's work: the number of transfers that it follows, about 100 ns each.
 inline constexpr double kMostTransfers = 3e8;
 inline constexpr double kQuickTransfers = 1e7;  ///< while a user waits: about a second
 

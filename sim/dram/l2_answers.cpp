@@ -17,8 +17,8 @@ std::optional<L2Answer> L2Answers::find(std::size_t launch, Index block, Index o
   return found == ops.end() || found->op != op ? std::nullopt : std::optional(found->answer);
 }
 
-/// Walks a head as GroupTransfers does, and assigns the answers to its transfers to the operations
-/// that make them.
+/// Walks a head as GroupTransfers does, and assigns the answer to each transfer to the operation
+/// that makes it.
 class HeadAnswers : public Observer {
  public:
   HeadAnswers(const GroupTransfers& moved, const WatchedHead& watched, L2Answers& answers)
@@ -64,7 +64,7 @@ class HeadAnswers : public Observer {
   const WatchedHead& watched_;
   BlockTransfers transfers_;
   L2Answers& answers_;
-  std::vector<std::size_t> launches_;  ///< of the pass, that run for the head
+  std::vector<std::size_t> launches_;  ///< the launches of the pass that run for the head
   std::size_t launch_ = 0;
   std::vector<L2Answers::Entry>* block_ = nullptr;
   Index op_ = 0;

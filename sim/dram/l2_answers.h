@@ -17,7 +17,7 @@ class L2Answers {
  public:
   /// Nothing for an operation that moves no bytes. `op` counts all operations of the block.
   std::optional<L2Answer> find(std::size_t launch, Index block, Index op) const;
-  /// Whether a head that is followed represents the requested one.
+  /// Whether the answers are those of another head, which represents the requested one.
   bool are_of_another_head() const { return are_of_another_head_; }
 
  private:

@@ -17,7 +17,7 @@ namespace attnscope {
 /// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
 /// that the operation moves: all 0 if they are part of another operation's transfer.
 struct L2Answer {
-  Index hit_bytes = 0;    ///< in the partition of the SM; all that is stored
+  Index hit_bytes = 0;    ///< in the partition of the SM; of a store, all bytes
   Index other_bytes = 0;  ///< only in the other partition
   Index dram_bytes = 0;   ///< in neither: read from DRAM
 
@@ -51,7 +51,7 @@ class L2Cache {
   FoundIn read(int partition, std::uint32_t piece);
   /// An SM writes the whole piece, which stays until it is evicted to DRAM.
   void write(std::uint32_t piece);
-  /// Adds to the piece in the partition that it belongs to, which must hold it.
+  /// Adds to the piece in its home partition, which first reads the piece from DRAM if necessary.
   FoundIn add(std::uint32_t piece);
 
   const Traffic& traffic() const { return traffic_; }

@@ -10,7 +10,7 @@ namespace attnscope {
 
 namespace {
 
-constexpr double kMostPieces = 6e7;  ///< of tensors: 6 GB
+constexpr double kMostPieces = 6e7;  ///< of all tensors: 6 GB
 
 /// The groups that are followed move this many times the capacity of L2, and fill every SM half as
 /// many times: by then, each group moves the same bytes as the previous one.
@@ -117,7 +117,7 @@ L2Answer answer_of(FoundIn found, Index bytes) {
 void L2Run::move(std::size_t slot) {
   Slot& s = slots_[slot];
   const Index sm = static_cast<Index>(slot) % gpu_.sm_count;
-  // In no regular order: heads that start in turn would each keep to the SMs of one partition
+  // Irregular: otherwise, heads that start in turn would each stay on one partition's SMs
   const int partition = std::popcount(static_cast<std::uint64_t>(sm)) % gpu_.l2_partitions;
   const std::vector<TransferGroup>& groups = s.transfers->groups;
   for (std::uint32_t t = groups[s.next].first; t < groups[s.next + 1].first; ++t) {
@@ -155,8 +155,8 @@ void L2Run::step() {
   }
 }
 
-/// How much later the first block of the slot, which takes `ticks`, begins than that of its SM's
-/// first slot: all of them are spread over the time of a block.
+/// The delay of the slot's first block, which takes `ticks`, after the first block of its SM's
+/// first slot: the first blocks of an SM are spread over the time of one block.
 std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
                                     std::uint64_t ticks) const {
   const auto place = static_cast<std::uint64_t>(slot) / static_cast<std::uint64_t>(gpu_.sm_count);
@@ -191,8 +191,8 @@ void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t
   next_.set(slot, begin + transfers->groups[first].begin);
 }
 
-/// Starts the blocks of the groups' heads: those of one head after the other, or, where the blocks
-/// of several groups start in turn, the first of each head, then the second of each.
+/// Starts the blocks of the groups' heads: head after head, or, if the blocks of several groups
+/// start in turn, the first block of each head, then the second of each.
 void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
   std::size_t blocks = 0;
   for (Group group = first; group < past_last; ++group) {
@@ -246,8 +246,8 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   const std::vector<L2Moved> at_last = traffic();
   while (!next_.empty()) step();
 
-  // The groups that were not followed move what those of the later half moved: as long as blocks of
-  // further groups follow, as many blocks are running at the end of the half as at its beginning
+  // The groups that were not followed move what those of the later half moved: while further blocks
+  // follow, the same number runs at the end of that half as at its beginning
   const auto others =
       static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
   const auto scaled = [others](Index bytes) {

@@ -70,12 +70,12 @@ class L2Run {
   /// How the pieces of a tensor are numbered, one head after the other.
   struct PieceNumbers {
     std::uint32_t first = 0;
-    Index count = 0;     ///< of a head
-    Index of_group = 1;  ///< heads of a group, or one for all of them
+    Index count = 0;     ///< pieces of a head
+    Index of_group = 1;  ///< tensors of a group: one per head, or one
   };
 
   void choose_followed(double most_transfers);
-  /// Groups of the first half: whole sets of groups that start in turn.
+  /// Number of groups in the first half: a multiple of those that start in turn.
   Group half_of_followed() const { return followed_ / 2 / groups_at_once_ * groups_at_once_; }
   void number_pieces();
   void initialise();
@@ -96,7 +96,7 @@ class L2Run {
   const Pass& pass_;
   const GpuDescription& gpu_;
   const std::vector<Index>& residency_;
-  const Group groups_at_once_;  ///< whose blocks start in turn
+  const Group groups_at_once_;  ///< groups whose blocks start in turn
   const std::atomic<bool>* cancel_;
   const GroupTransfers moved_;
 
@@ -113,7 +113,7 @@ class L2Run {
   unsigned steps_ = 0;
 };
 
-/// The error in place of TooManyTransfers.
+/// The error that is returned for TooManyTransfers.
 Error too_many_transfers();
 
 }  // namespace attnscope
