@@ -60,7 +60,7 @@ class Sm {
 
  private:
   struct Running {
-    BlockTask task;  ///< what is left of it
+    BlockTask task;  ///< the remaining part
     ScheduledBlock block;
   };
 

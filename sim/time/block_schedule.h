@@ -15,7 +15,7 @@ namespace attnscope {
 /// use the SM's units.
 struct BlockTask {
   double wait_before_cycles = 0;
-  double wait_before_following_cycles = 0;  ///< instead, if it follows another block in its place
+  double wait_before_following_cycles = 0;  ///< the same for a block that follows another
   double steps = 0;
   double wait_after_cycles = 0;
 };
@@ -23,7 +23,7 @@ struct BlockTask {
 /// How the SMs of a launch spent their time, in cycles of one SM.
 struct ScheduleCycles {
   double end = 0;  ///< from the launch's first block to the end of its last one
-  // Summed over the SMs; with `idle` they make up end times the number of SMs
+  // Summed over the SMs; the three add up to `end` times the number of SMs
   double stepping = 0;  ///< at least one block takes steps
   double waiting = 0;   ///< blocks only wait
   double idle = 0;      ///< no block is left
@@ -76,7 +76,7 @@ struct PredictedSchedule {
   std::vector<PredictedBlock> blocks;
 };
 
-/// Most blocks of a predicted schedule: for a launch with more, it has only the first heads.
+/// The most blocks of a predicted schedule; if a launch has more, only its first heads are in it.
 inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 
 }  // namespace attnscope

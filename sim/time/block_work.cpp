@@ -18,7 +18,7 @@ static bool is_first_share(const TileOp& op, const TileGrid& grid) {
   return grid.share_of(op.dest_tiles[0]).number == 0;
 }
 
-/// Whether no share before this one has its scores masked, which would count the step already.
+/// Whether no earlier share of the step has masked scores: such a share counts the step.
 static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
   Tile S = op.dest_tiles[0];
   for (TileShare share = grid.share_of(S); share.number > 0;) {

@@ -1,4 +1,4 @@
-/// The work of each thread block of a pass that determines its time.
+/// For each thread block of a pass, the work that determines its time.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct BlockWork {
   Index masked_steps = 0;   ///< of these, those that the mask is applied to
   Index column_loads = 0;   ///< tiles Kj that it loads
   Index first_bytes = 0;    ///< read before its first step
-  Index read_bytes = 0;     ///< in all
+  Index read_bytes = 0;     ///< in total
   Index written_bytes = 0;  ///< in total, including added ones
   Index last_bytes = 0;     ///< written since its last step began
 };
@@ -22,18 +22,18 @@ struct BlockFlow {
   /// A thread block stays on its SM and computes one block of the schedule after the other: it
   /// loads the first tiles of the next one during the steps of the one before.
   bool loads_ahead = false;
-  /// It stores the last tiles of one during the steps of the next.
+  /// It stores the last tiles of one such block during the steps of the next one.
   bool stores_beside_next = false;
   /// The product P V of a step runs during the softmax of the next one: a block of n steps takes
-  /// the time of n + 1, since the first has no product beside it and the last no softmax.
+  /// the time of n + 1, since the first softmax and the last product overlap nothing.
   bool overlaps_softmax = false;
 };
 
 /// The blocks of a launch in the order in which they start: those of a head, or of several heads
-/// that start in turn, which repeat for the others.
+/// that start in turn, repeated for the other heads.
 struct LaunchWork {
   std::vector<BlockWork> blocks;
-  std::vector<BlockId> ids;  ///< of the blocks, in the first of these heads
+  std::vector<BlockId> ids;  ///< of the blocks, before they repeat
   Index heads = 1;           ///< how many times the blocks repeat
   Index heads_at_once = 1;   ///< heads that the blocks belong to
   BlockFlow flow = {};

@@ -9,21 +9,21 @@ namespace attnscope {
 /// The rates of the whole GPU, unless an SM is named.
 struct MachineRates {
   double sm_count = 0;
-  double boost_clock_hz = 0;   ///< of light work
+  double boost_clock_hz = 0;   ///< during light work
   double matrix_clock_hz = 0;  ///< while the tensor cores of every SM work at their full rate
   double dram_read_bytes_per_s = 0;
   double dram_write_bytes_per_s = 0;
   double dram_copy_bytes_per_s = 0;  ///< reads and writes, both counted
   double l2_read_bytes_per_s = 0;
   double l2_write_bytes_per_s = 0;
-  double added_bytes_per_s = 0;               ///< atomically, fp32, in L2
+  double added_bytes_per_s = 0;               ///< by atomic additions in fp32 in L2
   double l2_read_one_sm_bytes_per_cycle = 0;  ///< of one SM while no other SM reads
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
   double launch_gap_s = 0;       ///< that each further launch adds
   // Rates of one SM
-  double matrix_flops_per_cycle = 0;       ///< by wgmma; else by mma.sync
+  double matrix_flops_per_cycle = 0;       ///< by wgmma if there is a rate, else by mma.sync
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps
   double multiply_adds_per_cycle = 0;
   double exponentials_per_cycle = 0;
@@ -32,7 +32,7 @@ struct MachineRates {
 
   /// Seconds in which DRAM reads and writes these bytes together: copies are slower than either.
   double dram_seconds(double read_bytes, double written_bytes) const;
-  /// Matrix products of all SMs at their full rate.
+  /// FLOP/s of matrix products on all SMs at their full rate.
   double matrix_flops_per_s(bool on_tensor_cores) const;
   /// Cycles of one SM, at `clock_hz`, for a byte of traffic that `sms` SMs share.
   double cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const;

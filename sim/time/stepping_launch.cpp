@@ -6,9 +6,9 @@ namespace attnscope {
 
 namespace {
 
-/// moves[n]: steps of the first n in which a maximum of a warp's rows is expected to move. The
-/// maximum of a row changes in step j with probability 1 / j, whatever the distribution of the
-/// scores.
+/// moves[n]: in how many of the first n steps the maximum of one of a warp's rows is expected to
+/// move. The maximum of a row changes in step j with probability 1 / j, whatever the distribution
+/// of the scores.
 std::vector<double> expected_moves(Index most_steps, Index rows) {
   std::vector<double> moves = {0.0};
   for (Index j = 1; j <= most_steps; ++j) {
@@ -75,7 +75,7 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   const ScheduleCycles cycles = run(cycles_of_step(), &scheduled);
   std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
 
-  // The time that the launch's start and DRAM add delays all steps, and stretches them
+  // The launch's start delays all steps; the further time that DRAM needs stretches them
   const double start = start_s();
   const double blocks_s = cycles.end / clock_hz_;
   const double slower = blocks_s > 0 ? 1.0 + further_dram_s(cycles) / blocks_s : 1.0;
@@ -100,8 +100,8 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   return schedule;
 }
 
-/// The cost of the start of a launch beyond its overhead and the first waits and steps of its
-/// blocks: code that comes from DRAM, SMs that change their configuration.
+/// What starting a launch costs beyond its overhead and its blocks' first waits and steps: code
+/// comes from DRAM, and SMs change their configuration.
 double SteppingLaunch::start_s() const {
   if (costs_.first_step_s == 0) return 0;
   const BlockWork one_step{
@@ -111,7 +111,7 @@ double SteppingLaunch::start_s() const {
   return std::max(0.0, costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
 }
 
-/// Steps with a higher cost count as several.
+/// A step with a higher cost counts as more than one.
 BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
   const MachineRates& rates = setting_.rates;
   const double all_cycles = costs_.cycles.back();
@@ -133,8 +133,8 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
                                    : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
 }
 
-/// With some tiles from DRAM, and never faster than memory allows. Calibrated cycles already
-/// include the limit of L2.
+/// Cycles of a step when some tiles come from DRAM, at least those that memory needs. Calibrated
+/// cycles already include the limit of L2.
 std::vector<double> SteppingLaunch::cycles_of_step() const {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {

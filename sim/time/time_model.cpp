@@ -27,7 +27,7 @@ LaunchTime streaming_time(const LaunchSetting& setting) {
   return time;
 }
 
-/// A product of a library, tile by tile on every SM: `compute_s` at the full rate of its units.
+/// A library's matrix product, tile by tile on every SM; `compute_s`: at its units' full rate.
 LaunchTime product_time(const LaunchSetting& setting, double compute_s) {
   const LaunchBytes& bytes = setting.bytes;
   const MachineRates& rates = setting.rates;
@@ -48,8 +48,8 @@ double sum(const PartSeconds& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-/// The clock falls from that of light work in proportion to the share of the time in which the
-/// tensor cores work, `compute_s`.
+/// The clock falls below that of light work in proportion to the share of the time, `compute_s`, in
+/// which the tensor cores work.
 double product_clock_hz(const MachineRates& rates, const LaunchTime& time, double compute_s) {
   const double seconds = sum(time.parts);
   const double share = seconds > 0 ? std::min(1.0, compute_s / seconds) : 0.0;
@@ -61,8 +61,8 @@ MatrixUnit matrix_unit_of(const KernelCosts& costs, DType dtype) {
   return costs.has_wgmma_products ? MatrixUnit::wgmma : MatrixUnit::mma_sync;
 }
 
-/// The measured cycles of a step on units of other rates: they change by the ratio that the rates
-/// of the units alone would give.
+/// The measured cycles of a step, converted to units with other rates: scaled by the ratio that the
+/// units' rates alone give.
 StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts& after) {
   for (std::size_t k = 0; k < measured.cycles.size(); ++k) {
     measured.cycles[k] *= after.cycles[k] / before.cycles[k];
@@ -86,9 +86,9 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
   return recorder.launches();
 }
 
-/// Every launch's blocks, those of a head in `costs.order`. Heads differ only by the batch entry's
-/// key length; a set of heads whose blocks start in turn is treated as one head, each of whose
-/// blocks starts that many times.
+/// The blocks of every launch; those of each head are in `costs.order`. Heads differ only by the
+/// batch entry's key length; a set of heads whose blocks start in turn is treated as one head, each
+/// of whose blocks starts that many times.
 std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDescription& gpu,
                                      const KernelCosts& costs, const std::atomic<bool>* cancel) {
   const AttentionProblem& problem = report.run.problem;
@@ -201,7 +201,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
   const MatrixUnit unit = matrix_unit_of(costs, report.run.problem.dtype);
   const bool on_tensor_cores = unit != MatrixUnit::cuda_cores;
   TimePrediction prediction;
-  double further_s = 0;  // that the steps take by the rates of the units alone
+  double further_s = 0;  // of the steps, if predicted from the rates of the units alone
   PassTimes times(rates, prediction);
   for (const FurtherLaunch& launch : costs.further) {
     times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);

@@ -5,8 +5,8 @@
 /// its first tiles, takes steps, each of which takes the cycles that the calibration measured for
 /// it, and waits for its last stores. A step takes at least as long as L2 and DRAM need for its
 /// bytes, and a launch at least as long as DRAM needs for all of its bytes. A product of a library
-/// works tile by tile: its reads arrive while it multiplies, and its writes follow afterwards. All
-/// other launches are as fast as their bytes move.
+/// works tile by tile: its reads arrive while it multiplies, and its writes follow afterwards.
+/// Every other launch takes as long as its bytes need.
 ///
 /// The launches of a pass follow each other; the first one has an overhead, each further one a gap.
 #pragma once
@@ -42,7 +42,7 @@ struct KernelCosts {
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
   BlockOrder order = {};              ///< in which the blocks of a head start
-  Index heads_at_once = 1;            ///< whose blocks start in turn (BlockPlacement)
+  Index heads_at_once = 1;            ///< heads whose blocks start in turn (BlockPlacement)
   BlockFlow flow;                     ///< of the launch with the products
   Index warps = kPaperWarps;          ///< of a block of the launch with the products
   bool has_wgmma_products = false;    ///< else its products on tensor cores are mma.sync's

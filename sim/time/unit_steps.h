@@ -16,20 +16,20 @@ namespace attnscope {
 
 /// What the steps of a kernel cost, as calibrated.
 struct StepCosts {
-  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; as many as an SM
-  /// holds.
+  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; one entry for each
+  /// block that an SM holds.
   std::vector<double> cycles;
-  // Further cycles of a step, with all blocks that an SM holds
-  double masked_cycles = 0;     ///< whose scores are masked
-  double rescaled_cycles = 0;   ///< that rescales O because a maximum moved
-  double from_dram_cycles = 0;  ///< whose tiles come from DRAM
-  /// Rows of which one moved maximum makes a warp rescale.
+  // Further cycles of a step, while an SM has all the blocks that it holds
+  double masked_cycles = 0;     ///< if its scores are masked
+  double rescaled_cycles = 0;   ///< if it rescales O because a maximum moved
+  double from_dram_cycles = 0;  ///< if its tiles come from DRAM
+  /// Rows of a warp: the warp rescales O if the maximum of any of them moved.
   Index rows_of_warp = 0;
-  /// A block waits for Kj and Vj whenever it begins with a column tile.
+  /// Whether a block waits for Kj and Vj whenever it begins a column tile.
   bool waits_for_column_tiles = false;
   double clock_hz = 0;         ///< while every SM takes such steps
   bool are_calibrated = true;  ///< else they follow from the rates of the units
-  /// A launch whose blocks do one step each, with all places on the SMs taken and nothing in L2.
+  /// Time of a launch whose blocks take one step each, with the SMs full and nothing in L2.
   double first_step_s = 0;
 };
 
@@ -43,8 +43,8 @@ struct StepsWork {
   double exponentials = 0;
   double other_flops = 0;
   double shared_bytes = 0;     ///< that warps read and write
-  double exchanged_bytes = 0;  ///< of these, what warps leave there for each other
-  double added_bytes = 0;      ///< to sums in global memory, atomically
+  double exchanged_bytes = 0;  ///< of these, those that warps exchange
+  double added_bytes = 0;      ///< added atomically to sums in global memory
 };
 
 /// The work of a launch of the report's run, in blocks of `warps` warps. Bytes in shared memory are
