@@ -1,5 +1,5 @@
-/// The location of the shipped data: device descriptions, recordings, traces and scenes; the files
-/// that the fields of a run name. No CUDA, no OpenGL: the app and the command line both use it.
+/// Finds the shipped data (device descriptions, recordings, traces, scenes) and the files that the
+/// fields of a run name. No CUDA, no OpenGL: the app and the command line both use it.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ Result<std::filesystem::path> find_assets_dir();
 /// dot: h200.calibration.json is an asset with the extension ".calibration.json".
 std::vector<std::string> list_assets(std::string_view folder, std::string_view extension = ".json");
 
-/// What AttnScope ships in the file that the path leads to: "a recording"; nothing for other files.
+/// What the shipped file at this path is, such as "a recording"; nothing for other files.
 std::optional<std::string_view> shipped_as(const std::filesystem::path& path);
 
 /// Whether the text is the path of a file, and not the name of a shipped one: it contains '/' or

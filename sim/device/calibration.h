@@ -1,6 +1,6 @@
 /// What was measured on a GPU by microbenchmarks, for the models of DRAM traffic and time. Read
 /// from assets/gpus/NAME.calibration.json (schema attnscope.calibration/1), which `attnscope-cli
-/// calibrate` writes. Everything here is of the kind "measured"; none of it ran an attention
+/// calibrate` writes. Everything here is of the kind "measured", without running an attention
 /// kernel.
 #pragma once
 
@@ -46,7 +46,7 @@ Result<Calibration> parse_calibration(std::string_view text, std::string_view na
 /// The document that parse_calibration() reads: the header, then one quantity per line.
 std::string calibration_text(const Calibration& calibration);
 
-/// The shipped calibration of the GPU that the assets call this ("h200"); nothing when there is
+/// The shipped calibration of the GPU with this name in the assets ("h200"); nothing if it has
 /// none. Errors as in parse_calibration(), and failed for a file that cannot be read.
 Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name);
 

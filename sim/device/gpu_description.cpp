@@ -201,7 +201,7 @@ Result<GpuDescription> from_document(const Result<json>& document, std::string_v
   }
 }
 
-/// Whether both describe the same GPU, by the name of its device if both have one.
+/// Whether both describe the same GPU: by device name if both have one, else by their numbers.
 bool describe_one_gpu(const GpuDescription& a, const GpuDescription& b) {
   if (!a.device_name.empty() && !b.device_name.empty()) return a.device_name == b.device_name;
   return a.compute_capability == b.compute_capability && a.sm_count == b.sm_count &&

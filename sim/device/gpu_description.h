@@ -51,8 +51,8 @@ struct GpuDescription {
   double other_flops_per_s = 0;  ///< fp32 on CUDA cores
   double exp_per_clock_per_sm = 0;
 
-  /// Exponentials of all SMs' special function units at the boost clock, which the rate of the CUDA
-  /// cores assumes as well.
+  /// Exponentials per second of all SMs' special function units, at the boost clock; the rate of
+  /// the CUDA cores is for the same clock.
   double exponentials_per_s() const {
     return exp_per_clock_per_sm * static_cast<double>(sm_count) * boost_clock_hz;
   }
@@ -67,12 +67,12 @@ struct GpuDescription {
   /// The source of each number, by its field name in the file: "l2_bytes",
   /// "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
-  WhatIf what_if;  ///< which of the numbers above are the user's, and rates that are not above
+  WhatIf what_if;  ///< the user's changes: numbers above, and rates that are not above
   /// Read from a user's file, and different from the shipped description of the same GPU.
   bool is_altered = false;
 };
 
-/// The name of the DRAM: "HBM" for every generation of it, else its type, such as "GDDR6X"; "DRAM"
+/// The name of the DRAM: "HBM" for every generation of HBM, else its type, such as "GDDR6X"; "DRAM"
 /// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
 
