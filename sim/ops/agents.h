@@ -46,7 +46,7 @@ class Agents {
 
   Index& arrivals_at(const Barrier& barrier);
   bool is_complete(const Barrier& barrier);
-  /// Runs the agent until it has to wait; whether it ran at all.
+  /// Runs the agent until it has to wait; returns whether it ran at all.
   bool advance(Sequence& sequence, const Emit& emit);
 
   std::vector<Sequence> agents_;

@@ -71,7 +71,7 @@ Index TileGrid::equal_rows(std::int32_t j, const TileRange& rows, std::int32_t p
     end = cut_run(i, {first_without(i, end, ends_before), first_without(i, end, has_begun)}, end);
   }
 
-  // Cut at the rows whose first visit this is: a row that sees no key has none
+  // Cut at the rows that are first visited here; a row that sees no key is never visited
   if (!options_.variant.skip_first_reads) return rows.position_of(end) - position;
   if (problem_.is_packed() || problem_.block_mask != nullptr) return 1;
   const auto first_column = [&](std::int32_t row) { return column_tiles_in_band(row).first; };

@@ -30,8 +30,8 @@ class Observer {
   virtual void begin_block(const BlockId& /*block*/) {}
   /// Consecutive operations of the current block; called repeatedly until the block ends.
   virtual void observe(std::span<const TileOp> ops) = 0;
-  /// These agents of the current block wait forever, and no other agent can continue: a run that is
-  /// broken on purpose. The operations that they do not reach follow, marked so.
+  /// These agents of the current block wait forever, and no other agent can continue, as in a run
+  /// that is broken on purpose. The operations that they do not reach follow, marked as unreached.
   virtual void deadlock(std::span<const StuckAgent> /*stuck*/) {}
   virtual void end_block() {}
   virtual void end_launch() {}

@@ -12,12 +12,12 @@ namespace attnscope {
 struct OpInfo {
   OpKind kind;
   std::uint8_t dests, sources;  ///< tiles that it writes and reads
-  /// Its short name, beside arrows: a, b and c are the names of its sources, `maxima` and `sums`
-  /// say whether the first one has a row of values or one for each row. Empty if the tiles suffice.
+  /// Its short name, shown beside arrows: a, b and c are the names of its sources; `maxima` and
+  /// `sums` depend on its first source's values per row. Empty if the tiles suffice.
   std::string_view label;
-  /// What it did: `to` is its destination, `result` the same by what it now holds; a, b and c are
-  /// its sources, P the first one as probabilities, `maxima` and `sums` those of its rows. `event`
-  /// is what the phase of a barrier is about, for the `agent` that waits or arrives.
+  /// What it did: `to` is its destination, `result` the destination named by its new contents; a, b
+  /// and c are its sources, P the first source as probabilities, `maxima` and `sums` those of its
+  /// rows. `event` is what the phase of a barrier signals to the `agent` that waits or arrives.
   std::string_view sentence;
 };
 

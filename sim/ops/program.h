@@ -142,12 +142,12 @@ class Program {
   /// Counts the operations since the last mark `times` more times, and closes the mark.
   void repeat(Index times);
 
-  /// Hands every operation to the observers: the thread block ends.
+  /// Ends the thread block: passes all remaining operations to the observers.
   void end_block();
 
  private:
-  /// Hands on the buffered operations: to the observers, or to their agent if it takes turns with
-  /// others.
+  /// Passes on the buffered operations: to the observers, or to their agent if the block has
+  /// agents.
   void flush();
   void send();
   void run_agents();

@@ -85,7 +85,7 @@ constexpr const TensorInfo& info_of(Tensor tensor) {
 constexpr TensorLayout layout_of(Tensor tensor) {
   return info_of(tensor).layout;
 }
-/// S, P and their gradients: a value for each query and key.
+/// Whether the tensor has a value for each query and key, as S, P and their gradients do.
 constexpr bool is_score(Tensor tensor) {
   return layout_of(tensor) == TensorLayout::query_by_key;
 }

@@ -135,7 +135,7 @@ bool TileGrid::is_edge(const KeyRange& rows, const KeyRange& keys) const {
 
 namespace {
 
-/// The share with this number of `all`, of which each one but the last has `each`.
+/// Share `number` of the range `all`; every share but the last has `each` elements.
 KeyRange share_within(const KeyRange& all, Index each, Index number) {
   const Index begin = all.begin + number * each;
   return {std::min(begin, all.end), std::min(begin + each, all.end)};

@@ -31,13 +31,13 @@ struct ScheduleOptions {
   Index gradient_panel_cols = 0;
   /// Backward: when more than 1, dK and dV of a group's query heads are summed.
   Index heads_per_kv_head = 1;
-  /// The problem's steps: they decide which lines the pseudo-code has.
+  /// The steps of the problem's score function: they decide which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
-  /// If a key length ends inside a column tile, the rows of K and V beyond it are not loaded: on
-  /// chip they are zero.
+  /// Whether the rows of K and V beyond a key length, inside a column tile, are zero on chip
+  /// instead of being loaded.
   bool skips_padded_keys = false;
-  /// The problem hides keys: a launch that only applies the mask exists.
+  /// Whether the problem hides keys, so that a launch that only applies the mask exists.
   bool masked = false;
 };
 
@@ -87,13 +87,13 @@ struct Shape {
 class TileGrid {
  public:
   /// `d_cols`: the columns of a tile of Q, K, V, O or their gradients; 0: all d. Otherwise their
-  /// tiles are cut into d_parts(), which Tile::part names. With `shares`, it names the share of a
-  /// tile that an agent has (TileShare).
+  /// tiles are cut into d_parts(), which Tile::part names. With `shares`, Tile::part names the
+  /// share of a tile that an agent has (TileShare).
   TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options,
            Index d_cols = 0, Index shares = 0);
 
   const AttentionProblem& problem() const { return problem_; }
-  /// The batch entry whose key length hides keys; 0 at first.
+  /// Sets the batch entry whose key length hides keys; it is 0 at first.
   void set_batch(Index b);
   const Tiling& tiling() const { return tiling_; }
   const ScheduleOptions& options() const { return options_; }
@@ -102,7 +102,7 @@ class TileGrid {
   Index d_parts() const { return ceil_div(problem_.d, d_cols_); }
   /// Into how many equal shares agents divide the queries or the keys of a tile; 1 without agents.
   Index shares() const { return std::max<Index>(shares_, 1); }
-  /// The share that a tile is.
+  /// The share of a whole tile that this tile is.
   TileShare share_of(const Tile& tile) const {
     return shares_ > 0 ? TileShare::from_part(tile.part) : TileShare{};
   }
@@ -162,7 +162,7 @@ class TileGrid {
 
   Index col_end(std::int32_t j) const { return col_begin(j) + cols_of(j); }
 
-  /// The valid query rows of a tile of queries, in the head; of its share only.
+  /// The valid query rows of a tile of queries, counted within the head; of a share, only its own.
   KeyRange rows_of(const Tile& tile) const;
   /// The same for the keys of a tile of keys.
   KeyRange keys_of(const Tile& tile) const;
@@ -213,7 +213,7 @@ class TileGrid {
             static_cast<std::int32_t>(ceil_div(range.end, size))};
   }
   bool is_edge(const KeyRange& rows, const KeyRange& keys) const;
-  /// Of a share of row tile i, or of column tile j; may be none.
+  /// The rows of a share of row tile i, or the keys of a share of column tile j; possibly none.
   KeyRange rows_of_share(std::int32_t i, Index number) const;
   KeyRange keys_of_share(std::int32_t j, Index number) const;
   bool is_gap(std::int32_t i, std::int32_t j) const;
@@ -247,12 +247,11 @@ class TileGrid {
 /// ScheduleOptions; only O_split and LSE_split depend on it.
 Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
-/// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and
-/// for flash1's fp32 carry.
+/// Bytes of one element of the tensor in HBM, by its ElementType.
 Index element_bytes(Tensor tensor, DType dtype);
 
 /// The first number of [first, past_last) for which `holds` is false, or `past_last` if there is
-/// none. `holds` must be false for every number after the first for which it is false. In place of
+/// none. `holds` must be false for every number after the first for which it is false. Replaces
 /// std::ranges::partition_point over std::views::iota, which clang 14 (`make fuzz`, `make lint`)
 /// rejects in libstdc++.
 template <typename Number, typename Holds>

@@ -5,7 +5,7 @@ namespace attnscope {
 void TileLoop::open_section() {
   section_ = -1;
   if (!program_.counts_only() || range_.empty()) return;
-  // The last iterations of a run look ahead into the next one
+  // The last iterations of a run of equal tiles look ahead into the next run
   equal_ = equal_tiles_(g_, fixed_, range_, range_.first) - (period_ - 1);
   if (equal_ <= period_) return;
   program_.mark();

@@ -100,7 +100,7 @@ struct TileShare {
   }
 };
 
-/// The tile's share of the queries, or of the keys, alone in the share's slot.
+/// The tile's share of the queries, or of the keys, in a slot of its own.
 constexpr Tile query_share(Tile tile, Index number) {
   tile.part = TileShare{TileShare::Of::queries, false, number}.part();
   tile.slot = static_cast<std::uint8_t>(1 + number);
@@ -111,7 +111,7 @@ constexpr Tile key_share(Tile tile, Index number) {
   tile.slot = static_cast<std::uint8_t>(1 + number);
   return tile;
 }
-/// The same as a part of the whole tile that the slot holds.
+/// The same share, within the whole tile that the slot holds.
 constexpr Tile queries_within(Tile tile, Index number) {
   tile.part = TileShare{TileShare::Of::queries, true, number}.part();
   return tile;
@@ -154,7 +154,7 @@ enum class OpKind : std::uint8_t {
   alibi,             ///< dest -= slope * distance of key and query
   dropout,           ///< dest = Z * source, element by element: Z is 0 or 1 / (1 - p)
   multiply,          ///< dest *= source, element by element
-  scale,             ///< dest = softmax_scale * dest, if no product folds it in
+  scale,             ///< dest = softmax_scale * dest, if no product includes the scale
   mask_gradient,     ///< dS = 0 where the mask hides the key
   dropout_factors,   ///< dest = Z, for a launch that stores Z
   wait,              ///< the agent continues once a phase of a barrier is complete
@@ -177,8 +177,8 @@ enum class Agent : std::uint8_t {
   block,              ///< every warp: the program has no agents
   producer,           ///< loads tiles for the others
   statistics_loader,  ///< backward: loads LSE and D for the consumers
-  dQ_adder,           ///< backward: adds what the consumers have left of dQ
-  consumer,           ///< the first of them; consumer n is Agent(consumer + n)
+  dQ_adder,           ///< backward: adds the consumers' parts of dQ in HBM
+  consumer,           ///< the first consumer; consumer n is Agent(consumer + n)
 };
 
 constexpr Agent consumer(Index n) {
@@ -205,8 +205,8 @@ struct Barrier {
   Tile tile;  ///< what the phase is about, in the slot that the barrier guards
 };
 
-/// One operation of one thread block. A wait or arrive has no tiles, but a barrier, which it keeps
-/// in the place of its destinations: the first is the barrier's tile.
+/// One operation of one thread block. A wait or arrive has a barrier instead of tiles, stored in
+/// its destinations: the first one is the barrier's tile.
 struct TileOp {
   OpKind kind = OpKind::load;
   std::uint8_t line = 0;  ///< index into the launch's pseudo-code
@@ -214,7 +214,7 @@ struct TileOp {
   std::uint8_t dest_count : 3 = 0;
   std::uint8_t source_count : 3 = 0;
   bool skipped : 1 = false;    ///< the run's break drops it: no value changes
-  bool unreached : 1 = false;  ///< and so it is, because its agent waits forever
+  bool unreached : 1 = false;  ///< skipped because its agent waits forever
   std::array<Tile, 2> dest_tiles;
   std::array<Tile, 3> source_tiles;
 
@@ -238,13 +238,13 @@ struct TileOp {
     return kind == OpKind::scores || kind == OpKind::accumulate ||
            (kind >= OpKind::product_transposed && kind <= OpKind::gradient_product_transposed);
   }
-  /// A product whose result is a tile of scores: S or dP.
+  /// Whether it is a product whose result is a tile of scores: S or dP.
   bool makes_scores() const { return kind == OpKind::scores || kind == OpKind::product_transposed; }
-  /// A product that sums over the queries of a tile of scores: dV or dK.
+  /// Whether it is a product that sums over the queries of a tile of scores: dV or dK.
   bool sums_queries() const {
     return kind == OpKind::accumulate_transposed || kind == OpKind::gradient_product_transposed;
   }
-  /// One number for each row of its source, from all columns of the row: a maximum or a sum.
+  /// Whether it computes one number for each row of its source: a maximum or a sum.
   bool reduces_rows() const {
     return kind == OpKind::row_max || kind == OpKind::running_max || kind == OpKind::row_sum ||
            kind == OpKind::add_row_sum;

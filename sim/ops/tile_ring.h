@@ -19,7 +19,7 @@ class TileRing {
         writers_(static_cast<std::uint8_t>(writers)),
         readers_(static_cast<std::uint8_t>(readers)) {}
 
-  /// By a writer: waits until the tile before has left the slot, and gives the next one's place.
+  /// For a writer: waits until the slot's previous tile is released; returns the next one in it.
   Tile await_place(Tile tile, Program& program) {
     tile.slot = slot();
     Tile& held = held_[tile.slot - 1U];
@@ -29,12 +29,12 @@ class TileRing {
     held = tile;
     return tile;
   }
-  /// By a writer: its part of the tile is there.
+  /// For a writer: announces that its part of the tile is in the slot.
   void announce(const Tile& tile, Program& program) {
     program.arrive({Barrier::Signals::full, writers_, phase(), tile});
     ++visit_;
   }
-  /// Both, for a tile that one agent loads.
+  /// Loads a tile that only one agent writes: await_place(), the load, announce().
   void load(const Tile& tile, Program& program) {
     const Tile placed = await_place(tile, program);
     program.load(placed);
@@ -47,7 +47,7 @@ class TileRing {
     program.wait({Barrier::Signals::full, writers_, phase(), tile});
     return tile;
   }
-  /// For a reader: it no longer reads the tile.
+  /// For a reader: announces that it no longer reads the tile.
   void release(const Tile& tile, Program& program) {
     program.arrive({Barrier::Signals::empty, readers_, phase(), tile});
     ++visit_;
@@ -62,7 +62,7 @@ class TileRing {
 
   Index stages_;
   std::uint8_t writers_, readers_;
-  Index visit_ = 0;  ///< of the next tile
+  Index visit_ = 0;  ///< number of the next visit
   std::array<Tile, kMaxStages> held_;
 };
 
