@@ -22,7 +22,7 @@ constexpr Cost kCosts[] = {
     {OpKind::add, 1, 0, 0, Work::sums},
     {OpKind::atomic_add, 1, 0, 0, Work::sums},
     {OpKind::multiply, 1},
-    {OpKind::dropout, 1},         // the factor; the bits are integer work
+    {OpKind::dropout, 1},         // times the factor; the bits are integer work
     {OpKind::soft_cap, 3, 0, 1},  // divide, tanh, multiply
     {OpKind::soft_cap_slope, 3},  // divide, multiply, subtract
     {OpKind::alibi, 2},           // distance times slope, subtracted; the distance is integer work

@@ -46,9 +46,9 @@ enum class Work : std::uint8_t {
   row_max,           ///< maxima over the scores
   exp,               ///< exponentials of the scores
   row_sum,           ///< sums over P
-  rescale_scores,    ///< flash1: P~ brought to the common maximum
+  rescale_scores,    ///< flash1: rescaling P~ to the common maximum
   divide_scores,     ///< P / l
-  rescale_output,    ///< O brought to a new maximum
+  rescale_output,    ///< rescaling O to a new maximum
   divide_output,     ///< O / l
   statistics,        ///< one number per row: m, l, alpha, beta, LSE
   row_dot,           ///< D = rowsum(dO * O), or rowsum(P * dP)

@@ -84,7 +84,7 @@ Shape begin_within(const Tile& share, const TileGrid& grid) {
 
 }  // namespace
 
-/// A share of the tile in its slot; NaN where nothing of it was written.
+/// A share of the tile in its slot; NaN where nothing was written.
 RowMatrix NumericExecutor::read_within(const Tile& tile) const {
   const Shape shape = grid_->shape(tile);
   RowMatrix values = RowMatrix::Constant(shape.rows, shape.cols, kNaN);
@@ -96,7 +96,7 @@ RowMatrix NumericExecutor::read_within(const Tile& tile) const {
 }
 
 /// Puts the values of a share into its slot. The rest of the tile is unwritten if the slot held
-/// another one.
+/// another tile.
 void NumericExecutor::write_within(const Tile& tile) {
   Slot& to = slot(tile);
   if (!to.holds(tile)) {
@@ -116,8 +116,8 @@ std::optional<RowMatrix> NumericExecutor::held(const Tile& tile) const {
   return is_within(tile) ? read_within(tile) : slot(tile).values;
 }
 
-/// The tile's values; if its slot does not contain it, NaN, or what is left of the previous tile,
-/// which stays there.
+/// The tile's values; if its slot holds another tile, NaN, or the values of that tile if stale
+/// memory is read. The slot does not change.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   const Slot& from = slot(tile);
   if (from.holds(tile) && !is_within(tile)) return from.values;
@@ -182,7 +182,7 @@ void NumericExecutor::load(const TileOp& op) {
 RowMatrix& NumericExecutor::stored_tensor(const Tile& tile) {
   RowMatrix& tensor = hbm(tile.tensor);
   if (tensor.size() == 0) {
-    // The grid's problem has all heads of the group, problem_ is one of them
+    // The grid's problem has all heads of the group, problem_ only one of them
     Shape whole = tensor_shape(tile.tensor, grid_->problem(), grid_->options().splits);
     if (is_score(tile.tensor) && score_row_end_ > 0) whole.rows = score_row_end_ - score_row_begin_;
     tensor.setConstant(whole.rows, whole.cols, kNaN);

@@ -20,8 +20,8 @@ namespace attnscope {
 struct NumericRules {
   bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
   bool fp32_accumulators = false;  ///< every on-chip result to fp32
-  /// Reading a tile that its slot on chip does not contain gives the values of the previous tile,
-  /// in place of NaN.
+  /// Reading a tile that its slot on chip does not contain gives the values of the previous tile
+  /// instead of NaN.
   bool stale_memory = false;
   /// The tiles of this tensor on chip have this value.
   std::optional<std::pair<Tensor, double>> replaced = {};
@@ -49,7 +49,7 @@ class NumericExecutor : public Observer {
                   NumericRules rules)
       : problem_(problem), inputs_(inputs), rules_(rules) {}
 
-  /// For the operations from here on.
+  /// Sets the rules of the operations that follow.
   void set_rules(const NumericRules& rules) { rules_ = rules; }
   const NumericRules& rules() const { return rules_; }
 
@@ -92,7 +92,7 @@ class NumericExecutor : public Observer {
   bool is_within(const Tile& tile) const { return grid_->share_of(tile).in_whole_tile; }
   RowMatrix read_within(const Tile& tile) const;
   void write_within(const Tile& tile);
-  /// The values of a tile that write() or update() has given.
+  /// The memory that write() or update() returned for the tile.
   RowMatrix& values_of(const Tile& tile) { return is_within(tile) ? share_ : slot(tile).values; }
   const RowMatrix& read(const Tile& tile);
   RowMatrix& write(const Tile& tile);
@@ -123,7 +123,7 @@ class NumericExecutor : public Observer {
   std::array<RowMatrix, kTensorCount> hbm_;
   OnChip on_chip_;
   RowMatrix share_;  ///< the share within a tile that the current operation writes
-  /// What reads found that is no slot's contents: as many as an operation has operands.
+  /// Values that reads return although no slot contains them: one for each operand of an operation.
   std::array<RowMatrix, 4> found_;
   std::size_t next_found_ = 0;
 };

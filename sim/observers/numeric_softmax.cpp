@@ -42,7 +42,7 @@ RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
 
 }  // namespace
 
-/// The values of a tile of the scores with f(value, query, key) in place of every element.
+/// The values of a tile of the scores, with every element replaced by f(value, query, key).
 template <typename F>
 RowMatrix NumericExecutor::by_key(RowMatrix values, const Tile& tile, F f) const {
   const Index row_begin = grid_->rows_of(tile).begin;
@@ -93,14 +93,14 @@ void NumericExecutor::running_max(const TileOp& op) {
     const bool keep = std::isnan(m(r, 0)) || maxima(r, 0) <= m(r, 0);
     if (!keep) m(r, 0) = maxima(r, 0);
   }
-  replace(op.dest_tiles[0]);  // alpha brings sums to the m that is kept
+  replace(op.dest_tiles[0]);  // alpha must rescale sums to the m that is kept
   RowMatrix& alpha = write(op.dest_tiles[1]);
   for (Eigen::Index r = 0; r < m.rows(); ++r) {
     alpha(r, 0) = m(r, 0) == kMinusInf ? 1.0 : std::exp(before(r, 0) - m(r, 0));
   }
 }
 
-/// What a row-wise operation of the softmax leaves in its destination.
+/// The values that a row-wise operation of the softmax writes to its destination.
 RowMatrix NumericExecutor::softmax_result(const TileOp& op) {
   const auto source = [&](std::size_t k) -> const RowMatrix& { return read(op.source_tiles[k]); };
   const auto before = [&]() -> const RowMatrix& { return read(op.dest_tiles[0]); };

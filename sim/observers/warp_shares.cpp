@@ -40,7 +40,7 @@ void WarpUses::add_product(const TileOp& op) {
   add_held(op.dest_tiles[0]);
 }
 
-/// dV += P^T dO, dK += dS^T Q: the result by keys.
+/// dV += P^T dO, dK += dS^T Q: each warp has its keys' rows of the result.
 void WarpUses::add_transposed_product(const TileOp& op) {
   const Tile& scores = op.source_tiles[0];
   if (partition_ == WarpPartition::sliced_k) {
@@ -116,7 +116,7 @@ Index parts_of(Index count, Index warps) {
   return ceil_div(count, ceil_div(count, warps));
 }
 
-/// Warps that execute the operation: consumers have equal parts of those of the block.
+/// Warps that execute the operation: each consumer has an equal part of the block's warps.
 Index warps_of(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
   return is_consumer(op.agent) ? std::max<Index>(layout.warps / grid.shares(), 1) : layout.warps;
 }
@@ -156,8 +156,8 @@ std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
   for (const WarpUse& use : WarpUses(op, layout.partition)) {
     const Shape shape = grid.shape(use.tile);
     const bool combines = use.access == WarpAccess::reads_parts;
-    // Every computing warp has the whole tile or a sum of parts; a tile is cut among all warps of
-    // the block
+    // A whole tile or a sum of parts involves the computing warps; any other tile is divided among
+    // all warps that execute the operation
     const bool whole = use.spread == WarpSpread::whole;
     const Index warps = whole || combines ? computing : warps_of(op, grid, layout);
     for (Index warp = 0; warp < warps; ++warp) {

@@ -14,8 +14,8 @@
 /// shared memory like those of O. D is computed by rows and read by all. split_q: the paper says
 /// only that the partition avoids splitting sums among warps, and that some synchronization
 /// remains. The model uses the simplest such partition, rows of each result: S, P, dP, dS and dQ by
-/// queries, dK and dV by keys. dK and dV then need P and dS of other warps: they go through shared
-/// memory, in the precision of a matrix operand. The kernel flash2 gives a warp a near-square part
+/// queries, dK and dV by keys. dK and dV then need P and dS of other warps, which go through shared
+/// memory in the precision of a matrix operand. The kernel flash2 gives a warp a near-square part
 /// of each result instead: it exchanges the same P and dS, and reads less of Q, K, V and dO.
 ///
 /// All warps together load into shared memory. P stays in the registers of the warp that computed
