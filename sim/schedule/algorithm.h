@@ -35,7 +35,7 @@ enum class ScoreStep : std::uint8_t {
 /// One line of pseudo-code. No operation names a loop's line (has_operations()).
 struct PseudoLine {
   int indent = 0;
-  Step step = Step::given;  ///< the only one of the launch's lines with this step
+  Step step = Step::given;  ///< no other line that is shown with it has this step
   std::string_view text;
   std::string_view why;  ///< one sentence: the reason for this step
   ScoreStep when = ScoreStep::always;
@@ -62,7 +62,7 @@ struct ShownCode {
   std::vector<std::uint8_t> line_numbers;
 };
 
-/// The pseudo-code with some lines replaced: a variant's, with the same line numbers.
+/// The pseudo-code of a variant: some lines are replaced, the line numbers stay the same.
 template <std::size_t lines>
 constexpr std::array<PseudoLine, lines> with_lines(
     const PseudoLine (&code)[lines],
@@ -148,7 +148,7 @@ inline void append(Pass& pass, const std::vector<Launch>& launches) {
   pass.launches.insert(pass.launches.end(), launches.begin(), launches.end());
 }
 
-/// The options of the run that is not broken.
+/// The options of the same run without its break.
 inline ScheduleOptions without_break(ScheduleOptions options) {
   options.variant.broken = {};
   return options;

@@ -4,7 +4,7 @@ namespace attnscope {
 
 namespace {
 
-/// A dense pass and the one launch of it that sweeps over tiles of S.
+/// A dense pass, and which of its launches sweeps over tiles of S.
 struct DensePass {
   Pass pass;
   std::size_t sweep = 0;
@@ -41,7 +41,7 @@ PseudoCode guarded_rows(const Launch& dense, std::string_view why_load) {
   return lines;
 }
 
-/// The dense pass, its sweep shown with the pseudo-code of the guarded one.
+/// The dense pass, with the guarded pseudo-code for its sweep.
 template <DensePass (*kDense)(const ScheduleOptions&)>
 Pass guarded_by_columns(const ScheduleOptions& options) {
   static const PseudoCode load_all = guarded_rows(kDense({}).launch(), kWhyLoadAll);

@@ -20,7 +20,7 @@ struct PassOperation {
 };
 
 /// The operations that the pass executes for a head of any batch entry, by launch and line, in the
-/// order in which they first run. The pass is of make_head_pass().
+/// order in which they first run. The pass must be from make_head_pass().
 std::vector<PassOperation> operations_of(const Pass& pass, const PassRun& run);
 
 /// The break that drops the operation, wherever it runs or only once; it names the line if another
@@ -29,11 +29,11 @@ RunBreak break_of(const PassOperation& operation, const Pass& pass,
                   std::span<const PassOperation> operations,
                   std::optional<Occurrence> only = std::nullopt);
 
-/// Whether the break drops the operation of the pass, or replaces what it leaves on chip.
+/// Whether the break drops the operation of the pass, or replaces its result on chip.
 bool is_broken(const PassOperation& operation, const Pass& pass, const RunBreak& broken);
 
-/// Nothing when the break names something that the pass does, else unknown_name, with the names
-/// that there are.
+/// Nothing if the pass has the operation or statistic that the break names; else unknown_name, with
+/// the names that it could have.
 std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const PassRun& run);
 
 /// "rescale:O", as a break names the operation.
@@ -42,7 +42,7 @@ std::string operation_name(const PassOperation& operation);
 /// "rescale O dropped", "line 14 dropped", "alpha is always 1"; empty if nothing is broken.
 std::string break_words(const RunBreak& broken);
 
-/// Marks the launches of which the options' break drops operations; make_pass() calls it.
+/// Sets Launch::dropped where the options' break drops operations; make_pass() calls it.
 void mark_dropped(const ScheduleOptions& options, Pass& pass);
 
 }  // namespace attnscope

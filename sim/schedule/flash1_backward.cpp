@@ -126,7 +126,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.at(compute_p).exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.m(i)));
   program.normalize(g.P(i, j), last_use(g.l(i)));
 
-  // Send dO back through O = P V and through the softmax
+  // Propagate dO back through O = P V and through the softmax
   add_to_dv(g, g.dV(j), g.P(i, j), g.dO(i), {drop_p, update_dv, update_dv_dropped}, program);
   program.at(compute_dp);
   const Tile dO = variant.d_once ? last_use(g.dO(i)) : g.dO(i);

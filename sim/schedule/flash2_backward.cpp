@@ -74,14 +74,14 @@ void flash2_preprocess(const TileGrid& g, Index block, Program& program) {
   program.store(last_use(dQ_accum));
 }
 
-/// What stays on chip while a column tile, or a consumer's share of its keys, meets the rows that
-/// see it.
+/// The tiles that stay on chip while a column tile, or a consumer's share of its keys, visits the
+/// rows that see it.
 struct KeysOnChip {
   const TileGrid& g;
   std::int32_t j;
-  Index share = -1;  ///< its number; -1: all keys
+  Index share = -1;  ///< number of the share; -1: all keys
 
-  /// In registers, where a consumer has only its share; within a tile in shared memory.
+  /// own(): a tile in registers, where a consumer has only its share; within(): in shared memory.
   Tile own(const Tile& tile) const { return share < 0 ? tile : key_share(tile, share); }
   Tile within(const Tile& tile) const { return share < 0 ? tile : keys_within(tile, share); }
   Tile K() const { return within(g.K(j)); }
@@ -104,7 +104,7 @@ struct KeysOnChip {
     program.at(compute_p).exp(P(i), last_use(S(i)), LSE);
   }
 
-  // Send dO back through O = P V and through the softmax
+  // Propagate dO back through O = P V and through the softmax
   void add_value_gradient(std::int32_t i, const Tile& dO, Program& program) const {
     add_to_dv(g, dV(), P(i), dO, {drop_p, update_dv, update_dv_dropped}, program);
   }
@@ -154,17 +154,18 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
   keys.store(program);
 }
 
-// The same as agents: kernels/flash2/flash2_backward_hopper.cuh, whose barriers are in
-// flash2_gradient_block.cuh. Each consumer has its share of the column tile's keys, with dK_j and
-// dV_j of these keys, and all rows that see the column tile. dQ_i sums over all keys: the consumers
-// put dS together in shared memory, and each multiplies a share of its rows with the whole K_j.
-// Other agents load Q_i and dO_i, load LSE_i and D_i, and add dQ_i.
+// The same program as agents, as in kernels/flash2/flash2_backward_hopper.cuh, whose barriers are
+// in flash2_gradient_block.cuh. Each consumer has its share of the column tile's keys, with dK_j
+// and dV_j of these keys, and all rows that see the column tile. dQ_i sums over all keys: the
+// consumers put dS together in shared memory, and each multiplies a share of its rows with the
+// whole K_j. Other agents load Q_i and dO_i, load LSE_i and D_i, and add dQ_i.
 //
 // A consumer runs the steps of a row tile in the order of the pseudo-code; the kernel's products
-// run beside other work. dS and dQ_i have no second place in registers here. Nor is there a program
-// like flash2_backward_wide.cuh's, whose consumers share the products instead of the keys.
+// run beside other work. Here, dS and dQ_i have one place on chip each, and no copy in registers.
+// Nor is there a program like flash2_backward_wide.cuh's, whose consumers share the products
+// instead of the keys.
 
-/// Each agent has its own.
+/// The slots of row tiles; each agent has its own copy.
 struct RowRings {
   explicit RowRings(const TileGrid& g)
       : Q(g.options().variant.stages, 1, g.shares()),
@@ -174,9 +175,9 @@ struct RowRings {
         dS_read(dS_written),
         dQ(1, g.shares(), 1) {}
   TileRing Q, dO;
-  TileRing statistics;           ///< LSE_i, which stands for D_i too
+  TileRing statistics;           ///< of LSE_i, which represents D_i too
   TileRing dS_written, dS_read;  ///< the same slots: a consumer both writes and reads
-  TileRing dQ;                   ///< filled by the consumers, emptied by the agent that adds
+  TileRing dQ;                   ///< filled by the consumers, emptied by the dQ adder
 };
 
 Barrier keys_arrived(const Tile& on_chip) {
@@ -184,7 +185,7 @@ Barrier keys_arrived(const Tile& on_chip) {
 }
 
 /// Calls visit(i) for each row tile that the block visits. The first ones, which find every slot
-/// free, are no part of the counted loop.
+/// free, are not part of the counted loop.
 template <typename Visit>
 void for_each_row_tile(const TileGrid& g, std::int32_t j, Program& program, Visit visit) {
   const Index stages = g.options().variant.stages;
@@ -238,8 +239,8 @@ void add_query_gradients(const TileGrid& g, std::int32_t j, Program& program) {
   });
 }
 
-/// A consumer without keys takes no part in the scores but for its arrivals, which the barriers
-/// count; one without rows, in dQ.
+/// A consumer without keys takes no part in the scores except for its arrivals, which the barriers
+/// count; the same holds for dQ if it has no rows.
 class GradientConsumer {
  public:
   GradientConsumer(const TileGrid& g, std::int32_t j, Index number)
@@ -268,7 +269,7 @@ class GradientConsumer {
     rings_.Q.release(Q, program);
   }
 
-  /// The consumer's keys of dS, for all consumers, with dV on the way.
+  /// Computes the consumer's keys of dS for all consumers, and adds to dV on the way.
   void make_score_gradient(std::int32_t i, Program& program) {
     const Tile LSE = rings_.statistics.await(g_.LSE(i), program.at(compute_p));
     if (keys_.any()) keys_.exponentiate(i, LSE, program);
@@ -284,7 +285,7 @@ class GradientConsumer {
     rings_.dS_written.announce(dS, program);
   }
 
-  /// The consumer's rows of dQ_i, for the agent that adds it.
+  /// Computes the consumer's rows of dQ_i for the agent that adds it.
   void add_query_gradient(const Tile& dS, Program& program) {
     const Index number = keys_.share;
     const Tile dQ = rings_.dQ.await_place(g_.row_tile(Tensor::dQ_accum, dS.i), program);

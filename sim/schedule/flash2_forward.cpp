@@ -98,11 +98,11 @@ class KvStages {
   Index loaded_ = 0, taken_ = 0;
 };
 
-/// What stays on chip while a row tile, or a consumer's share of its rows, sweeps its keys.
+/// The tiles that stay on chip while a row tile, or a share of its rows, visits its keys.
 struct RowsOnChip {
   const TileGrid& g;
   std::int32_t i;
-  Index share = -1;  ///< its number; -1: all rows
+  Index share = -1;  ///< number of the share; -1: all rows
 
   Tile own(const Tile& tile) const { return share < 0 ? tile : query_share(tile, share); }
   Tile Q() const { return own(g.Q(i)); }
@@ -122,12 +122,12 @@ struct RowsOnChip {
   void score(std::int32_t j, const Tile& K, Program& program) const {
     program.at(compute_scores).scores(S(j), Q(), K);
   }
-  /// Folds the new scores into the running softmax; leaves P.
+  /// Updates the running softmax with the new scores, which become P.
   void soften(std::int32_t j, Program& program) const {
     shape_scores(g, S(j), g.edge(S(j)), {cap_s, bias_s, apply_mask}, program);
     program.at(update_m).running_max(m(), alpha(), S(j));
     program.at(compute_p).exp(P(j), last_use(S(j)), m());
-    program.at(update_l).rescale(l(), alpha());  // l was summed with the old m
+    program.at(update_l).rescale(l(), alpha());  // l was summed relative to the old m
     program.add_row_sum(l(), P(j));
     drop(g, P(j), drop_p, program);
   }
@@ -175,9 +175,10 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
   RowsOnChip{g, i}.store(program);
 }
 
-// The same as agents: kernels/flash2/flash2_forward_hopper.cuh. Each consumer has its share of the
-// row tile's rows and all keys that the row tile sees; the producer loads K_j and V_j once for all.
-// A row tile is one thread block here, so that no agent waits for Q_i's slot to become free.
+// The same program as agents (kernels/flash2/flash2_forward_hopper.cuh). Each consumer has its
+// share of the row tile's rows and all keys that the row tile sees; the producer loads K_j and V_j
+// once for all. A row tile is one thread block here, so that no agent waits for Q_i's slot to
+// become free.
 
 struct KvRings {
   explicit KvRings(const TileGrid& g) : K(g.options().variant.stages, 1, g.shares()), V(K) {}

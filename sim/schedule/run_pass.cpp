@@ -29,7 +29,7 @@ void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Pr
   for (Observer* observer : observers) observer->end_block();
 }
 
-/// One head's thread blocks of a launch.
+/// Runs one head's thread blocks of a launch.
 void run_blocks(const Launch& launch, const TileGrid& grid, const PassRun& run, Index batch,
                 Index head, Program& program, std::span<Observer* const> observers) {
   const Index count = launch.blocks_per_head(grid);

@@ -33,7 +33,7 @@ Pass flash2_forward_pass(const ScheduleOptions& options);
 /// (dQ_accum to dQ); with grouped heads, sum_heads after them.
 Pass flash2_backward_pass(const ScheduleOptions& options);
 
-/// The grid of a launch whose agents share its tiles: as many shares as consumers.
+/// The grid of a launch whose agents share its tiles: one share for each consumer.
 TileGrid agents_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options);
 
@@ -48,15 +48,15 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
 
 /// The paper's Algorithm 5 (arXiv 2205.14135) and its backward pass: the programs of
 /// FlashAttention-1 behind the guard M_ij = 1. K_j, V_j are loaded outside the guard, as printed;
-/// ScheduleVariant::skip_unused_kv does not load those that no row tile computes. With s the
+/// with ScheduleVariant::skip_unused_kv, those that no row tile uses are not loaded. With s the
 /// density and even tiles, per head, reads and writes: 2 N_kv d + s Tc (3 N d + 4 N) elements
 /// forward, 4 N_kv d + s Tc (5 N d + 2 N) backward.
 Pass block_sparse_forward_pass(const ScheduleOptions& options);
 Pass block_sparse_backward_pass(const ScheduleOptions& options);
 
-/// FlashAttention-2's loops, those of a GPU kernel: row tiles (backward: column tiles) outermost
-/// and in parallel, each with its list of column tiles (backward: row tiles). Forward, per head:
-/// reads N d + s Tr 2 N_kv d, writes N d and N row statistics.
+/// FlashAttention-2's loops, as in a GPU kernel: row tiles (backward: column tiles) outermost and
+/// in parallel, each with its list of column tiles (backward: row tiles). Forward, per head: reads
+/// N d + s Tr 2 N_kv d, writes N d and N row statistics.
 Pass block_sparse2_forward_pass(const ScheduleOptions& options);
 Pass block_sparse2_backward_pass(const ScheduleOptions& options);
 
@@ -67,11 +67,12 @@ Pass block_sparse2_backward_pass(const ScheduleOptions& options);
 /// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key gives
 /// O = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of exp(LSE_i^s -
 /// LSE_i) O_i^s, by an online softmax with LSE_i^s as the scores. Per head: reads splits N d + 2 d
-/// (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes as many in fp32,
-/// then N d elements and N statistics. Forward only: training has enough queries.
+/// (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes the same number
+/// in fp32, then N d elements and N statistics. Forward only: training has enough queries.
 Pass split_kv_forward_pass(const ScheduleOptions& options);
 
-/// The column tiles of split s: equally many consecutive tiles; the last split may have fewer.
+/// The consecutive column tiles of split s. All splits have the same number; the last may have
+/// fewer.
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 
 // Code shared by the backward schedules (gradients.cpp): loading K and V, storing dK and dV under
@@ -85,7 +86,7 @@ void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 /// Stores a tile of dK or dV: to its tensor, or, if several query heads share a KV head, to the
 /// query head's part of dK_heads or dV_heads.
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program);
-/// Both of column tile j.
+/// The same for dK and dV of column tile j.
 void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
 
 /// "convert": dQ = dQ_accum in the problem's precision.
@@ -162,10 +163,10 @@ struct ValueGradientLines {
   std::uint8_t plain;
   std::uint8_t dropped;
 };
-/// dV = dV + P^T dO, with P~ = dropout(P) in place of P if the problem drops.
+/// dV = dV + P^T dO, with P~ = dropout(P) in place of P if the problem has dropout.
 void add_to_dv(const TileGrid& g, Tile dV, Tile P, Tile dO, const ValueGradientLines& lines,
                Program& program);
-/// dS = dS o T, with the T that cap_keeping_slope() kept of S.
+/// dS = dS o T, with the T that cap_keeping_slope() kept for S.
 void apply_cap_slope(const TileGrid& g, Tile dS, Tile S, std::uint8_t line, Program& program);
 /// tile = dropout(tile).
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);

@@ -180,7 +180,7 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
     program.add_row_sum(g.l(i), last_use(g.P(i, j)));
   }
 
-  // Second sweep: the probabilities, against the final m and l
+  // Second sweep: the probabilities, from the final m and l
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(second_load).load(g.S(i, j));
     shape_scores(g, g.S(i, j), masked, {second_cap, second_bias, second_mask}, program);

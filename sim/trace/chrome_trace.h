@@ -50,7 +50,7 @@ class ChromeEvents {
 
   /// One event as JSON.
   void write(const std::string& event);
-  /// Each written once.
+  /// Each name is written only once.
   void name_process(Index pid, std::string_view name);
   void name_track(Index pid, int tid, std::string_view name);
   void name_sm_track(Index sm, int tid, std::string_view name);

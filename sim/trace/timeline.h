@@ -3,9 +3,9 @@
 ///
 /// The clock is the lower bound of time (time_bound.h), per operation; it is not a time model. An
 /// operation takes as long as the unit that it keeps busy longest. Each SM has an equal share of
-/// the GPU's peak rates, and so has each thread block that is resident on it. A load or a store
-/// takes its share of the launch's compulsory DRAM bytes, because L2 serves repeated reads.
-/// Nothing else costs time: cache misses, latencies and launch overheads are left out.
+/// the GPU's peak rates, and each thread block resident on it an equal part of that share. A load
+/// or a store takes its share of the launch's compulsory DRAM bytes, because L2 serves repeated
+/// reads. Nothing else costs time: cache misses, latencies and launch overheads are left out.
 #pragma once
 
 #include <queue>
@@ -44,7 +44,7 @@ class TimelineSink {
  public:
   virtual ~TimelineSink() = default;
   virtual void begin_launch(std::string_view /*name*/, Index /*blocks_per_sm*/) {}
-  /// In each unit of each placement, in order of time.
+  /// Called in order of time for each unit of each placement.
   virtual void add_op(const TimedOp& op) = 0;
   virtual void add_block(const BlockId& /*block*/, const Placement& /*place*/,
                          Picoseconds /*begin*/, Picoseconds /*end*/) {}
@@ -54,7 +54,7 @@ class TimelineSink {
 /// The properties of a launch that the timeline uses.
 struct LaunchShare {
   Index blocks_per_sm = 1;  ///< resident thread blocks
-  /// Compulsory DRAM bytes of the launch over the bytes that it requests.
+  /// Compulsory DRAM bytes of the launch divided by the bytes that it requests.
   double dram_read = 1;
   double dram_write = 1;
 };
