@@ -14,7 +14,7 @@ namespace attnscope {
 
 namespace {
 
-/// Relative to the largest value of a tile, a smaller difference is rounding.
+/// A difference smaller than this, relative to the largest value of a tile, is rounding.
 double rounding_of(const ResolvedRun& run) {
   if (run.asked.round_to_storage && run.problem.dtype != DType::fp32) {
     return run.problem.dtype == DType::fp16 ? 0x1p-8 : 0x1p-5;
@@ -24,7 +24,7 @@ double rounding_of(const ResolvedRun& run) {
 
 const Deviation kInvalid{.has_nan = true};
 
-/// The correct run and the broken one, operation by operation.
+/// Compares the correct run with the broken one, operation by operation.
 class Comparer : public Observer {
  public:
   Comparer(RightRun& right, NumericExecutor& wrong, double rounding, BreakEffect& effect)
@@ -83,12 +83,12 @@ class Comparer : public Observer {
   Index block_ = 0;
   std::array<std::array<bool, kMostSlots>, kTensorCount> wrong_slots_{};
   using Place = std::tuple<Tensor, bool, std::uint8_t, std::int32_t, std::int32_t>;
-  std::map<Place, Deviation> latest_;  ///< of each tile: on chip or in HBM, part, i, j
+  std::map<Place, Deviation> latest_;  ///< deviation of each tile: on chip or in HBM, part, i, j
   std::vector<NoChange> losses_;
   std::vector<std::pair<NoChange, Index>> without_effect_;
 };
 
-/// Of the broken run's values of a tile from those of the correct run.
+/// The deviation of the broken run's values of a tile from the correct run's.
 Deviation Comparer::deviation(const Tile& tile, const HeldTile& right) const {
   if (!tile.on_chip()) {
     const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
@@ -113,7 +113,7 @@ void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviati
   effect_.spread.push_back({effect_.step_count, tile, deviation});
 }
 
-/// A correct result of an operation that had a wrong operand.
+/// Notes why an operation with a wrong operand has a correct result.
 void Comparer::note_loss(const TileOp& op) {
   const auto reason = [&] {
     switch (op.kind) {
@@ -147,7 +147,7 @@ void Comparer::execute(const TileOp& op) {
   if (wrong_operand && !any) note_loss(op);
 }
 
-/// Why the correct result of this operation equals what was there before; nothing if it does not.
+/// Why this operation changes no value in the correct run; nothing if it does.
 std::optional<NoChange> Comparer::leaves(const TileOp& op, const RightResult& right) const {
   if (op.kind == OpKind::wait) return NoChange::was_complete;
   if (op.kind == OpKind::arrive) return NoChange::never_awaited;

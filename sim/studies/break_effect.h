@@ -93,8 +93,8 @@ struct BreakEffect {
 Result<BreakEffect> break_effect(const SteppedRequest& request,
                                  const std::atomic<bool>* cancel = nullptr);
 
-/// The largest deviation of each tile of the tensor after `step`, C order over tiles of the given
-/// number of columns, [rows, cols] tiles; in HBM, or on chip at any time until then.
+/// The largest deviation of each of the tensor's [rows, cols] tiles after `step`, in C order: in
+/// HBM, or on chip at any time until then.
 std::vector<Deviation> deviations_at(const BreakEffect& effect, Tensor tensor, bool in_hbm,
                                      Index rows, Index cols, Index step);
 

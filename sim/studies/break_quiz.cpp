@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kChoices = 4;
 
-/// The same order for the same seed, whatever the C++ library.
+/// Gives the same order for the same seed with every C++ library.
 void shuffle(std::vector<PassOperation>& operations, std::mt19937_64& generator) {
   for (std::size_t left = operations.size(); left > 1; --left) {
     std::swap(operations[left - 1], operations[generator() % left]);
@@ -21,7 +21,7 @@ bool on_one_line(const PassOperation& a, const PassOperation& b) {
   return a.launch == b.launch && a.line == b.line;
 }
 
-/// The answer and other lines, those of its launch first.
+/// The answer and operations on other lines, those of its launch first.
 std::vector<PassOperation> choices_for(const PassOperation& answer,
                                        std::span<const PassOperation> shuffled) {
   std::vector<PassOperation> choices = {answer};

@@ -25,8 +25,8 @@ struct Deviation {
 /// matrices have the same size.
 Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
 
-/// The same for a tile, by row for O and the gradients: from the first row of its row or column
-/// tile on, of which it may be a share.
+/// The same for a tile, by row for O and the gradients: rows count from the first row of its row or
+/// column tile, of which it may be a share.
 Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
                             const RowMatrix& right, double rounding);
 

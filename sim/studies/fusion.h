@@ -25,8 +25,8 @@ struct FusionStep {
   /// The paper's accounting of both passes.
   Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
   Index requested_bytes() const { return forward.requested.total() + backward.requested.total(); }
-  /// The part of paper_bytes() with one number per row (m, l, LSE, D); comparisons with the printed
-  /// figures leave it out.
+  /// The part of paper_bytes() in tensors with one number per row (m, l, LSE, D); comparisons with
+  /// the printed figures leave it out.
   Index statistic_bytes() const;
   Index matrix_bytes() const { return paper_bytes() - statistic_bytes(); }
   Index launches() const {

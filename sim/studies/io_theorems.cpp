@@ -79,8 +79,8 @@ void add_formulas(IoPoint& point) {
   const double visits = number(ceil_div(problem.N_kv, run.tiling.Bc)) * point.density;
   const bool forward = run.pass() == PassKind::forward;
 
-  // Forward: K, V once; Q, O, O of every visit; l and m read and written. Backward: K, V, dK, dV
-  // once; Q, O, dO, dQ, dQ of every visit; l and m read
+  // Forward: K, V once; on every visit Q, O twice (read, written), l and m twice. Backward: K, V,
+  // dK, dV once; on every visit Q, O, dO, dQ twice (read, written), l and m once
   const double once = (forward ? 2 : 4) * Nd_kv;
   const double matrices = (forward ? 3 : 5) * Nd * visits;
   const double statistics = (forward ? 4 : 2) * number(problem.N) * visits;

@@ -30,14 +30,14 @@ constexpr std::array<std::string_view, 5> enum_names(IoAxis) {
 /// Values that show the scaling along the axis, for a problem of common size.
 std::vector<double> usual_values(IoAxis axis);
 
-/// One head at which the theorems' range d <= M <= N d holds on every shipped GPU: N 8192, d 64,
-/// fp16.
+/// One head of a size for which d <= M <= N d, the theorems' range, holds on every shipped GPU: N
+/// 8192, d 64, fp16.
 AttentionProblem usual_io_problem();
 
 struct IoQuestion {
   AttentionProblem problem;  ///< everything that is not on the axis
   PassKind pass = PassKind::forward;
-  GpuDescription gpu;  ///< M: its shared memory of a thread block, unless the axis sets it
+  GpuDescription gpu;  ///< M is its shared memory per thread block, unless the axis sets it
   IoAxis axis = IoAxis::seq_len;
   std::vector<double> values;  ///< along the axis: N = N_kv, d, bytes, Bc, or s in (0, 1]
 };
@@ -54,8 +54,8 @@ struct IoPoint {
   /// N d elements for each of N_kv / Bc column tiles, with Bc = M / 4d.
   double leading_term_bytes = 0;
   Index standard_bytes = 0;  ///< counted, as the paper counts standard attention
-  /// N N_kv d^2 s / M elements: the order of the lower bound with the constant 1; along the density
-  /// not a proven bound. Nothing unless d^2 <= M <= N d.
+  /// N N_kv d^2 s / M elements: the order of the lower bound with the constant 1; along the
+  /// density, it is not a proven bound. Nothing unless d^2 <= M <= N d.
   std::optional<double> lower_bound_order_bytes;
   double compulsory_bytes = 0;  ///< inputs once and outputs once
 };

@@ -9,19 +9,19 @@
 
 namespace attnscope {
 
-/// A tile's values, on chip or in HBM; no values where the place does not have the tile.
+/// A tile's values, on chip or in HBM; no values if the place does not hold the tile.
 struct HeldTile {
   bool is_there = false;
   RowMatrix values;
 };
 
-/// The first destination of an operation before it, and each one after it.
+/// An operation's first destination before the operation, and each destination after it.
 struct RightResult {
   HeldTile before;
   std::array<HeldTile, 2> after;
 };
 
-/// Executes what the correct run does where the broken one has an operation. Agents, whose order
+/// Executes the correct run's operation for each operation of the broken one. Agents, whose order
 /// may differ from that in the broken run, run a whole thread block in advance.
 class RightRun : public Observer {
  public:
