@@ -62,7 +62,7 @@ std::string in_place(Tensor slot, Tensor held, Tile tile) {
   return tile_name(tile);
 }
 
-/// What the operation leaves in its destination.
+/// The name of what the operation writes to its destination.
 std::string result_name(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   const bool capped = op.kind == OpKind::multiply && op.source_tiles[0].tensor == Tensor::T;
@@ -112,16 +112,16 @@ std::string consumers_have(int count) {
   return fmt::format("all {} consumers have", count);
 }
 
-/// "dQ₂ (fp32)" is the dQ adder's, other tiles are the consumers'.
+/// Whether the dQ adder reads the tile: "dQ₂ (fp32)". Consumers read all others.
 bool is_for_adder(const Tile& tile) {
   return tile.tensor == Tensor::dQ_accum;
 }
-/// Tiles that the consumers write, each its share.
+/// Whether consumers write the tile, each its share.
 bool is_by_consumers(const Tile& tile) {
   return is_for_adder(tile) || tile.tensor == Tensor::dS;
 }
 
-/// The tile of a barrier: LSE stands for D, too, which shares its barriers.
+/// The tile of a barrier; for LSE also D, which shares its barriers.
 std::string guarded_name(const Tile& tile) {
   if (tile.tensor != Tensor::LSE) return tile_name(tile);
   Tile D = tile;

@@ -21,11 +21,12 @@ std::string tensor_name(Tensor tensor);
 /// 8-15". `grid` is the launch's.
 std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 
-/// One sentence: what the operation does, with sizes, and bytes where bytes move; also of one that
-/// a break drops.
+/// One sentence: what the operation does, with sizes, and bytes if it moves any; also if a break
+/// drops it.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 
-/// Why the algorithm does it: of a wait or arrive its own reason, of others that of their line.
+/// Why the algorithm does it: a wait or arrive has its own reason, other operations that of their
+/// line.
 std::string_view reason_of(const TileOp& op, std::string_view reason_of_line);
 
 /// "producer waits until both consumers have read K₀ in buffer 1 (phase 0)."
@@ -35,8 +36,8 @@ std::string stuck_words(const StuckAgent& stuck);
 /// suffice.
 std::string op_label(const TileOp& op);
 
-/// What stands before this sentence where it may say that a break drops the operation, or that its
-/// agent never reaches it; else empty.
+/// What precedes the sentence if a break drops the operation, or if its agent never reaches it;
+/// else empty.
 std::string_view dropped_prefix(const TileOp& op);
 
 /// One line of a listing, without sizes: "rescale O2 <- alpha2 (last use)".

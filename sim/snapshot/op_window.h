@@ -16,7 +16,7 @@ struct BlockStart {
   Index block = 0;
 };
 
-/// Operations [begin, end) of a thread block of a launch, counted from its first.
+/// Operations [begin, end) of a thread block of a launch, counted from the block's first.
 struct BlockOps {
   std::size_t launch = 0;
   Index block = 0;  ///< within the head
@@ -31,7 +31,7 @@ void regenerate(const RunInfo& run, const BlockOps& ops, const VisitOp& visit,
                 const std::atomic<bool>* cancel = nullptr);
 std::vector<TileOp> regenerate(const RunInfo& run, const BlockOps& ops);
 
-/// Regenerated from the schedule when the playhead leaves the window.
+/// A window of operations, regenerated from the schedule when the playhead leaves it.
 class OpWindow {
  public:
   /// Both must outlive the window; `blocks` ascend by their first step.

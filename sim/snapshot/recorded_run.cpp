@@ -90,7 +90,7 @@ bool can_follow_rows(const SteppedRequest& request, const RunInfo& info) {
   constexpr double kMostInputs = 1e8;    // elements of a head's inputs
   const AttentionProblem& problem = info.problem();
   const auto number = [](Index value) { return static_cast<double>(value); };
-  // Heads packed into one tile are drawn as a group
+  // The random inputs of heads packed into one tile are drawn as a group
   if (request.run.query_heads_per_tile > 1 && !request.given_inputs) return false;
   return number(info.tiling().Br) * number(problem.N_kv) * number(problem.d) <= kMostProducts &&
          number(problem.N + problem.N_kv) * number(problem.d) <= kMostInputs;

@@ -21,7 +21,7 @@ struct RowOnChip {
     if (row < 0 || row >= slot.values.rows()) return {};
     return {&slot.values(row, 0), static_cast<std::size_t>(slot.values.cols())};
   }
-  /// Of the slot that has the row: agents and stages have several for a tensor.
+  /// The values in the slot that has the row: with agents or stages, a tensor has several slots.
   std::span<const double> values(Tensor tensor) const {
     for (const auto& slot : executor.on_chip()[static_cast<std::size_t>(tensor)]) {
       const std::span<const double> found = values(slot);
@@ -36,7 +36,7 @@ struct RowOnChip {
   }
 };
 
-/// Probabilities, before or after dropout.
+/// Whether the tensor has probabilities, before or after dropout.
 bool is_probability(Tensor tensor) {
   return tensor == Tensor::P || tensor == Tensor::P_drop;
 }
@@ -211,7 +211,7 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
 
 namespace {
 
-/// Notes the row of a tile of scores; a consumer's share of its keys, beside the others' shares.
+/// Notes the row of a tile of scores; a consumer's share of the keys joins the others' shares.
 void note_row(const Tile& tile, const RowOnChip& on_chip, std::vector<double>& row) {
   const std::span<const double> values = on_chip.values(on_chip.executor.slot(tile));
   const TileGrid& grid = on_chip.grid;

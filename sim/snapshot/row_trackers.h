@@ -29,7 +29,7 @@ class SoftmaxTracker {
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 
   const SoftmaxRow& row() const { return row_; }
-  /// O (times 1 / l if it is not kept normalised) equals attention over the keys seen so far.
+  /// Whether O (times 1 / l if it is not kept normalised) is attention over the keys seen so far.
   bool consistent() const { return consistent_; }
   /// The first key after the column tiles that were folded in.
   Index key_end() const { return key_end_; }

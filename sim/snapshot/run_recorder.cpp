@@ -70,7 +70,7 @@ void RunRecorder::begin_outer(std::string label) {
   info_.outer.push_back({step_, step_, std::move(label)});
 }
 
-/// A launch of one thread block per head (flash1): the outer loop is over the column tiles.
+/// In a launch of one thread block per head (flash1), notes the outer loop's column tiles.
 void RunRecorder::note_outer(const TileOp& op) {
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
   const Tile& tile = op.dest_tiles[0];
@@ -117,8 +117,8 @@ void RunRecorder::note_score_tile(const Tile& tile) {
   }
 }
 
-/// The first step at which values of S, P, dP or dS are on chip. Standard attention computes P in
-/// place of S, and dS in place of dP.
+/// Notes the first step at which values of S, P, dP or dS are on chip. Standard attention computes
+/// P in place of S, and dS in place of dP.
 void RunRecorder::note_score_values(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   if (!dest.on_chip() || !is_score(dest.tensor)) return;
@@ -206,8 +206,8 @@ void RunRecorder::keep_keyframe(bool with_memory) {
   ops_since_keyframe_ = 0;
 }
 
-/// In a launch that computes no scores: a load of a tile of S, P, dP or dS, or a product that makes
-/// one.
+/// Whether the op, in a launch that computes no scores, loads a tile of S, P, dP or dS, or computes
+/// one as a product.
 bool RunRecorder::begins_tile_step(const TileOp& op) const {
   if (seen_scores_) return false;
   const bool tile = is_score(op.dest_tiles[0].tensor);

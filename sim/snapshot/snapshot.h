@@ -23,8 +23,8 @@
 namespace attnscope {
 
 /// Problems with more scores than this have the values of the shown row tile and of the followed
-/// row only (RunInfo::has_tile_values), or where these take too long, none: geometry, bytes and
-/// pseudo-code.
+/// row only (RunInfo::has_tile_values), or none if these take too long to compute: geometry, bytes
+/// and pseudo-code.
 inline constexpr Index kMaxShownScores = Index{1} << 22;
 
 /// What to step through.
@@ -55,7 +55,7 @@ struct SlotState {
   Shape capacity;            ///< rows and columns that the slot can hold
   Index capacity_bytes = 0;  ///< at the precision in which the kernel keeps it
   bool valid = false;        ///< contains a tile; otherwise its memory is invalid
-  Tile tile;                 ///< which one, when valid; computed in place: P in the slot of S
+  Tile tile;                 ///< which one, if valid, named by its contents: P in the slot of S
   ValueTile values;          ///< its values, when valid
 };
 
@@ -126,7 +126,7 @@ struct SoftmaxRow {
   std::optional<double> beta;  ///< flash1: exp(m~ - m)
   std::optional<double> l_prev, row_sum, l;
   Index O_column = 0;                   ///< the chosen column of O
-  std::optional<double> O_prev, PV, O;  ///< that element before the step, its addend, after it
+  std::optional<double> O_prev, PV, O;  ///< that element before, its addend, that element after
   std::optional<double> undivided;      ///< O before it was divided by l; empty until then
   /// O / l (or O if it is kept normalised) of the whole row against the reference of the keys
   /// folded in so far, largest absolute difference; empty when nothing has been folded in.
@@ -158,7 +158,7 @@ struct GradientRow {
 struct LineOperands {
   TensorSet all;
   TensorSet in_memory;        ///< loaded, stored or added to
-  std::vector<Agent> agents;  ///< the first consumer stands for all; empty: one sequence of ops
+  std::vector<Agent> agents;  ///< the first consumer represents all; empty: one sequence of ops
 };
 
 /// Agents of a thread block that wait for each other forever, in a run that is broken on purpose.
@@ -183,7 +183,7 @@ struct RunInfo {
   std::vector<TileGrid> grids;     ///< of each launch
   std::size_t first_backward = 0;  ///< index of the first launch of the backward pass
   Index step_count = 0;            ///< operations of the shown head, all launches
-  std::vector<StepSpan> launches;  ///< one a launch
+  std::vector<StepSpan> launches;  ///< one for each launch
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
   std::vector<std::vector<LineOperands>> line_operands;  ///< of each launch, by line
   std::optional<Deadlock> deadlock;                      ///< the first one
@@ -203,8 +203,8 @@ struct RunInfo {
   }
   ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
-  /// Too large for the values of the whole head: only those of the row tile under the playhead are
-  /// computed, without the gradients of keys, which sum over all row tiles.
+  /// Whether the problem is too large for the values of the whole head: only those of the row tile
+  /// under the playhead are computed, without the gradients of keys, which sum over all row tiles.
   bool has_tile_values = false;
   SimulationReport totals;     ///< whole pass, all heads
   BytesByTensor head_bytes{};  ///< requested, whole pass, this head
@@ -238,8 +238,8 @@ struct Snapshot {
 
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
   std::vector<HbmTensorState> hbm;
-  /// The last operation so far that processed the chosen row, whose state softmax_row or
-  /// gradient_row is; -1: none has.
+  /// The last operation so far that processed the chosen row, whose state is in softmax_row or
+  /// gradient_row; -1: none has.
   Index row_step = -1;
   SoftmaxRow softmax_row;
   /// The softmaxes of the chosen row; null if there are no values, or the row is longer than

@@ -38,11 +38,11 @@ struct SteppedRun::Impl {
   }
 
   std::unique_ptr<RecordedRun> recorded;
-  std::shared_ptr<const RunInfo> published;  ///< the run's, read-only
+  std::shared_ptr<const RunInfo> published;  ///< the run's info, read-only
   OpWindow ops;
   Index hbm_step;                                 ///< the step of the executor's HBM state
   std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row requested last
-  std::optional<FollowedRow> followed;            ///< in the last snapshot
+  std::optional<FollowedRow> followed;            ///< row of the last snapshot
   /// For a problem too large for all values: the row tile under the playhead, and that of the
   /// followed row.
   std::optional<RowSlice> tile_slice, row_slice;
