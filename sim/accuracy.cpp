@@ -129,7 +129,7 @@ Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm
   return entry;
 }
 
-/// Algorithms with both passes. Without a block mask the block-sparse ones compute the same.
+/// Algorithms with both passes. The block-sparse ones, equal without a block mask, are left out.
 std::vector<const Algorithm*> dense_algorithms() {
   std::vector<const Algorithm*> dense;
   for (const Algorithm& algorithm : algorithms()) {

@@ -43,7 +43,7 @@ Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDe
 /// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: those
 /// of a block.
 std::vector<BlockDemand> model_demands(const Pass& pass, const PassRun& run, Index threads);
-/// The same for a run with its own warps.
+/// The same for a run, with the number of warps that it sets.
 std::vector<BlockDemand> model_demands(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip

@@ -65,8 +65,8 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
       M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc);
 }
 
-/// Checks that the consumers share the rows of a row tile; in the backward pass, the keys of a
-/// column tile.
+/// Checks that the consumers can share the rows of a row tile equally; in the backward pass, the
+/// keys of a column tile.
 std::optional<Error> check_consumers(const ResolvedRun& run) {
   const Index consumers = run.asked.variant.consumers;
   const auto check = [&](std::string_view side, Index size,
@@ -98,7 +98,7 @@ Index key_length_count(const AttentionProblem& problem) {
 }
 
 /// Row and column tiles over all distinct key lengths, because heads of each key length are counted
-/// separately; with splits, a row tile counts once for each.
+/// separately; a row tile counts once for each split.
 Index tile_count(const ResolvedRun& run) {
   const Tiling& tiling = run.tiling;
   const Index Tr = ceil_div(run.problem.N, tiling.Br), Tc = ceil_div(run.problem.N_kv, tiling.Bc);
@@ -121,7 +121,7 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
       lengths > 1 ? " or fewer different lengths" : "");
 }
 
-/// Checks that the pass has what the break names.
+/// Checks that the pass has the operation or statistic that the break names.
 std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& gpu) {
   const auto& broken = run.asked.variant.broken;
   if (!broken.any()) return std::nullopt;
@@ -147,7 +147,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
   if (auto error = validate(spec)) return *error;
   const Algorithm& algorithm = *find_algorithm(spec.algorithm);
   ResolvedRun run{.asked = spec, .problem = spec.problem};
-  if (run.pass() == PassKind::forward) run.asked.deterministic = false;  // the order of dQ
+  if (run.pass() == PassKind::forward) run.asked.deterministic = false;  // concerns only dQ's sums
   const bool packs = algorithm.splits_keys && !spec.separate_heads && can_pack_groups(spec.problem);
   if (packs) {
     run.problem = with_packed_groups(spec.problem);

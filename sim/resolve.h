@@ -6,11 +6,11 @@
 
 namespace attnscope {
 
-/// Most row and column tiles that counting visits, over all distinct key lengths. It visits each of
-/// them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has no limit.
+/// Most row and column tiles that counting visits, over all distinct key lengths. Counting visits
+/// each of them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has no limit.
 inline constexpr Index kMaxVisitedTiles = Index{1} << 28;
 
-/// The work of counting the run, with a visited tile as the unit: about 2 us.
+/// The work of counting the run, in visited tiles of about 2 us each.
 Index counting_work(const ResolvedRun& run);
 
 /// The description that the spec names, with the spec's capacities. Errors as in load_gpu().

@@ -29,7 +29,7 @@ HeadCounts counts_of_head(const Pass& pass, const PassRun& run, const std::atomi
   CancelObserver canceller(cancel);
   CountingObserver* const counters[] = {&counts.traffic, &counts.flops, &counts.ops,
                                         &counts.footprint, &canceller};
-  count_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, counters);  // every launch
+  count_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, counters);  // it runs every launch
   return counts;
 }
 

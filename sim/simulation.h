@@ -58,7 +58,7 @@ struct SimulationReport {
   Index register_bytes_per_block = 0;  ///< largest of the launches
   bool fits = true;                    ///< see OnChipFit
   std::string overflow_reason;         ///< when it does not fit
-  /// On-chip memory if a kernel pads d; nothing when it does not. Traffic is valid elements only.
+  /// On-chip memory if a kernel pads d, else nothing. Traffic counts valid elements only.
   std::optional<PaddedOnChip> padded;
   Index peak_hbm_bytes = 0;  ///< inputs, outputs and workspace
 
@@ -69,8 +69,8 @@ struct SimulationReport {
   std::vector<LaunchReport> launches;
 };
 
-/// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip
-/// where that is not allowed. `cancel` set to true by another thread gives ErrorCode::cancelled
+/// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip,
+/// unless the run allows it. `cancel` set to true by another thread gives ErrorCode::cancelled
 /// within microseconds; too_many where bytes or operations do not fit 63 bits.
 Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel = nullptr);

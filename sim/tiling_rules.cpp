@@ -67,7 +67,7 @@ std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const Attention
   const ScheduleOptions options = schedule_options(problem, variant, gpu);
   const Pass launches = make_pass(algorithm, pass, options);
   std::optional<Tiling> best;
-  // Each consumer has as many rows; backward: keys
+  // Every consumer has the same number of rows (backward: keys)
   const Index step = std::lcm(Index{16}, std::max<Index>(variant.consumers, 1));
   for (Tiling next{step, step}; tiling_fits(next, launches, options, problem, gpu);) {
     best = next;
@@ -111,7 +111,7 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
   PassRun one_tile = run;
   const ScheduleVariant& variant = run.options.variant;
   if (variant.consumers > 0) {
-    // Agents without rows or keys use no slots; backward, rows have as many as there are stages
+    // Agents without rows or keys use no slots; backward, row tiles have a slot for each stage
     one_tile.problem.N = run.tiling.Br * variant.stages;
     one_tile.problem.N_kv = std::max(run.problem.N_kv, run.tiling.Bc);
   } else {

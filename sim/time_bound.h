@@ -4,7 +4,7 @@
 ///
 ///   tensor cores             matrix products in 16 bits
 ///   CUDA cores               all other operations, and matrix products in fp32
-///   special function units   exponentials, at 16 per clock and SM on every GPU described
+///   special function units   exponentials, at 16 per clock per SM on every GPU described
 ///   DRAM                     compulsory bytes (see SimulationReport::compulsory)
 ///
 /// Latency, launch overhead, idle SMs and units that wait for each other are not included: the

@@ -40,7 +40,7 @@ struct TimePrediction {
   /// The same pass by the rates of the units alone: without the measured cycles of its steps.
   double primitives_s = 0;
   /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
-  /// if they are, or if there are none.
+  /// if they are calibrated, or if there are none.
   std::string uncalibrated;
 
   PartSeconds parts() const {
