@@ -48,8 +48,7 @@ struct Transfer {
 /// of moving 16,384 elements.
 struct TransferGroup {
   std::uint32_t begin = 0;
-  std::uint32_t first =
-      0;  ///< index of its first transfer; the last one precedes the next group's first
+  std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
 };
 
 /// The transfers of one launch; the groups of each block follow those of the previous one.
