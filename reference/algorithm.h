@@ -17,7 +17,7 @@ namespace attnscope {
 /// How the softmax visits the keys of a row and when it divides by the sum l; this determines what
 /// the forward pass keeps.
 enum class SoftmaxForm : std::uint8_t {
-  whole_rows,     ///< all keys of a row at once; S and P are stored, and P comes back for gradients
+  whole_rows,     ///< all keys of a row at once; S and P are stored, and P is read for gradients
   divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
   divided_once,   ///< online; O is divided at the end; LSE is kept
 };
@@ -54,10 +54,10 @@ struct Algorithm {
   bool has_backward = true;
   /// Computes only the tiles that a block mask keeps; the other algorithms reject a block mask.
   bool takes_block_mask = false;
-  /// O travels through HBM between passes over j, in ScheduleVariant::carry's precision.
+  /// O is kept in HBM between passes over j, in the precision ScheduleVariant::carry.
   bool carries_output = false;
-  /// Line 1 of the algorithm sets Bc and Br from the size of the SRAM (sim/tiling_rules.h), and its
-  /// variants of line 2 and of D are members of ScheduleVariant.
+  /// Line 1 of the algorithm sets Bc and Br from the size of the SRAM (sim/tiling_rules.h);
+  /// ScheduleVariant has variants of its line 2 and of its D.
   bool sets_tiling_from_sram = false;
   /// How its warps share a tile according to its paper; nothing if warps are not modelled.
   std::optional<WarpPartition> warps;

@@ -105,7 +105,7 @@ struct AttentionProblem {
   ScoreFunction score;
 
   /// Key padding: valid keys of each batch entry, [B], each at most N_kv; empty: all of them. Keys
-  /// beyond are hidden from every query; the diagonal stays where N and N_kv put it.
+  /// beyond these are hidden from every query; the diagonal still depends on N and N_kv.
   std::vector<Index> key_lengths;
   /// Packed sequences, as in flash-attention's varlen interface: sequence s has the queries
   /// [cu_seqlens_q[s], cu_seqlens_q[s + 1]) and the keys [cu_seqlens_k[s], cu_seqlens_k[s + 1]). A
@@ -146,7 +146,7 @@ struct AttentionProblem {
   bool attends(Index query, Index key, Index b = 0) const;
   /// What ALiBi adds to the score of query head h: -slope |k - (q + N_kv - N)|. Needs slopes.
   double alibi_bias(Index h, Index query, Index key) const;
-  /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Needs a dropout.
+  /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Needs dropout.
   double dropout_factor(Index b, Index h, Index query, Index key) const;
 
   bool operator==(const AttentionProblem&) const = default;
@@ -189,7 +189,7 @@ constexpr Index softmax_rows_per_block(Index N_kv) {
 /// Batch entries of one key length: their heads move the same bytes, so one of them is counted for
 /// all.
 struct KeyLengthGroup {
-  Index first = 0;      ///< one of them
+  Index first = 0;      ///< one of the entries
   Index count = 0;      ///< size of the group
   Index key_count = 0;  ///< valid keys of each
 };
@@ -200,7 +200,7 @@ std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& pr
 /// Reduces the problem to one batch entry, with the group's key length if it has key lengths.
 void leave_one_entry(AttentionProblem& problem, const KeyLengthGroup& group);
 
-/// Nothing, or one line: what, why, what would be accepted. The sizes of the problem are valid.
+/// Nothing, or one line: what, why, what would be accepted. The sizes of the problem must be valid.
 std::optional<Error> validate_key_lengths(const AttentionProblem& problem);
 std::optional<Error> validate_packing(const AttentionProblem& problem);
 

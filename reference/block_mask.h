@@ -44,7 +44,7 @@ class BlockMask {
     return contains(query / tiling_.Br, key / tiling_.Bc);
   }
 
-  // The lists as a kernel takes them
+  // The lists in the form that kernels read
   std::span<const Index> row_offsets() const { return row_offsets_; }
   std::span<const std::int32_t> columns() const { return columns_; }
   std::span<const Index> column_offsets() const { return column_offsets_; }

@@ -99,7 +99,7 @@ namespace {
 /// The grid that a mask is drawn on.
 struct MaskGrid {
   Index Tr, Tc;
-  /// Both indices on the longer axis.
+  /// The index of row tile i on the longer axis.
   Index row_at(Index i) const { return i * longer() / Tr; }
   Index longer() const { return std::max(Tr, Tc); }
   /// The first column tile whose index on the longer axis is at least `at`.
@@ -256,8 +256,8 @@ std::optional<Index> known_ones(const BlockPattern& pattern, const MaskGrid& gri
   return ones;
 }
 
-/// The fewest steps that a row or a column counts for, because of its place in the lists: the limit
-/// is one of memory.
+/// The fewest steps that a row or a column counts as, because it takes a place in the lists: the
+/// limit also bounds memory.
 constexpr Index kStepsOfPlace = 8;
 
 Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
@@ -271,7 +271,7 @@ Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
   return static_cast<Index>(std::bit_width(longer));
 }
 
-/// The largest mask within `limits`, as text, for one that takes more steps.
+/// The largest mask within `limits`, as text, for the error of one that takes more steps.
 std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
                        const MaskLimits& limits) {
   const Index columns = limits.steps / kStepsOfPlace;

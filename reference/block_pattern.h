@@ -44,7 +44,7 @@ Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Limits of a mask.
 struct MaskLimits {
-  Index ones = 100'000'000;      ///< tiles that it keeps: 800 MB, by row and by column
+  Index ones = 100'000'000;      ///< kept tiles, listed by row and by column: 800 MB
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 

@@ -10,7 +10,7 @@ namespace attnscope {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// The [rows, cols] matrix of head (b, h); a view, valid while the tensor lives unchanged in size.
+/// The [rows, cols] matrix of head (b, h); a view, valid until the tensor is resized or destroyed.
 inline Eigen::Map<RowMatrix> head_matrix(HeadTensor& tensor, Index b, Index h) {
   return {tensor.head(b, h).data(), tensor.rows, tensor.cols};
 }

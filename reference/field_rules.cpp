@@ -66,7 +66,7 @@ Error not_understood(const RunField& field, std::string_view text) {
 
 std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec) {
   const AttentionProblem before = spec.problem;
-  // Texts that are never unset: the algorithm, the GPU
+  // Some texts cannot be unset: the algorithm, the GPU
   const bool is_needed =
       field.kind != FieldKind::flag && field.by_rule.empty() && !field.print(RunSpec{}).empty();
   if (text.empty() && is_needed) return not_understood(field, text);
@@ -186,7 +186,7 @@ void scale_boundaries(const std::vector<Index>& before, Index old_size, std::vec
 void scale_sequences(const AttentionProblem& before, AttentionProblem& after) {
   const bool were_packed = !before.cu_seqlens_q.empty() && !before.cu_seqlens_k.empty();
   const bool one_is_left = after.cu_seqlens_q.empty() != after.cu_seqlens_k.empty();
-  if (were_packed && one_is_left) {  // one sequence on one axis stays one on the other
+  if (were_packed && one_is_left) {  // without packing on one axis, the other has none
     after.cu_seqlens_q.clear();
     after.cu_seqlens_k.clear();
   }

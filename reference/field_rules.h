@@ -1,4 +1,4 @@
-/// What applies to every field: how its text is set and checked, and which other fields follow it.
+/// The rules for every field: how its text is set and checked, and which other fields follow it.
 #pragma once
 
 #include <optional>
@@ -33,19 +33,18 @@ std::optional<Error> check_range(const RunField& field, const RunSpec& spec);
 std::optional<Error> check_applies(const RunSpec& spec);
 
 /// `after` with the consequences of the change: fields that do not apply to the new algorithm
-/// return to their defaults; another algorithm or pass is whole; an algorithm that takes a block
-/// mask gets one; key lengths and packed
-/// sequences keep their proportions when their axis changes; without dropout its seed is reset, and
-/// in the forward pass the file of dO.
+/// return to their defaults; another algorithm or pass loses the break; an algorithm that takes a
+/// block mask gets one; key lengths and packed sequences keep their proportions when their axis
+/// changes; without dropout its seed is reset; a change to the forward pass clears the file of dO.
 RunSpec with_consequences(const RunSpec& before, RunSpec after);
 
 /// Sets the sizes that follow from the input files and the packed sequences. Files that cannot be
 /// read are ignored here; loading them reports the error.
 void take_sizes_of_files(RunSpec& spec);
 
-/// The options that give this run to a command that models it (FieldTarget::model) or runs its
-/// kernel, each after a space: " --algorithm flash2 --seq-len 4096 --alibi". Values that a shell
-/// would split or expand are quoted.
+/// The options with which a command models this run (FieldTarget::model) or runs its kernel, each
+/// after a space: " --algorithm flash2 --seq-len 4096 --alibi". Values that a shell would split or
+/// expand are quoted.
 std::string options_text(const RunSpec& spec, FieldTarget target);
 
 }  // namespace attnscope

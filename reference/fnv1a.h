@@ -1,4 +1,4 @@
-/// The FNV-1a hash of 64 bits (Fowler, Noll, Vo), for contents that a file identifies.
+/// The FNV-1a hash of 64 bits (Fowler, Noll, Vo), which identifies contents.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,11 +11,11 @@ namespace attnscope {
 
 class Fnv1a {
  public:
-  /// The number's four bytes, the lowest first.
+  /// Adds the number's four bytes, the lowest first.
   void add(std::uint32_t number) {
     for (int shift = 0; shift < 32; shift += 8) hash_ = (hash_ ^ (number >> shift & 0xff)) * kPrime;
   }
-  /// Its eight bytes, the lowest first.
+  /// Adds the number's eight bytes, the lowest first.
   void add(std::uint64_t number) {
     add(static_cast<std::uint32_t>(number));
     add(static_cast<std::uint32_t>(number >> 32U));

@@ -43,7 +43,7 @@ AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& sp
 /// ALiBi slope and dropout bits are those of the head.
 AttentionProblem one_head_of(const AttentionProblem& problem, Index b = 0, Index h = 0);
 /// The tensors of query head (b, h) and of the KV head that it reads, each [1, 1, rows, d]: the
-/// same values as make_inputs() has there, without generating the rest.
+/// same values as in make_inputs(), without generating the rest.
 AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,
                                  Index h);
 /// The same, cut out of given tensors.
@@ -62,8 +62,8 @@ struct InputPaths {
 };
 
 /// Reads the named files, rounds them to the problem's precision, and generates the tensors that
-/// have no path from `spec`. invalid_request when a file cannot be read, has a shape that the
-/// problem does not have, or contains a value that is not finite after rounding.
+/// have no path from `spec`. invalid_request when a file cannot be read, has another shape than the
+/// problem's tensor, or contains a value that is not finite after rounding.
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec = {});
 

@@ -113,7 +113,7 @@ void backward_head(const AttentionProblem& problem, const AttentionInputs& input
       dS.row(row).array() *= slopes.row(row).array();
     }
 
-    // Fold the block into the gradients
+    // Add the block to the gradients
     for (Index row = 0; row < block.rows; ++row) {
       steps.drop(P.row(row), block.begin + row, block.keys.begin);
     }

@@ -41,7 +41,7 @@ struct PartialRow {
   std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 when none
 };
 
-/// The row of head h over those of `seen` that the query attends to.
+/// The query's row of head h after those keys of `seen` that the query attends to.
 PartialRow partial_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                            Index h, Index query, KeyRange seen);
 

@@ -25,7 +25,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 32;                // NumPy's own limit
 constexpr std::size_t kMaxHeaderBytes = 1U << 16U;  // version 1 headers are shorter
 
-/// The header's dictionary, as a cursor over its text: Python literals of a fixed, small grammar.
+/// Parses the header's dictionary: Python literals of a fixed, small grammar.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -139,7 +139,7 @@ T read_as(const char* from) {
   return value;
 }
 
-/// Converts as many elements as there are values.
+/// Converts one element for each of the values.
 using Widen = void(const char* from, std::span<double> values);
 
 template <typename T, auto to_double = [](T value) { return static_cast<double>(value); }>
@@ -257,7 +257,7 @@ Result<std::uintmax_t> size_of_file(const std::string& path) {
   return size;
 }
 
-/// Nothing when the shape needs as many bytes as follow the header.
+/// Nothing when the header is followed by exactly the bytes that the shape needs.
 std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t bytes,
                                    std::string_view name) {
   const auto& [fields, type] = header;

@@ -1,5 +1,5 @@
 /// NumPy's .npy files, versions 1 and 2: little-endian fp16, fp32 and fp64 in C order; whole
-/// numbers and booleans if asked for. Format:
+/// numbers and booleans if requested. Format:
 /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
@@ -40,9 +40,9 @@ class NpyReader {
   static Result<NpyReader> open(const std::string& path, NpyTypes types = NpyTypes::floating);
 
   const std::vector<Index>& shape() const { return shape_; }
-  /// Nothing when as many bytes follow the header as the shape requires.
+  /// Nothing when the header is followed by exactly the bytes that the shape requires.
   const std::optional<Error>& wrong_size() const { return wrong_size_; }
-  /// The next values, in C order; no more than are left. Errors as in read_npy().
+  /// Reads the next values, in C order; no more than are left. Errors as in read_npy().
   std::optional<Error> read(std::span<double> values);
 
  private:

@@ -39,7 +39,7 @@ struct Error {
   std::string message;
   ErrorCode code = ErrorCode::other;
   std::string field = {};  ///< key of the field to change (run_fields.h); empty: none in particular
-  std::string value = {};  ///< what the field was given, in its own spelling
+  std::string value = {};  ///< the text that the field was given
   std::string accepted = {};  ///< what the field would accept
 };
 
@@ -88,7 +88,7 @@ std::string field_name(std::string_view key);
 enum class Reader : std::uint8_t { command_line, screen, file };
 
 /// The text with every field_name() replaced with the reader's name for the field: one line of at
-/// most kMostMessageBytes, whatever names of a file are in it.
+/// most kMostMessageBytes, whatever file names it contains.
 std::string words(std::string_view text, Reader reader);
 inline std::string words(const Error& error, Reader reader) {
   return words(error.message, reader);

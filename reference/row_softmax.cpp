@@ -23,7 +23,7 @@ class Rounded {
   DType precision_;
 };
 
-/// Folds a score, already rounded, into the running state.
+/// Adds a score, already rounded, to the running state.
 void fold(double score, const Rounded& rounded, OnlineState& row) {
   const double m_prev = row.m;
   row.m = std::max(m_prev, score);

@@ -1,5 +1,5 @@
-/// Softmax of one row by three methods, with every operation rounded to one precision: why the
-/// largest score is subtracted first, and that finding it in the same sweep costs no accuracy.
+/// Softmax of one row by three methods, with every operation rounded to one precision. Shows why
+/// the largest score is subtracted first, and that finding it in the same sweep costs no accuracy.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct SoftmaxMethods {
   struct Case {
     SoftmaxMethod method = SoftmaxMethod::naive;
     DType dtype = DType::fp32;
-    double largest_numerator = 0;  ///< infinite where it overflows
+    double largest_numerator = 0;  ///< infinite if it overflows
     RowSoftmax softmax;            ///< without its P
   };
   std::vector<Case> cases;

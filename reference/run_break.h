@@ -13,7 +13,7 @@ namespace attnscope {
 /// One execution of an operation.
 struct Occurrence {
   Index block = 0;  ///< the thread block, within the head
-  Index time = 0;   ///< 0: the first time that the block executes it; agent after agent
+  Index time = 0;   ///< 0: its first execution in the block, counted agent after agent
   bool operator==(const Occurrence&) const = default;
 };
 
@@ -23,7 +23,7 @@ struct DroppedOp {
   std::string launch;              ///< "forward"
   Index line = 0;                  ///< of the launch's pseudo-code, from 1; 0: any line
   std::string kind;                ///< "rescale"; empty: every operation of the line
-  std::string tensor;              ///< that it writes, "O"; empty with `kind`
+  std::string tensor;              ///< that it writes, "O"; empty if `kind` is empty
   std::optional<Occurrence> only;  ///< unset: whenever it would run
   bool operator==(const DroppedOp&) const = default;
 };
@@ -37,8 +37,8 @@ struct ReplacedOperand {
 
 /// At most one of the two.
 struct RunBreak {
-  DroppedOp dropped;         ///< of launch "": none
-  ReplacedOperand replaced;  ///< of tensor "": none
+  DroppedOp dropped;         ///< none if its launch is ""
+  ReplacedOperand replaced;  ///< none if its tensor is ""
 
   bool drops() const { return !dropped.launch.empty(); }
   bool replaces() const { return !replaced.tensor.empty(); }

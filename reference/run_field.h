@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 3> enum_names(FieldTarget) {
 enum class FieldFile : std::uint8_t {
   none,
   npy,             ///< an array
-  npy_or_pattern,  ///< the same, where the text ends with ".npy"
+  npy_or_pattern,  ///< an array if the text ends with ".npy", else a pattern
   gpu,             ///< a GPU's description, or a shipped one by its name
 };
 
@@ -42,7 +42,7 @@ struct FieldValue {
   std::string_view help;   ///< one sentence; may be empty
 };
 
-/// How a field's text is made and understood.
+/// How a field's text is printed and parsed.
 struct FieldAccess {
   std::string (*print)(const RunSpec&) = nullptr;
   bool (*parse)(std::string_view, RunSpec&) = nullptr;
@@ -65,7 +65,7 @@ struct RunField {
   std::string_view label;       ///< on the screen: "N"
   std::string_view help;        ///< what it is
   std::string_view accepted;    ///< accepted values; empty: accepted_text() derives them
-  std::string_view by_rule;     ///< what an unset one means: "the GPU's"; empty: it is never unset
+  std::string_view by_rule;     ///< what the unset field means: "the GPU's"; empty: never unset
   FieldKind kind = FieldKind::text;
   FieldTarget target = FieldTarget::both;
   FieldFile file = FieldFile::none;

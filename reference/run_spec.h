@@ -46,21 +46,21 @@ struct RunSpec {
   std::optional<Index> Bc;
   TilingRule tiling_rule = TilingRule::by_default;
   ScheduleVariant variant;
-  std::optional<BlockPattern> block_mask;  ///< block-sparse attention; over the tiling
-  std::optional<Index> splits;  ///< split_kv: parts of the keys; unset: as many as fill the SMs
+  std::optional<BlockPattern> block_mask;  ///< block-sparse attention: M over the tiling
+  std::optional<Index> splits;  ///< split_kv: parts of the keys; unset: enough to fill the SMs
   bool separate_heads = false;  ///< split_kv: a tile per query head, not per group
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
   bool round_to_storage = false;   ///< the model's values are rounded where a kernel rounds them
   bool fp32_accumulators = false;  ///< the model's on-chip results are rounded to fp32
-  /// What a slot on chip holds before its tile is loaded: nothing valid, or the previous tile.
+  /// Whether a slot on chip still holds the previous tile, not NaN, before its tile is loaded.
   bool stale_memory = false;
   bool deterministic = false;   ///< backward: dQ is bit-identical on every run
   bool allow_overflow = false;  ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;
-  InputPaths files;                             ///< in place of generated tensors
+  InputPaths files;                             ///< instead of generated tensors
   std::string gpu = "h200";                     ///< a name in assets/gpus, or a file
-  WhatIf what_if;                               ///< in place of the GPU's numbers
+  WhatIf what_if;                               ///< instead of the GPU's numbers
   std::string kernel;                           ///< unset: the algorithm's
   std::map<std::string, std::string> switches;  ///< of the kernel, which checks them
 
@@ -75,7 +75,7 @@ struct RunSpec {
   bool operator==(const RunSpec&) const = default;
 };
 
-/// What runs: every rule applied.
+/// The run with every rule applied.
 struct ResolvedRun {
   RunSpec asked;
   /// The problem with its block mask drawn. If query_heads_per_tile > 1, the query heads of a group

@@ -26,20 +26,20 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
   return {"separate", "figure2", "pairs", "rows"};
 }
 
-/// Largest number of buffers of K_j and V_j: as many as a tensor has slots on chip.
+/// Largest number of buffers of K_j and V_j: the number of a tensor's slots on chip.
 inline constexpr Index kMaxStages = 4;
 /// Largest number of groups of warps that compute.
 inline constexpr Index kMaxConsumers = 3;
 
-/// The tile of a matrix product's result, in elements; 0: that of the tiling, or all of d.
+/// The tile of a matrix product's result, in elements; 0: the side from the tiling, or all of d.
 struct ProductTile {
   Index rows = 0;
   Index cols = 0;
   bool operator==(const ProductTile&) const = default;
 };
 
-/// The tiles of standard attention's products, by the matrix that each makes. A library chooses
-/// them, one by one.
+/// The tiles of standard attention's products, by the matrix that each computes. A library chooses
+/// each tile separately.
 struct ProductTiles {
   ProductTile S;   ///< queries by keys
   ProductTile O;   ///< queries by d

@@ -1,9 +1,9 @@
 /// What happens to the scores between Q K^T and the product with V, besides the mask. In this
 /// order, as in the flash-attention sources:
-///   S = cap tanh(S / cap)                       soft-capping
-/// S = S - slope |k - (q + N_kv - N)| ALiBi (arXiv 2108.12409), a slope per query head
+///   S = cap tanh(S / cap)                      soft-capping
+///   S = S - slope |k - (q + N_kv - N)|         ALiBi (arXiv 2108.12409), a slope per query head
 ///   P = softmax(S), l its undropped row sum
-///   O = (Z o P) V, Z = 0 or 1 / (1 - p)         dropout (arXiv 2205.14135, Algorithm 2)
+///   O = (Z o P) V, Z = 0 or 1 / (1 - p)        dropout (arXiv 2205.14135, Algorithm 2)
 /// The mask is applied before the softmax. In a packed sequence, N and N_kv are the sequence's.
 #pragma once
 

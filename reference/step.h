@@ -18,7 +18,7 @@ enum class Step : std::uint8_t {
   load_column_tile,     ///< K_j, V_j
   load, load_again,     ///< the operands of one of standard's launches; again in its second sweep
   load_scores,          ///< S, for the derivative of the soft cap
-  load_fp32,            ///< O or dQ as it was kept between tiles
+  load_fp32,            ///< O or dQ, kept in fp32 between tiles
   load_split_LSE, load_split_output, load_head_gradients,
   start,                ///< sums at 0, maxima at -inf
   scores, scale,
@@ -40,7 +40,7 @@ enum class Step : std::uint8_t {
   update_dV, update_dK, update_dQ, add_heads,
   zero_dQ,              ///< in HBM, before thread blocks add to it
   round,                ///< to the problem's precision
-  store_output,         ///< O, and LSE where the algorithm has it
+  store_output,         ///< O, and LSE if the algorithm has it
   store_statistics,     ///< l, m
   store_D, store_dQ,
   store_key_gradients,  ///< dK, dV
@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, kStepCount> enum_names(Step) {
       "store_key_gradients, store, store_factors, store_dropped");
 }
 
-/// Whether operations name its line: not that of a loop.
+/// Whether operations name the step's line, which is then not that of a loop.
 constexpr bool has_operations(Step step) {
   return step > Step::given;
 }

@@ -40,7 +40,7 @@ Tolerance tolerance_from(std::span<const double> yardstick, std::span<const doub
 Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                             const ForwardResult& reference, double k = 2.0);
 
-/// Gradients may have three times the error of unfused attention's.
+/// Gradients may have three times the error of those of unfused attention.
 inline constexpr double kGradientFactor = 3.0;
 
 /// In fp32 the yardstick computes as precisely as a kernel, in a different order, and P = exp(S -

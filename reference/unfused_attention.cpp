@@ -77,7 +77,7 @@ void unfused_head(const AttentionProblem& problem, const AttentionInputs& inputs
   });
 }
 
-/// Score function and softmax of every row of a stored block of scores.
+/// Applies the score function and softmax to every row of a stored block of scores.
 void softmax_block(const AttentionProblem& problem, const ScoreSteps& steps, Index b,
                    const RowBlock& block, RowMatrixF& S) {
   for (Index row = 0; row < block.rows; ++row) {

@@ -15,11 +15,11 @@ struct WhatIf {
   std::optional<Index> l2_bytes;
   std::optional<Index> sm_count;
   // As multiples of the GPU's
-  std::optional<double> sm_clock;     ///< with the rates of the SMs, not those of L2 and DRAM
+  std::optional<double> sm_clock;     ///< scales the rates of the SMs, not those of L2 and DRAM
   std::optional<double> dram_rate;    ///< bandwidth
   std::optional<double> l2_rate;      ///< bandwidth
-  std::optional<double> matrix_rate;  ///< tensor cores, for each SM and clock
-  std::optional<double> exp_rate;     ///< exponentials, for each SM and clock
+  std::optional<double> matrix_rate;  ///< tensor cores, per clock per SM
+  std::optional<double> exp_rate;     ///< exponentials, per clock per SM
 
   bool operator==(const WhatIf&) const = default;
 };

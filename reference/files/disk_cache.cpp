@@ -104,7 +104,7 @@ std::optional<std::string> DiskCache::find(std::string_view key) const {
 void DiskCache::keep(std::string_view key, std::string_view value) const {
   if (folder_.empty()) return;
   create_folders(folder_);
-  // Replaces the entry itself: if that is a link, what it names stays as it is
+  // Replaces the entry itself: if it is a link, the file that it names does not change
   TemporaryFile file;
   const fs::path entry = file_of(key);
   const std::string bytes = entry_bytes(kind_.format, key, value);

@@ -12,7 +12,7 @@ namespace attnscope {
 
 /// The path with links followed to the file that they name, whether that exists or not. A
 /// descriptor's entry in /proc is not followed. `error` is set when a folder of the path does not
-/// exist or the links form a loop; the path is then as far as it could be followed.
+/// exist or the links form a loop; the path is then followed as far as possible.
 std::filesystem::path follow_links(const std::filesystem::path& path, std::error_code& error);
 
 /// Whether output to this path is written in place and cannot be replaced: a device, a pipe, a

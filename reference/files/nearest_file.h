@@ -1,4 +1,4 @@
-/// What to offer in place of a file that does not exist.
+/// Suggests a name if a file does not exist.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 /// Numbers and blocks of bytes, one after the other, for files that stay on one machine: numbers
-/// have its byte order.
+/// are in its byte order.
 #pragma once
 
 #include <cstdint>

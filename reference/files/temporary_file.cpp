@@ -218,7 +218,7 @@ Error cannot_write(const fs::path& file, int reason) {
 }
 
 void remove_temporary_files_for_exit() {
-  names_mutex().lock();  // for good
+  names_mutex().lock();  // never unlocked
   for (const fs::path& name : names()) ::unlink(name.c_str());
 }
 

@@ -9,8 +9,8 @@
 
 namespace attnscope {
 
-/// Open for writing. Removed by the destructor unless it has replaced its target. Functions that
-/// return an int return 0, or the errno of the failure.
+/// A file, open for writing, that the destructor removes unless it has replaced its target.
+/// Functions that return an int return 0, or the errno of the failure.
 class TemporaryFile {
  public:
   /// Creates a file of a unique name in the folder of `target`, with the owner and permissions of

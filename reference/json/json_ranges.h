@@ -16,7 +16,7 @@ inline constexpr NumberRange kMegahertzRange{1, 1e6};
 inline constexpr NumberRange kHertzRange{1e6, 1e12};
 inline constexpr NumberRange kWattsRange{1, 1e6};
 inline constexpr NumberRange kRateRange{1e6, 1e18};  ///< bytes or operations per second
-/// Two counters of a share can be read in two runs, so that it may exceed 100 a little.
+/// The two counters of a share may be read in separate runs, so it may slightly exceed 100.
 inline constexpr NumberRange kPercentRange{0, 110};
 inline constexpr NumberRange kCountRange{0, 0x1p63};
 
