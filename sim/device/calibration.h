@@ -20,7 +20,7 @@ struct CalibratedDevice {
   std::string name;                ///< "NVIDIA H200"
   std::string compute_capability;  ///< "9.0"
   Index sm_count = 0;
-  std::string driver;  ///< "580.159.04"; empty when the driver does not say
+  std::string driver;  ///< "580.159.04"; empty if the driver does not report it
   std::string cuda;    ///< CUDA version that the driver supports, "13.0"
 
   bool operator==(const CalibratedDevice&) const = default;
