@@ -58,8 +58,8 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
   return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
 }
 
-/// Starts the copies of Kj and Vj, one group: for each, as many rows as `scores` has keys to load.
-/// `thread` gives the thread's index, kept in a register or, if registers are scarce, read again.
+/// Starts the copies of Kj and Vj, one group: of each, the keys_to_load() of `scores`. `thread`
+/// gives the thread's index, kept in a register or, if registers are scarce, read again.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
           typename Thread, typename Trace>
 __device__ inline void load_column_tile(const BackwardParameters& parameters,
@@ -114,8 +114,8 @@ __device__ inline void scale_all(FragmentC (&C)[kRowPieces][kPieces], float fact
   }
 }
 
-/// One of dKj, dVj to HBM through `slot`, which no warp reads any more, so that HBM sees
-/// stores of 16 bytes. `columns` of the d columns exist.
+/// Stores dKj or dVj in HBM through `slot`, which no warp reads any more, so that HBM sees stores
+/// of 16 bytes. The first `columns` of the d columns exist.
 template <typename T, int kWarps, Columns kColumns = Columns::all, int Bc, int d,
           typename Registers>
 __device__ inline void store_key_gradient(const TensorView& tensor, const SharedTile<Bc, d>& slot,

@@ -17,8 +17,8 @@ __device__ inline void start_bulk_add(float* destination, uint32_t source, int b
                : "memory");
 }
 
-/// A warp's accumulator to the shared address `destination`, each [16 x 8] piece as the lanes hold
-/// it (the order of atomic_add_fragments).
+/// Writes a warp's accumulator to the shared address `destination`, each [16 x 8] piece as the
+/// lanes hold it (the order of atomic_add_fragments).
 template <int kPieces>
 __device__ inline void leave_fragments(uint32_t destination, const FragmentC (&C)[1][kPieces],
                                        int lane) {

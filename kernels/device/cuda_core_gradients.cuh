@@ -63,8 +63,8 @@ __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
   }
 }
 
-/// use(row, column, value) for the elements of the thread's piece; rows at or after `rows` and
-/// columns at or after `columns` do not exist.
+/// Calls use(row, column, value) for the elements of the thread's piece; rows at or after `rows`
+/// and columns at or after `columns` do not exist.
 template <int d, typename Use>
 __device__ inline void each_element(const LanePiece<d>& values, int rows, int columns, int x,
                                     const Use& use) {

@@ -171,8 +171,8 @@ __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P
   accumulate_rows(O, P_rows, Vj, x);
 }
 
-/// A row statistic of the thread's four rows from HBM, `beyond` for rows at or after `N`. One lane
-/// reads a row: the eight rows of a warp are one sector.
+/// Loads a row statistic of the thread's four rows from HBM, `beyond` for rows at or after `N`. One
+/// lane reads a row: the eight rows of a warp are one sector.
 __device__ inline void load_statistic(float (&out)[kRowsPerLane], const float* head, int first_row,
                                       int N, float beyond, int x) {
   const bool reads = x < kRowsPerLane && first_row + x < N;
@@ -181,7 +181,7 @@ __device__ inline void load_statistic(float (&out)[kRowsPerLane], const float* h
   for (int r = 0; r < kRowsPerLane; ++r) out[r] = __shfl_sync(0xffffffffu, mine, r, kLanesPerRow);
 }
 
-/// The reverse.
+/// Stores a row statistic: the reverse.
 __device__ inline void store_statistic(float* head, const float (&values)[kRowsPerLane],
                                        int first_row, int N, int x) {
   float mine = values[0];

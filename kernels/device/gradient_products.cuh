@@ -155,7 +155,7 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uin
                                        int A_piece, uint32_t B_lane, int B_piece) {
   using TileA = SharedTile<16, kTileColumns>;
   using TileB = SharedTile<16, d>;
-  // Whether the part begins at a place from which the next pieces are found as from the first
+  // Whether the part's further pieces are found from its first piece as from that of the tile
   constexpr bool kIsPowerOfTwo = (kRowPieces & (kRowPieces - 1)) == 0;
   constexpr bool kFromFirst =
       kRowPieces == 1 ||
@@ -210,8 +210,8 @@ inline constexpr int kFragmentFloats = 32 * 4;
 /// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is stored as the
 /// lanes hold it, so that each instruction covers 512 contiguous bytes (in row order it would touch
 /// sixteen rows, and take four times as long); the pieces of 16 rows are side by side,
-/// kStridePieces or `stride_pieces` of them. Rows at or after `valid_rows` do not exist; where not
-/// all columns do, those from `columns` on do not.
+/// kStridePieces or `stride_pieces` of them. Rows at or after `valid_rows` do not exist; nor,
+/// unless all columns exist, those from `columns` on.
 template <Columns kExisting, int kStridePieces, int kRowPieces, int kColumns>
 __device__ inline void atomic_add_fragments(float* destination,
                                             const Accumulator<kRowPieces, kColumns>& C,

@@ -38,7 +38,7 @@ struct GradientSlots {
   }
   __device__ TileQ Q(int visit) const { return row_tile(visit, 0); }
   __device__ TileQ dO(int visit) const { return row_tile(visit, 1); }
-  /// Transposed.
+  /// dS, transposed.
   __device__ TileS dS(int visit) const { return {base + kScores + slot(visit) * TileS::kBytes}; }
   /// [Br], in the exponent's unit; flash1's is m + log l.
   __device__ float* LSE_log2(int visit) const {
@@ -65,9 +65,9 @@ struct GradientSlots {
     return barrier(Barrier::statistics_free, slot(visit));
   }
 
-  /// Waits for the barrier `arrived` of a visit,
+  /// Waits for the barrier `arrived` of a visit.
   __device__ static void await(ArrivalBarrier arrived, int visit) { arrived.wait(visit / 2); }
-  /// and until the previous visit with these slots has released them: `free` of two visits ago.
+  /// Waits until the previous visit with these slots has released them: `free` of two visits ago.
   __device__ static void await_slot(ArrivalBarrier free, int visit) {
     if (visit >= 2) free.wait(visit / 2 - 1);
   }

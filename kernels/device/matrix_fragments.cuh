@@ -1,8 +1,8 @@
 /// The tensor cores' m16n8k16 product and its operands. One warp multiplies a 16 x 16 tile A by a
 /// 16 x 8 tile B; every thread holds a piece of each ("fragment").
 ///
-/// Lane = 4 g + t holds of a result C [16 x 8]: C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1];
-/// so the four lanes of a quad (equal g) share rows g and g + 8. The layout of two neighbouring C
+/// Of a result C [16 x 8], lane 4 g + t holds C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1]; so
+/// the four lanes of a quad (equal g) share rows g and g + 8. The layout of two neighbouring C
 /// tiles is that of one A tile: P goes from the first product to the second without leaving
 /// registers.
 #pragma once

@@ -17,9 +17,9 @@ __device__ inline float exp2_fast(float x) {
   return result;
 }
 
-/// 2^x on the units for multiply-adds instead, within 7.5e-5 of it, for x at most 0 and not -inf:
-/// 2^n times a polynomial of x - n, where n is the nearest integer. For x below -126, the result is
-/// that for -126.
+/// 2^x by multiply-adds instead, within 7.5e-5, for x at most 0 and not -inf: 2^n times a
+/// polynomial of x - n, where n is the nearest integer. For x below -126, the result is that for
+/// -126.
 __device__ inline float exp2_polynomial(float x) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: n in the low bits of x + kShift
   x = fmaxf(x, -126.0f);
@@ -61,9 +61,9 @@ __device__ inline float quad_sum(float value) {
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
 
-/// S = -inf where the key lies at or after the end of what the row sees.
-/// `first_row_end` is keys_end of the warp's first row, relative to the column tile, before it is
-/// clipped; every further row sees one more key, up to `tile_end` (the real keys of this tile).
+/// S = -inf where the key lies at or after the end of the keys that the row sees. `first_row_end`
+/// is keys_end of the warp's first row, relative to the column tile, before it is clipped; every
+/// further row sees one more key, up to `tile_end` (the real keys of this tile).
 template <int kRowPieces, int Bc>
 __device__ inline void mask_scores(Accumulator<kRowPieces, Bc>& S, int first_row_end, int tile_end,
                                    int lane) {

@@ -15,9 +15,9 @@
 
 namespace attnscope::kernels::device {
 
-/// For column tile j. With dropout, dropped elements of P are negative from the time that P is
-/// computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 if all warps
-/// synchronize between shape_scores() and the following note_row_tile().
+/// The scores of column tile j. With dropout, dropped elements of P are negative from the time that
+/// P is computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 if all
+/// warps synchronize between shape_scores() and the following note_row_tile().
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps, int kStages = 2,
           typename Drawn = uint32_t>
 class ScoreColumns {
@@ -98,7 +98,7 @@ class ScoreColumns {
     const int part_query = Part::first_column(warp);
     const int key = first_key() + part_key;
     if constexpr (kFeatures.soft_cap) {
-      if (scores().soft_cap != 0.0f) {  // true: the branches are those of score_rows.cuh
+      if (scores().soft_cap != 0.0f) {  // always true: a branch as in score_rows.cuh
         cap_keeping_slope<Part>(S);
         if (Part::is_first(warp)) {
           write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,

@@ -22,7 +22,7 @@ __device__ inline int aligned_key(const ForwardShape& shape, int row) {
   return row + shape.N_kv - shape.N;
 }
 
-/// The rows that see one of some keys, by the window: query q sees key k when -left <= k - (q +
+/// The rows that may see a range of keys, by the window: query q sees key k when -left <= k - (q +
 /// offset) <= right.
 __device__ inline int first_row_that_sees(const ForwardShape& shape, const ScoreParameters& scores,
                                           int first_key) {
@@ -41,7 +41,7 @@ __device__ inline int keys_of(const ForwardShape& shape, const ScoreParameters& 
   return min(shape.N_kv, __ldg(scores.key_lengths + batch));
 }
 
-/// Those of column tile j, the only ones that are read; none if the number is negative.
+/// The keys of column tile j that are not padding; only these are read. None if negative.
 template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {
@@ -53,9 +53,9 @@ struct TileSpan {
   int first, past_last;
 };
 
-/// Those in which some row sees a key, of the `rows` existing rows from `first_row` on; none if
-/// there are no rows. Both ends of the keys that a row sees rise with the row. With
-/// knob::kVisitHidden: all that are not padding.
+/// The tiles in which one of the `rows` existing rows from `first_row` on sees a key; none if there
+/// are no rows. Both ends of the keys that a row sees rise with the row. With knob::kVisitHidden:
+/// all that are not padding.
 template <ScoreFeatures kFeatures, int Bc>
 __device__ inline TileSpan tiles_seen_by(const ForwardShape& shape, const ScoreParameters& scores,
                                          int batch, int first_row, int rows) {

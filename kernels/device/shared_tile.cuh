@@ -1,9 +1,9 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
 /// it nor reads of eight rows at a time have bank conflicts: the 16-byte chunk c of row r is at
 /// place c ^ f(r), where f takes eight different values over any eight rows that share a line of
-/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. Where the number of
-/// chunks in a row is not a power of two (d = 96, 192), the places change within groups of four or
-/// eight chunks.
+/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. If the number of chunks
+/// in a row is not a power of two (d = 96, 192), the places change within groups of four or eight
+/// chunks.
 ///
 /// (Padded rows would avoid the conflicts too. But cp.async fetches a 32-byte sector twice when its
 /// halves land in different 32-byte pieces of shared memory, as they do where a row is an odd
@@ -166,7 +166,7 @@ __device__ inline void load_chunk_shared(uint32_t (&out)[4], uint32_t address) {
 
 /// Stores rows [0, valid_rows), columns [0, columns) of a tile, 16 bytes per thread, in the same
 /// chunks as load_tile_async. Stores bypass L1, like all stores of the kernels: under load, stores
-/// that linger in L1 were seen to leave it in half sectors, which cost half as many bytes again.
+/// that linger in L1 were observed to leave it in half sectors, which cost 1.5 times the bytes.
 template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
 __device__ inline void store_tile(T* destination, Index stride_row,
                                   const SharedTile<kRows, d>& tile, int valid_rows, int thread,

@@ -67,9 +67,9 @@ class BlockTrace {
     did(step, i, tiles[n], done);
   }
 
-  /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from
-  /// `first_row` of the head on; `l_of(row)`, called by all lanes, gives the whole sum. `part` is
-  /// the warp where the block's warps share the keys of a tile.
+  /// Records m, l and alpha of a warp's rows after column tile j. The rows are those of
+  /// RowStatistic, from `first_row` of the head on; `l_of(row)`, called by all lanes, gives the
+  /// whole sum. `part` is the warp if the block's warps share the keys of a tile.
   template <int kRows, typename RowSum>
   __device__ void rows(int first_row, int j, const float (&m)[kRows], const float (&alpha)[kRows],
                        const RowSum& l_of, int part = 0) {

@@ -40,7 +40,7 @@ struct VisitedTiles<Visits::listed> {
   __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
 };
 
-/// Those of a list that are less than a bound.
+/// The tiles of a list that are less than a bound.
 struct ListedTilesBefore {
   VisitedTiles<Visits::listed> tiles;
   int past_last;
@@ -53,7 +53,7 @@ struct ListedTilesBefore {
   __device__ int operator[](int position) const { return tiles[position]; }
 };
 
-/// Those of the tiles that are less than `past_last`, at the same positions.
+/// The tiles that are less than `past_last`, at the same positions.
 __device__ inline VisitedTiles<Visits::all> tiles_before(const VisitedTiles<Visits::all>& tiles,
                                                          int past_last) {
   return {tiles.first, min(tiles.past_last, past_last)};

@@ -94,8 +94,8 @@ __device__ inline void accumulate_tile_gradients(Accumulator<1, d>& dK, Accumula
   wait_products<0>(dQ, dV, dK);
 }
 
-/// dKj and dVj to HBM through the slots of Kj and Vj. Both warpgroups; the block's first thread
-/// starts the stores, and has to wait for them.
+/// Stores dKj and dVj in HBM through the slots of Kj and Vj. Called by both warpgroups; the block's
+/// first thread starts the stores, and has to wait for them.
 template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace>
 __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumulator<1, d>& dV,
                                            const GradientSlots<Br, Bc, d, kRowTiles>& slots,

@@ -184,7 +184,7 @@ __device__ inline void start_scores(Accumulator<1, Br>& S, const PanelTile<Bc, d
   close_products();
 }
 
-/// P or dS of a warpgroup's keys, rounded: operand A of what follows.
+/// P or dS of a warpgroup's keys, rounded: operand A of the next products.
 template <int Br>
 using ScoreOperand = FragmentA[Br / 16];
 
@@ -214,7 +214,7 @@ __device__ inline void start_key_gradient(Accumulator<1, d>& gradient,
   close_products();
 }
 
-/// Starts dQ = dS Kj, 64 queries by one panel of columns: all keys, of which dS holds the rows.
+/// Starts dQ = dS Kj, 64 queries by one panel of columns, summed over all keys: the rows of dS.
 template <typename T, int Bc, int d>
 __device__ inline void start_query_gradient(Accumulator<1, kPanelColumns>& dQ,
                                             const SharedTile<Bc, 64>& dS,
