@@ -1,5 +1,5 @@
-/// O, m and l on their way between a warp's registers and HBM. O, in the precision that it is
-/// carried in, passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
+/// Moves O, m and l between a warp's registers and HBM. O, in the precision that it has in HBM,
+/// passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -12,7 +12,7 @@ namespace attnscope::kernels::device {
 template <typename Carried, int d>
 using CarriedTile = SharedTile<16, d* static_cast<int>(sizeof(Carried)) / 2>;
 
-/// Columns of O in memory: an fp32 carry has rows of whole 16-byte pieces.
+/// Columns of O in memory: in fp32, rows consist of whole 16-byte pieces.
 template <typename Carried>
 __device__ constexpr int carried_columns(int d) {
   return kIsSame<Carried, float> ? flash1_carried_columns(d) : d;
@@ -26,7 +26,7 @@ __device__ inline uint32_t pair_address(const CarriedTile<Carried, d>& tile, int
   return tile.chunk_address(row, pair_byte / 16) + pair_byte % 16;
 }
 
-/// Starts the copy of 16 rows of O by one warp, as load_tile_async(); store_carried() is the
+/// Starts the copy of 16 rows of O by one warp, like load_tile_async(); store_carried() is the
 /// reverse. An fp32 row consists of whole pieces, whatever the number of columns, and takes up to 1
 /// KB.
 template <Columns kColumns, typename Carried, int kWidth>
@@ -63,7 +63,7 @@ __device__ inline void store_carried(Carried* destination, Index stride_row,
   }
 }
 
-/// Registers from shared memory.
+/// Reads O from shared memory into registers.
 template <typename Carried, int d>
 __device__ inline void read_carried(Accumulator<1, d>& O, const CarriedTile<Carried, d>& tile,
                                     int lane) {
@@ -111,7 +111,7 @@ __device__ inline void write_carried(const CarriedTile<Carried, d>& tile,
   }
 }
 
-/// A row statistic of the warp's 16 rows from HBM; `beyond` for rows at or after `N`.
+/// Loads a row statistic of the warp's 16 rows from HBM; `beyond` for rows at or after `N`.
 __device__ inline void load_statistic(RowStatistic<1>& out, const float* head, int first_row, int N,
                                       float beyond, int lane) {
 #pragma unroll

@@ -7,9 +7,9 @@
 /// the problem's precision, once for every column tile. D = rowsum(dO * O) is recomputed each time,
 /// as in the paper; flash2 computes it once.
 ///
-/// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
-/// tile; for each of those, Qi, Oi, dOi, dQi, mi, li of the row tiles that see it read and dQi
-/// written; dKj and dVj written once. dQ = 0 is the launch "initialise" before this one.
+/// Requested from memory by one head's block in this launch, valid rows only: Kj, Vj of each column
+/// tile; for each row tile that sees it, Qi, Oi, dOi, dQi, mi, li are read and dQi is written; dKj
+/// and dVj are written once. dQ = 0 is the launch "initialise" before this one.
 ///
 /// On chip: one slot each for Kj, Vj, P and dS in shared memory, two of Qi, Oi, dOi and dQi, so
 /// that a row tile arrives while the previous one is processed.
@@ -48,7 +48,7 @@ struct Flash1BackwardShared {
   static constexpr int kBytes = statistics + 2 * Br * 4;
 };
 
-/// m and l of a row, read from HBM; l = 0 stands for rows that see no key or do not exist.
+/// m and l of a row, read from HBM; l = 0 for rows that see no key or do not exist.
 struct RowStatistics {
   float m = 0.0f, l = 0.0f;
 
@@ -77,7 +77,7 @@ class Flash1RowTiles {
   struct RowTile {
     Tile Qi, Oi, dOi, dQi;
   };
-  /// In stage n.
+  /// The row tile in stage n.
   __device__ RowTile operator[](int n) const {
     const uint32_t stage = base_ + (n & 1) * Shared::kStageBytes;
     return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
@@ -151,7 +151,7 @@ constexpr int lanes_per_row(int threads, int rows, int chunks) {
   return lanes;
 }
 
-/// D of all rows of the tile: neighbouring lanes share a row.
+/// Computes D of all rows of the tile: neighbouring lanes share a row.
 template <typename T, int kThreads, int Br, int d>
 __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
                                 const device::SharedTile<Br, d>& dO) {
@@ -223,7 +223,7 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
   }
 }
 
-/// dKj and dVj to HBM through the slots of Kj and Vj, which no warp reads any more.
+/// Stores dKj and dVj in HBM through the slots of Kj and Vj, which no warp reads any more.
 template <typename T, int kWarps, device::Columns kColumns, int Bc, int d, typename Registers,
           typename Trace>
 __device__ inline void store_key_gradients(const BackwardParameters& parameters,
@@ -276,8 +276,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const auto past = [&] { return kFeatures.any() ? scores.past_last_position() : past_without; };
 
     // load Kj, Vj; dKj = 0; dVj = 0 @load_column_tile
-    // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
-    // the previous pass is visible to the threads that read it now.
+    // Barrier A: every warp is done with the slots of Kj and Vj, and this block's dQ of the
+    // previous pass is visible to the threads that read it now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_column_tile<T, kThreads, kColumns>(parameters.shared, Kj, Vj, {j, kv_head, batch, keys},

@@ -37,7 +37,7 @@ struct Flash1HopperBlock : device::GradientSlots<Br, Bc, d, 4> {
   __device__ Slots::TileQ dQ(int visit) const { return this->row_tile(visit, 3); }
 };
 
-/// Starts all copies to shared memory. One thread.
+/// Starts all copies to shared memory. Called by one thread.
 template <int Br, int Bc, int d>
 __device__ inline void load_tiles(const Flash1HopperBlock<Br, Bc, d>& block) {
   using namespace device;
@@ -88,7 +88,7 @@ __device__ inline float row_dot(const device::PanelTile<Br, d>& O,
   return sum.x + sum.y;
 }
 
-/// Di = rowsum(dOi * Oi) and mi + log li of each visit. One thread for each row of a tile.
+/// Di = rowsum(dOi * Oi) and mi + log li of each visit. Called by one thread per row of a tile.
 template <typename T, int Br, int Bc, int d>
 __device__ inline void compute_statistics(const Flash1HopperBlock<Br, Bc, d>& block, int row) {
   const ForwardShape& shape = block.shape();
@@ -142,7 +142,7 @@ __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& 
   using namespace device;
   const ForwardShape& shape = block.shape();
   const Flash1HopperParameters& parameters = block.parameters;
-  const bool leads = thread_index() % kWarpgroupThreads == 0;  // stores what the warpgroup has
+  const bool leads = thread_index() % kWarpgroupThreads == 0;  // stores the warpgroup's results
   const int Tr = block.Tr();
   int visit = 0;
   for (int j = 0; j < block.Tc(); ++j) {

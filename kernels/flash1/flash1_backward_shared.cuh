@@ -23,7 +23,7 @@ constexpr Index flash1_backward_width(Index padded, bool scored) {
 }
 
 /// Warps of a block: the fewest that leave a thread enough registers beside the sums dKj, dVj and
-/// the tiles P, dP, or as many as can share the tiles.
+/// the tiles P, dP, or the most that can share the tiles.
 constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kMostWarps = 8, kMostFloats = 96;  // of the four, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
@@ -49,7 +49,7 @@ constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
          2 * tiling.Br * kStatisticBytes;
 }
 
-/// What score features add.
+/// Bytes that score features add.
 constexpr Index flash1_score_columns_shared_bytes(const ScoreFeatures& features,
                                                   const Tiling& tiling, int warps) {
   constexpr Index kStages = 1;

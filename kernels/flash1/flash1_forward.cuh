@@ -6,17 +6,17 @@
 /// tiles: Oi, mi and li are read from HBM, updated with tile j, and written back. So O travels
 /// through HBM once for every column tile, and O is kept normalised (line 12).
 ///
-/// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is taken against
+/// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is computed with
 /// the merged maximum at once, which gives the same result with one exponential less per row.
 ///
 /// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long sequences at a
 /// fixed number of tokens) most of the GPU is idle, and standard attention, whose products use all
 /// of it, is faster although it moves more bytes. flash2 solves this.
 ///
-/// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
-/// tile that any row sees; for each of those, Qi, Oi, mi, li of the row tiles that see it read and
-/// Oi, mi, li written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is the launch
-/// "initialise" before this one; rows that see no key keep those values.
+/// Requested from memory by one head's block in this launch, valid rows only: Kj, Vj of each column
+/// tile that any row sees; for each row tile that sees it, Qi, Oi, mi, li are read and Oi, mi, li
+/// are written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is the launch "initialise"
+/// before this one; rows that see no key keep those values.
 ///
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in its own
 /// part of shared memory, Qi in two stages and Oi in as many as there is room for, so that they are
@@ -183,8 +183,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
 
     // load Kj, Vj; load the first Qi, Oi @load_column_tile
     const int keys = scores.keys_to_load(j);
-    // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
-    // O, m and l in the previous pass is visible to the lanes that read it in this one.
+    // Barrier A: every warp is done with Kj, Vj before they are overwritten, and its O, m and l of
+    // the previous pass are visible to the lanes that read them now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row,

@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(4 * Br, 1)
   for (int j = 0; j < Tc; ++j) {
     // load Kj, Vj
     const int keys = min(Bc, shape.N_kv - j * Bc);
-    // Barrier A: every thread is done with Kj, Vj before they are overwritten, and what it wrote of
-    // O, m and l in the previous pass is visible to the threads that read it in this one.
+    // Barrier A: every thread is done with Kj, Vj before they are overwritten, and its O, m and l
+    // of the previous pass are visible to the threads that read them now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,

@@ -42,7 +42,7 @@ constexpr Index flash1_forward_stages(Index d, const Tiling& tiling, Index O_ele
   return 2;
 }
 
-/// What score features add: the keys and dropout bits of the rows, kept by the warp that owns them.
+/// Bytes that score features add: the keys and dropout bits of the rows, kept by their warp.
 constexpr Index flash1_score_rows_shared_bytes(const ScoreFeatures& features,
                                                const Tiling& tiling) {
   return flash1_forward_warps(tiling) * score_rows_shared_bytes(features, {16, tiling.Bc});

@@ -16,7 +16,7 @@ __device__ T* row_pointer(const TensorView& tensor, const ForwardShape& shape, I
   return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N);
 }
 
-/// A chunk of a row of `columns` elements = 0: 16 bytes at once if rows are whole chunks.
+/// Sets a chunk of a row of `columns` elements to 0: 16 bytes at once if rows are whole chunks.
 template <typename T>
 __device__ void clear_chunk(T* row, Index chunk, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
@@ -29,7 +29,7 @@ __device__ void clear_chunk(T* row, Index chunk, int columns) {
   for (int n = 0; n < min(left, kElements); ++n) place[n] = T{};
 }
 
-/// O = 0, l = 0, m = -inf; one chunk of 16 bytes per thread. `columns` of O exist.
+/// O = 0, l = 0, m = -inf; one chunk of 16 bytes per thread. O has `columns` columns.
 template <typename Carried>
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks, int columns) {

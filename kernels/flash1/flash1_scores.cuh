@@ -28,7 +28,7 @@ struct RowTilePositions {
   }
 };
 
-/// For one head, in the forward pass. A warp has 16 rows of each row tile.
+/// The tiles and scores of one head in the forward pass. A warp has 16 rows of each row tile.
 template <ScoreFeatures kFeatures, int Br, int Bc>
 class Flash1Rows {
   using Rows = device::ScoreRows<kFeatures, 16, Bc>;  // a warp's
@@ -117,14 +117,14 @@ struct WordOf<2> {
   using Type = uint16_t;
 };
 
-/// In one stage, since each step has four barriers, and where possible in half words, because
-/// shared memory is scarce.
+/// One stage suffices, since each step has four barriers. Half words are used where possible,
+/// because shared memory is scarce.
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps>
 using Flash1ScoreColumns =
     device::ScoreColumns<kFeatures, Br, Bc, kWarps, 1,
                          typename WordOf<flash1_drawn_bytes({Br, Bc}, kWarps)>::Type>;
 
-/// For column tile j, in the backward pass: as in flash2, and the row tiles that see it.
+/// The scores of column tile j in the backward pass, as in flash2, and the row tiles that see it.
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps>
 class Flash1Columns : public Flash1ScoreColumns<kFeatures, Br, Bc, kWarps> {
   using Base = Flash1ScoreColumns<kFeatures, Br, Bc, kWarps>;

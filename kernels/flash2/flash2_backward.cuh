@@ -7,7 +7,7 @@
 /// order; those of dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j:
 /// the same bytes, and the same bits on every run, at the price of waiting.
 ///
-/// Requested of memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
+/// Requested from memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
 /// tile that sees column tile j; dQi added in fp32 for each; dKj and dVj written once.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
@@ -58,8 +58,8 @@ __device__ inline float load_row_statistic(const BackwardParameters& parameters,
   return __ldcg((is_LSE ? parameters.LSE : parameters.D) + head_row + row);
 }
 
-/// Writes it to shared memory: LSE in the exponent's unit, and infinity for an empty row, whose P
-/// is zero.
+/// Writes the value to shared memory: LSE in the exponent's unit, and infinity for an empty row,
+/// whose P is zero.
 template <int Br>
 __device__ inline void store_row_statistic(float* statistics, float value, int thread) {
   constexpr float kLog2e = 1.4426950408889634f;
@@ -95,7 +95,7 @@ class Flash2RowTiles {
   struct RowTile {
     Tile Qi, dOi;
   };
-  /// Those of the n-th visit.
+  /// The tiles of the n-th visit.
   __device__ RowTile operator[](int n) const {
     const uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
     return {{stage + Shared::Q}, {stage + Shared::dO}};
@@ -122,7 +122,7 @@ class Flash2RowTiles {
     trace.did(TraceStep::load_statistics, i, 0);
   }
 
-  /// Writes those of the tile loaded last.
+  /// Writes the statistics of the tile loaded last.
   __device__ void write_statistics(float* statistics) const {
     store_row_statistic<Br>(statistics, statistic_, device::thread_index());
   }

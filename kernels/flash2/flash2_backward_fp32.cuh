@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
   using namespace device;
   static_assert(flash2_backward_fp32_shared_bytes(d, {Br, Bc}) ==
                 4 * (2 * (Br + Bc) * d + Br * padded<Bc>));
-  static_assert(Br == Bc);  // as many threads own four rows each as own four keys each
+  static_assert(Br == Bc);  // each thread owns four rows and four keys
   constexpr int kThreads = 4 * Br;
   constexpr Columns kColumns = Columns::first;
   extern __shared__ __align__(1024) float shared_floats[];

@@ -13,7 +13,7 @@
 /// while dKj is computed, and S of the next row tile is started before dKj is complete. The
 /// consumers wait for each other only for dS, before dQi.
 ///
-/// For no mask or a causal one. With Visits::listed it is block_sparse2's.
+/// For no mask or a causal one. With Visits::listed it is block_sparse2's program.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -23,7 +23,7 @@
 
 namespace attnscope::kernels {
 
-/// Adds dQi of each visit. One thread.
+/// Adds dQi of each visit. Called by one thread.
 template <typename Block>
 __device__ inline void add_query_gradients(const Block& block) {
   constexpr int kRowPieces = Block::kRows / 16;
@@ -45,8 +45,8 @@ __device__ inline void add_query_gradients(const Block& block) {
   device::wait_bulk_stores();
 }
 
-/// A consumer: 64 keys of S, dP, dKj and dVj in the registers of four warps, and what they do. `n`
-/// is a position among the row tiles, i = row_tiles[n].
+/// A consumer: four warps, with 64 keys of S, dP, dKj and dVj in registers, and their operations.
+/// `n` is a position among the row tiles, i = row_tiles[n].
 template <typename T, typename Block, typename Trace>
 struct Flash2GradientConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
@@ -110,7 +110,7 @@ struct Flash2GradientConsumer {
     start_row_scores<T, d>(P, block.K(), block.Q().tile(visit(n)), first_key());
   }
 
-  /// dP = dOi Vj^T; P of S; dS of both, to shared memory too.
+  /// dP = dOi Vj^T; P from S; dS from both, which is also written to shared memory.
   __device__ void compute_score_gradient(int n) {
     using namespace device;
     const int i = row_tiles[n], lane = thread_index() % 32, warp = thread_index() / 32;
@@ -157,7 +157,7 @@ struct Flash2GradientConsumer {
     device::start_output<T, Br, d>(dK, dS_operand, block.Q().tile(visit(n)));
     trace.did(TraceStep::accumulate_dK, row_tiles[n], block.j);
   }
-  /// The products with Qi and dOi are complete.
+  /// Releases Qi and dOi, whose products are complete.
   __device__ void release_rows(int n) {
     block.Q().release(visit(n));
     block.dO().release(visit(n));
@@ -186,7 +186,7 @@ struct Flash2GradientConsumer {
     trace.did(TraceStep::add_dQi, row_tiles[n], block.j);
   }
 
-  /// dKj and dVj to HBM through the slots of Kj and Vj; each warp stores its 16 rows.
+  /// Stores dKj and dVj in HBM through the slots of Kj and Vj, each warp its 16 rows.
   __device__ void store() {
     using namespace device;
     const int lane = thread_index() % 32, warp = thread_index() / 32;
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();
-  __syncthreads();  // Barrier C: no thread uses a barrier in shared memory before.
+  __syncthreads();  // Barrier C: no thread uses a barrier before it is initialised.
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {

@@ -8,7 +8,7 @@
 namespace attnscope::kernels {
 
 /// Warps of a block: one for every 16 rows or keys, whichever is more; if that is fewer than eight,
-/// more of them where the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
+/// more if the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the four, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
@@ -33,7 +33,7 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
-/// What score features add.
+/// Bytes that score features add.
 constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
                                                   const Tiling& tiling, int warps) {
   constexpr Index kStages = 2, kDrawnBytes = 4;
@@ -45,8 +45,8 @@ constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
 inline constexpr int kFlash2GradientConsumers = 2;
 inline constexpr int kFlash2HopperThreads = (kFlash2GradientConsumers + 1) * 128;
 
-/// Each consumer has 64 keys of the column tile, and dKj, dVj, S and dP of them in registers: the
-/// limit is this many floats of a thread's 240; the rest is for operands and addresses.
+/// Whether a consumer's registers hold dKj, dVj, S and dP of its 64 keys of the column tile: at
+/// most kMostFloats of a thread's 240; the rest is for operands and addresses.
 constexpr bool flash2_gradient_holds(Index d, const Tiling& tiling) {
   constexpr Index kMostFloats = 192;
   const bool has_dQ = d > 64 ? tiling.Br == 64 : tiling.Br == 128;  // for both consumers
@@ -64,7 +64,7 @@ constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tilin
   return tiles * kElementBytes + dQ + 4 * tiling.Br * kStatisticBytes + kBarriers * kBarrierBytes;
 }
 
-/// For wide heads: a consumer has dVj, the other dKj, of all 64 keys of the column tile.
+/// For wide heads: one consumer has dVj, the other dKj, of all 64 keys of the column tile.
 constexpr bool flash2_wide_gradient_holds(Index d, const Tiling& tiling) {
   return tiling.Br == 64 && tiling.Bc == 64 && (d == 192 || d == 256);
 }

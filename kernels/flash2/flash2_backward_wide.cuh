@@ -8,7 +8,7 @@
 /// memory to consumer 1, and dS for dQi to both. Consumer 0 is ahead by up to a row tile, so that
 /// the softmax of one overlaps the products of the other.
 ///
-/// For no mask or a causal one. With Visits::listed it is block_sparse2's.
+/// For no mask or a causal one. With Visits::listed it is block_sparse2's program.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -18,7 +18,7 @@
 
 namespace attnscope::kernels {
 
-/// Adds a consumer's panels of dQi of each visit. One thread for each consumer.
+/// Adds a consumer's panels of dQi of each visit. Called by one thread for each consumer.
 template <int kConsumer, typename Block>
 __device__ inline void add_query_gradients(const Block& block) {
   constexpr int kPanels = Block::dQ_panels(kConsumer), kRowPieces = Block::kRows / 16;
@@ -87,7 +87,7 @@ struct Flash2WideConsumer {
     block.dQ_slot(kConsumer).fill(handed_over);
   }
 
-  /// dKj or dVj to HBM through the slot of Kj or Vj; each warp stores its 16 rows.
+  /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows.
   __device__ void store(const typename Block::TileKV& slot, const TensorMap& map) {
     using namespace device;
     const int first_row = warp() * kFragmentRows;
@@ -141,7 +141,7 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
     trace.did(TraceStep::add_dQi, row_tiles[n], block.j);
   }
 
-  /// S = Qi Kj^T; P = exp(S - LSEi), to consumer 1 too; dVj = dVj + P^T dOi.
+  /// S = Qi Kj^T; P = exp(S - LSEi), which consumer 1 also gets; dVj = dVj + P^T dOi.
   __device__ void accumulate_value_gradient(int n, Trace& trace) {
     using namespace device;
     const int i = row_tiles[n], j = block.j;
@@ -202,7 +202,7 @@ struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
     this->store(block.K(), block.parameters.maps.dK_columns);
   }
 
-  /// dP = dOi Vj^T; dS = P * (dP - Di), to shared memory too.
+  /// dP = dOi Vj^T; dS = P * (dP - Di), which is also written to shared memory.
   __device__ void compute_score_gradient(int n) {
     using namespace device;
     typename Base::Part::Registers dS, P;
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();
-  __syncthreads();  // Barrier C: no thread uses a barrier in shared memory before.
+  __syncthreads();  // Barrier C: no thread uses a barrier before it is initialised.
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {

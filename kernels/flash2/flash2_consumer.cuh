@@ -1,5 +1,5 @@
 /// What a consumer of flash2_forward_hopper does with a row tile: a group of four warps that
-/// multiplies 64 rows of it with all keys of each column tile.
+/// multiplies 64 of its rows with all keys of each column tile.
 ///
 /// The loop is skewed: the products S = Qi Kj^T and O += P Vj-1 are started together, and the
 /// softmax of tile j is computed while the second one is running. With knob::kPingPong two
@@ -28,10 +28,10 @@ struct Flash2Rows {
   RowTile tile;
   int turn;         ///< of the row tile in its block
   int first_row;    ///< of the warp, in its head: the consumers' warps come first
-  int first_visit;  ///< of column tiles: those of the row tiles before
+  int first_visit;  ///< number of visits to column tiles by earlier row tiles
   typename Block::Tiles column_tiles;
-  int past_last_own;  ///< column tile that the consumer's rows see
-  int unmasked_keys;  ///< that each of its rows sees
+  int past_last_own;  ///< after the last column tile that the consumer's rows see
+  int unmasked_keys;  ///< keys that each of its rows sees
 
   __device__ Flash2Rows(const Block& block, const RowTile& tile_, int warpgroup, int turn_,
                         int visits)
@@ -135,9 +135,9 @@ struct Flash2Consumer {
         S(scores_.S),
         trace(trace_) {}
 
-  /// From the product for the first scores, which has been started, to the stores. Returns the rows
-  /// of the next turn, which begin before these end, unless Oi is stored from the place of their
-  /// Qi, or other consumers still have column tiles to multiply.
+  /// Works on the rows from the product for the first scores, which has been started, to the
+  /// stores. Returns the rows of the next turn, which begin before these end, unless Oi is stored
+  /// from the place of their Qi, or other consumers still have column tiles to multiply.
   __device__ Rows attend() {
     const auto own_tiles = rows.own_tiles();
     trace.did(TraceStep::load_Qi, rows.tile.i, 0);
@@ -182,7 +182,7 @@ struct Flash2Consumer {
     block.K().release(rows.visit(n));
     hand_over(n, soften(n, rows.is_masked(n)));
   }
-  /// S = Qi Kj^T; O = O + P Vj-1, and meanwhile the softmax of tile j with knob::kOverlap; P of it.
+  /// S = Qi Kj^T; O = O + P Vj-1, and meanwhile, with knob::kOverlap, tile j's softmax; its P.
   __device__ void step(int n, bool masked, bool rescales = knob::kRescaleAlways) {
     const int nth = n - rows.column_tiles.first;
     if constexpr (!knob::kOverlap) {
@@ -211,7 +211,7 @@ struct Flash2Consumer {
     block.V().await(rows.visit(n));
     block.V().release(rows.visit(n));
   }
-  /// The consumer's products with its rows of Qi are complete. Where Oi takes their place, they are
+  /// The consumer's products with its rows of Qi are complete. If Oi takes their place, they are
   /// released later.
   __device__ void leave_Q() {
     if constexpr (!Block::kOutputHasSlot) return;
@@ -293,7 +293,7 @@ struct Flash2Consumer {
     trace.did_nth(TraceStep::rescale, rows.tile.i, rows.column_tiles, n, rescales);
     device::round_scores<T, Bc>(P, S);
   }
-  /// m, l and alpha after a column tile that is hidden from the rows.
+  /// Records m, l and alpha after a column tile that is hidden from the rows.
   __device__ void record_rows(int n) {
     const device::RowStatistic<1> unchanged{1.0f, 1.0f};
     trace.rows(rows.first_row, rows.column_tiles[n], m, unchanged,

@@ -6,7 +6,7 @@
 /// head are independent of each other, so one head with many rows is enough to fill the GPU. The
 /// price: every row tile reads K and V again (from L2, mostly).
 ///
-/// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
+/// Requested from memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
 /// row tile i sees (causal: j < ceil(keys_end(last row) / Bc)); Oi and LSEi written once.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond

@@ -8,8 +8,8 @@
 /// knob::kStages slots, and a third loads each Qi; all run ahead, so that the first products of the
 /// next row tile hardly wait.
 ///
-/// With Visits::listed it is block_sparse2's. The block has code and shared memory for a score
-/// feature only if the problem has it.
+/// With Visits::listed it is block_sparse2's program. The block has code and shared memory for a
+/// score feature only if the problem has it.
 #pragma once
 
 #include "kernels/device/tile_queue.cuh"
@@ -87,8 +87,8 @@ struct Flash2ForwardBlock {
   __device__ void tell(int turn, const RowTile& tile) const {
     if constexpr (knob::kPersistent) news().tell(turn, {tile.i, tile.head, tile.batch, tile.rows});
   }
-  /// The row tile with this number: neighbouring heads, as many as heads_at_once, alternate row
-  /// tile by row tile.
+  /// The row tile with this number: heads_at_once neighbouring heads alternate row tile by row
+  /// tile.
   __device__ RowTile row_tile(int number) const {
     const ForwardShape& shape = parameters.shape;
     if (number >= parameters.queue.tiles) return {};
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(Flash2ForwardBlock<d, Br, Bc, kVisits, kFeatur
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();
-  __syncthreads();  // Barrier C: no thread uses a barrier in shared memory before.
+  __syncthreads();  // Barrier C: no thread uses a barrier before it is initialised.
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {

@@ -29,7 +29,7 @@ constexpr int flash2_sliced_warps(const Tiling& tiling) {
   return warps;
 }
 
-/// The data that such a warp leaves for the merge, in the layout of its threads: O, and m and l of
+/// Bytes that such a warp writes for the merge, in the layout of its threads: O, and m and l of
 /// each row in the four threads that share the row.
 constexpr Index flash2_slice_bytes(Index d, Index Br) {
   constexpr Index kElementBytes = 4;
@@ -108,8 +108,8 @@ constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling,
 }
 
 /// The number of heads whose row tiles of the same index start one after the other under a causal
-/// mask: as many as have K and V that fit in a part of L2, and no more than give each SM a few row
-/// tiles, but up to eight in any case, since row tiles of one length all end at the same time.
+/// mask: as many as have K and V that fit in a part of L2, but at most as many as give each SM a
+/// few row tiles, or eight if that is more, since row tiles of one length all end at the same time.
 /// Whole groups of `group` heads that share a KV head, and a divisor of all `kv_heads` of them.
 constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index kv_bytes,
                                             Index row_tiles) {

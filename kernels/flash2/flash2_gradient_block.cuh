@@ -57,7 +57,7 @@ struct Flash2GradientPlace {
   }
   /// Recomputed at each call: registers are scarce.
   __device__ Index head_index() const { return place().head_index; }
-  /// Over all batch entries.
+  /// Heads of all batch entries.
   __device__ int head_count() const {
     return device::block_count() / ((parameters.shape.N_kv + Bc - 1) / Bc);
   }
@@ -74,7 +74,7 @@ struct Flash2GradientPlace {
     return kVisits == device::Visits::all && parameters.dQ_turns != nullptr;
   }
   __device__ int Tr() const { return (parameters.shape.N + Br - 1) / Br; }
-  /// The block's turn to add to dQi: the last column tile that sees row tile i has the first.
+  /// The block's turn to add to dQi: the last column tile that sees row tile i has the first turn.
   __device__ int turn_at(int i) const {
     const ForwardShape& shape = parameters.shape;
     const int last_row = min((i + 1) * Br, shape.N) - 1;

@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// Loads Kj, Vj, and Qi and dOi of every visit. One thread.
+/// Loads Kj, Vj, and Qi and dOi of every visit. Called by one thread.
 template <typename Block>
 __device__ inline void load_tiles(const Block& block) {
   using namespace device;
@@ -34,9 +34,9 @@ __device__ inline void load_tiles(const Block& block) {
   }
 }
 
-/// LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the exponent's
-/// unit. Rows that do not exist are treated like empty ones, whose P is zero. One warp, which also
-/// checks that no thread waits forever, unless another warp does.
+/// Loads LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the
+/// exponent's unit. Rows that do not exist are treated like empty ones, whose P is zero. Called by
+/// one warp, which also checks that no thread waits forever, unless another warp does.
 template <typename Block>
 __device__ inline void load_statistics(const Block& block) {
   constexpr int Br = Block::kRows;
@@ -71,10 +71,10 @@ __device__ inline float* dQ_of_head(const Block& block) {
                                          (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
 }
 
-/// Adds the parts of dQ that consumers have left from the shared address `source` on, by the bulk
-/// tensor unit: `count` times 16 rows, from the head's row piece `first` on. They have `across`
-/// pieces of 8 columns, from `first_piece` on. Called by one thread; returns when the slot has been
-/// read.
+/// Adds the parts of dQ that consumers have written from the shared address `source` on, by the
+/// bulk tensor unit: `count` times 16 rows, from the head's row piece `first` on. They have
+/// `across` pieces of 8 columns, from `first_piece` on. Called by one thread; returns when the slot
+/// has been read.
 template <typename Block>
 __device__ inline void add_pieces(const Block& block, float* dQ_head, int first, int count,
                                   uint32_t source, int first_piece, int across) {
@@ -97,7 +97,7 @@ __device__ inline void add_pieces(const Block& block, float* dQ_head, int first,
 /// The block's turns to add to row tiles. The column tiles that see row tile i add to it from the
 /// last to the first: a block waits only for blocks with lower numbers, which the hardware starts
 /// before it, and under a causal mask those have reached row tile i by then. Without a fixed order
-/// there is nothing to wait for. Where two threads each add a part of dQi, each part has its own
+/// there is nothing to wait for. If two threads each add a part of dQi, each part has its own
 /// turns.
 template <typename Block>
 struct TurnsOfBlock {

@@ -26,7 +26,7 @@ struct TileQueueParameters {
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
   TileQueueParameters queue;
-  int heads_at_once = 1;  ///< whose row tiles of one index are neighbours; divides all heads
+  int heads_at_once = 1;  ///< heads whose row tiles of one index are neighbours; divides all heads
 };
 
 }  // namespace attnscope::kernels

@@ -1,5 +1,5 @@
-/// Split-KV decoding, the launch "combine": O and LSE of every row from those of its splits. It
-/// follows the launch of that name in sim/schedule/split_kv.cpp.
+/// Split-KV decoding, the launch "combine": computes O and LSE of every row from those of its
+/// splits. It follows the launch of that name in sim/schedule/split_kv.cpp.
 ///
 /// A thread block owns a row: each thread first takes one split's LSE, then four columns of O of
 /// every n-th split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this

@@ -3,7 +3,7 @@
 ///
 /// Changed from flash2: with one query or a few, row tiles alone give few thread blocks. The column
 /// tiles are cut into splits of equal length, and a block owns row tile i and split s of one query
-/// head. It leaves the normalised O and the LSE of its keys, in fp32, for the launch "combine".
+/// head. It stores the normalised O and the LSE of its keys, in fp32, for the launch "combine".
 ///
 /// Memory limits the speed here, not arithmetic: K and V are read once, by many blocks, several
 /// tiles ahead. The row tile has the fewest rows that the tensor cores accept, 16, and its warps
@@ -15,9 +15,9 @@
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
 /// and never move.
 ///
-/// Requested of memory by one block, valid rows only (not keys that are padding, so their contents
-/// do not matter): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O and LSE
-/// of the split in fp32, written once.
+/// Requested from memory by one block, valid rows only (not keys that are padding, so their
+/// contents do not matter): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O
+/// and LSE of the split in fp32, written once.
 #pragma once
 
 #include "kernels/device/launch_order.cuh"
@@ -53,7 +53,7 @@ __device__ inline void load_query_tile(const device::SharedTile<kSplitRows, d>& 
   }
 }
 
-/// Leaves a warp's m, l and O where the merge reads them. `l` holds each thread's part of the sums.
+/// Writes a warp's m, l and O where the merge reads them. `l` holds each thread's part of the sums.
 template <int d>
 __device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d>& O,
                                          const device::RowStatistic<1>& m,
@@ -77,7 +77,7 @@ __device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d
   }
 }
 
-/// O and LSE of the split from those of its warps: four neighbouring elements of a row per thread.
+/// Stores O and LSE of the split, merged from the warps': four neighbouring elements per thread.
 template <int d, int kWarps, device::Columns kColumns>
 __device__ inline void store_merged(const SplitKvParameters& parameters, const float* outputs,
                                     Index head_row, int rows, int split) {

@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Rows of a row tile: as few as the tensor cores take.
+/// Rows of a row tile: the fewest that the tensor cores accept.
 inline constexpr int kSplitRows = 16;
 
 /// Warps of a block. They share the keys of each column tile in equal parts of whole fragments of
@@ -40,8 +40,8 @@ constexpr int split_kv_stages(Index d, const Tiling& tiling) {
   return stage_bytes <= 64 * 1024 ? 3 : 2;
 }
 
-/// Qi, then Kj and Vj in stages, in 16 bits. At the end each warp leaves split_kv_warp_floats()
-/// there, which need less.
+/// Qi, then Kj and Vj in stages, in 16 bits. At the end, each warp writes split_kv_warp_floats()
+/// there, which need less memory.
 constexpr Index split_kv_shared_bytes(Index d, const Tiling& tiling) {
   return tiling.Br * d * 2 + split_kv_stages(d, tiling) * split_kv_stage_bytes(d, tiling);
 }

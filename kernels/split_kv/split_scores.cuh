@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// For row tile i. Each warp has kWarpKeys of the Bc keys of a column tile.
+/// The scores of row tile i. Each warp has kWarpKeys of the Bc keys of a column tile.
 template <ScoreFeatures kFeatures, int Bc, int kWarpKeys>
 class SplitScores {
   // A warp's keys are the column tile of its ScoreRows
@@ -25,7 +25,7 @@ class SplitScores {
     }
   }
 
-  /// The first column tile, from that of the split on.
+  /// The first column tile that row tile i sees, from the split's first tile `of_split` on.
   __device__ int first_tile(int of_split) const {
     if constexpr (!kFeatures.key_ranges) return of_split;
     return max(of_split, rows_.first_tile() / kWarps);
@@ -34,7 +34,7 @@ class SplitScores {
     const int past = rows_.past_last_tile();
     return past > rows_.first_tile() ? (past + kWarps - 1) / kWarps : 0;
   }
-  /// Keys that are read: the padding after them never is.
+  /// The number of keys that are read: the padding after them never is.
   __device__ int keys() const { return kFeatures.key_ranges ? keys_ : shape_.N_kv; }
 
   /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, from key `first_key` on;
@@ -48,7 +48,7 @@ class SplitScores {
  private:
   const ForwardShape& shape_;
   Rows rows_;
-  int keys_ = 0;  ///< with key ranges
+  int keys_ = 0;  ///< set if there are key ranges
 };
 
 }  // namespace attnscope::kernels

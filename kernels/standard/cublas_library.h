@@ -62,7 +62,7 @@ class CublasHandles {
   };
 
   std::mutex mutex_;
-  std::optional<Result<CublasLibrary>> library_;  ///< once it has been looked for
+  std::optional<Result<CublasLibrary>> library_;  ///< set by the first attempt to load it
   std::list<Kept> kept_;                          ///< most recent first
 };
 

@@ -56,8 +56,7 @@ class RowScores {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
   }
 
-  /// Writes to P_dropped: P, times the factor that it lacks, where dropout keeps it, and zero
-  /// elsewhere.
+  /// Writes P_dropped: P times the factor that it lacks if dropout keeps the element, else zero.
   template <typename T, int kWidth, typename Parameters>
   __device__ void store_dropped(const Parameters& parameters, Index row, int column,
                                 float (&P)[kWidth]) const {

@@ -4,8 +4,8 @@
 ///
 /// P and dP are whole [B, H, N, N_kv] tensors in HBM: both are read once and dS is written once, in
 /// dP's place. The rows stay in registers in between, as they are stored; those beyond 16,384 keys
-/// do not fit there: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is zero where it
-/// hides. Dropout draws the forward pass's bits again: dP = dropout(dP). With a soft cap, S is read
+/// do not fit there: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is zero for hidden
+/// keys. Dropout draws the forward pass's bits again: dP = dropout(dP). With a soft cap, S is read
 /// once more: dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
 #pragma once
 
