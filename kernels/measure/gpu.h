@@ -61,8 +61,8 @@ class Gpu {
                                            const AttentionInputs& inputs) = 0;
 
   /// Times the run's pass on inputs generated on the GPU, reads its counters and checks rows of its
-  /// output against the reference: a recording's row, with the tiling that ran. An error is a row
-  /// as well.
+  /// output against the reference: a recording's row, with the tiling that ran. An error also
+  /// becomes a row.
   virtual RecordingRow record(const ResolvedRun& run, const Protocol& protocol) = 0;
 
   /// The same on the caller's tensors, rounded to the problem's precision; a backward pass

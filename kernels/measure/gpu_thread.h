@@ -23,7 +23,7 @@ class GpuThread {
   void loop();
 
   std::mutex callers_;  ///< held by the caller whose work runs
-  std::mutex mutex_;    ///< guards what follows
+  std::mutex mutex_;    ///< guards the members below
   std::condition_variable changed_;
   const std::function<void()>* work_ = nullptr;
   std::exception_ptr thrown_;

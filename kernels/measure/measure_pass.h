@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 Result<TimeStatistics> quick_time(Session& session, const Pass& pass);
 
 /// Times the pass, then reads its counters and its launches' kernels if the protocol requests
-/// counters. Records the reason for what cannot be read.
+/// counters. Records why something cannot be read.
 std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
                                     Measurement& measurement);
 

@@ -21,7 +21,7 @@ inline BlockProgram head_start_program() {
           .threads = 1};
 }
 
-/// Reads the SMs' clocks, on as many thread blocks as there are SMs.
+/// Reads the SMs' clocks, on one thread block for each SM.
 inline BlockProgram sm_clock_program() {
   return {.program = {.sources = {"kernels/measure/timing/sm_clock.cuh"},
                       .expression = "attnscope::kernels::read_sm_clocks"},

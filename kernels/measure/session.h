@@ -50,7 +50,7 @@ class Session {
   DeviceInfo info_;
   ProgramTarget target_;
   std::atomic<bool> lost_ = false;  ///< read on any thread
-  std::string lost_because_;        ///< of the GPU's thread
+  std::string lost_because_;        ///< used on the GPU's thread
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<LaunchResources> resources_;
   std::unique_ptr<Conditioning> conditioning_;

@@ -1,4 +1,4 @@
-/// Steps of the backward kernels alone, as forward_steps.cuh has them for the forward kernels.
+/// Steps of the backward kernels alone, like those of the forward kernels in forward_steps.cuh.
 #pragma once
 
 #include "kernels/device/cuda_core_gradients.cuh"

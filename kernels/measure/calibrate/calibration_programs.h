@@ -29,13 +29,13 @@ VisitProgram write_visits(const ProgramTarget& target);
 /// Atomic additions of `floats` neighbours each: 1, 2 or 4.
 VisitProgram add_visits(int floats, const ProgramTarget& target);
 
-/// Chains of 2^n lines, linked by as many threads in blocks of `threads`.
+/// Chains of 2^n lines, linked by 2^n threads in blocks of `threads`.
 inline constexpr int kLogLinesInL1 = 6, kLogLinesInDram = 19;
 BlockProgram link_program(int log_lines);
-/// Lines that are linked to themselves, in blocks of as many.
+/// Lines that are linked to themselves, by blocks of this many threads.
 inline constexpr int kTimedLines = 256;
 BlockProgram link_to_themselves_program();
-/// Follow the links, from L1 or past it; in shared memory.
+/// Follow the links: in L1 or past it, or in shared memory.
 BlockProgram follow_program(bool past_l1);
 BlockProgram follow_shared_program();
 /// time_each_line(): one block on each SM.

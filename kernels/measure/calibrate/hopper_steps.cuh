@@ -1,6 +1,6 @@
-/// Steps of the kernels with Hopper's own instructions, as forward_steps.cuh has them for the
-/// others; the backward ones are never masked. Copies need no tensor map: a tile is a contiguous
-/// range of bytes.
+/// Steps of the kernels with Hopper's own instructions, like those of the others in
+/// forward_steps.cuh; the backward ones are never masked. Copies need no tensor map: a tile is a
+/// contiguous range of bytes.
 #pragma once
 
 #include "kernels/flash1/flash1_backward_hopper.cuh"
@@ -20,7 +20,7 @@ __device__ inline void start_plain_load(uint32_t destination, const void* source
       : "memory");
 }
 
-/// The column tiles, then the row tiles of each visit; there are those of kTiles visits.
+/// Loads the column tiles, then the row tiles of each visit, from those of kTiles visits in turn.
 template <int kTiles, typename Block>
 __device__ inline void load_plain_tiles(const Block& block, const TensorView& columns,
                                         const TensorView& rows, int visits) {

@@ -45,7 +45,7 @@ __device__ inline uint64_t follow(uint64_t address) {
   return next;
 }
 
-/// Follows `warm_up` links, then `links` (a multiple of 8) links timed.
+/// Follows `warm_up` links, then times `links` more, a multiple of 8.
 template <Level kLevel>
 __global__ void follow_lines(char* first, int warm_up, int links, BlockTime* __restrict__ times) {
   auto address = reinterpret_cast<uint64_t>(first);

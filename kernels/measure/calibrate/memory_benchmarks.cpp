@@ -25,7 +25,7 @@ class Visits {
     turns_.copy_from_host(turns.data());
   }
 
-  /// Visits of each SM that move this many bytes together, at least.
+  /// The visits of each SM with which all SMs together move at least this many bytes.
   int visits_for(Index bytes) const {
     return static_cast<int>(ceil_div(bytes, program_.chunk_bytes * run_.sm_count()));
   }
@@ -36,7 +36,7 @@ class Visits {
                            static_cast<const ChunkTurns*>(turns_.data_dev()), visits, times_dev);
     });
   }
-  /// Those of all SMs.
+  /// The rate of all SMs together.
   double bytes_per_s(int visits) {
     const double bytes =
         static_cast<double>(program_.chunk_bytes * visits) * static_cast<double>(run_.sm_count());
@@ -213,7 +213,7 @@ Curves measure_curves(CalibrationRun& run, const Working& working, const DeviceB
     s_per_byte();
     for (auto& curve : curves.s_per_byte) curve.push_back(s_per_byte());
   };
-  // From sets of which every SM has a chunk
+  // Begin with a set of which every SM has a chunk
   constexpr Index kSteps = 24;  // of each capacity of L2
   const Index least_bytes = std::min(program.chunk_bytes * run.sm_count(), run.l2_bytes() / 4);
   const Index first = ceil_div(kSteps * least_bytes, run.l2_bytes());

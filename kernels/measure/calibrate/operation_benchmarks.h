@@ -23,7 +23,7 @@ struct OperationBenchmark {
 /// Dynamic shared memory of a block that leaves no room for a second one on an SM.
 Index shared_bytes_of_whole_sm(const ProgramTarget& target);
 
-/// All of them, in the order of a calibration.
+/// All benchmarks, in the order of a calibration.
 std::vector<OperationBenchmark> operation_benchmarks(const ProgramTarget& target);
 
 /// The benchmark of this name; it must exist.

@@ -97,7 +97,7 @@ struct Exponentials : FloatChains {
   }
 };
 
-/// Two fp32 values to a pair of bf16, which is then taken for an fp32 value.
+/// Converts two fp32 values to a pair of bf16, whose bits are the next fp32 value.
 struct Bf16Packs : FloatChains {
   template <int kOperations>
   __device__ void run() {

@@ -21,7 +21,7 @@ __device__ inline uint32_t filled_shared_memory() {
 inline constexpr int kAccessStride = 512;
 inline constexpr int kAccessPlaces = 4;
 
-/// What loads leave in a thread's registers.
+/// The words that loads write to a thread's registers.
 struct LoadedWords {
   static constexpr int kMostThreads = 512;
   uint32_t address = filled_shared_memory();

@@ -252,7 +252,7 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
         [&] { return (cycles(more) - cycles(fewer)) / (more - fewer); });
   };
   for (Index blocks = 1; blocks <= most; ++blocks) {
-    // Others follow from their neighbours
+    // Other numbers of blocks follow from their neighbours
     if (blocks <= 4 || blocks == most) measure(blocks, StepCost::plain);
   }
   const bool forward = steps.run.pass() == PassKind::forward;

@@ -32,7 +32,7 @@ class List {
  public:
   explicit List(const ProgramTarget& target) : target_(target) {}
 
-  /// `other`: also those of the program that other GPUs run, if Hopper has its own.
+  /// `other`: also adds the steps of the program that other GPUs run, if Hopper has its own.
   void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
            const Tiling& tiling, bool other = true) {
     RunSpec spec{.problem = problem, .algorithm = std::string(kernel.algorithm), .pass = pass};

@@ -16,7 +16,7 @@ struct TileSteps {
 
   /// Whether O is rescaled only in steps in which a maximum moves.
   bool rescales_if_moved() const;
-  /// Whether each step moves tiles of the block's own, as flash1's row tiles.
+  /// Whether each step moves tiles of the block's own, like flash1's row tiles.
   bool has_own_tiles() const;
 };
 

@@ -125,7 +125,7 @@ void add_scaled(double* to, double factor, const double* from, Index d) {
   for (Index c = 0; c < d; ++c) to[c] += factor * from[c];
 }
 
-/// The same two for the yardstick, whose products accumulate in fp32.
+/// The same two functions for the yardstick, whose products accumulate in fp32.
 double dot_fp32(const double* a, const double* b, Index d) {
   float sum = 0.0f;
   for (Index c = 0; c < d; ++c) sum += static_cast<float>(a[c]) * static_cast<float>(b[c]);
@@ -258,8 +258,8 @@ double reference_flops(const AttentionProblem& p) {
          static_cast<double>(p.N_kv) * static_cast<double>(p.d);
 }
 
-/// The gradient's errors, or why they cannot be computed. Sets `within` to false when they exceed
-/// the tolerance.
+/// The gradient's errors, or why they cannot be computed. Sets `is_within` to false when they
+/// exceed the tolerance.
 Result<GradientError> error_of(const char* name, const AttentionProblem& problem,
                                const AttentionInputs& inputs, const Gathered& gradient,
                                bool& is_within) {
@@ -280,7 +280,7 @@ Result<GradientError> error_of(const char* name, const AttentionProblem& problem
 Result<GradientAccuracy> check_gradients(const AttentionProblem& problem, Index rows,
                                          const FetchRows& fetch) {
   GatheredGradients gathered;
-  AttentionProblem of_keys = problem;  // whose query rows are the keys
+  AttentionProblem of_keys = problem;  // with the keys as query rows
   of_keys.heads = problem.kv_heads;
   of_keys.N = problem.N_kv;
   if (rows >= problem.batch * problem.heads * problem.N || reference_flops(problem) < kSmallFlops) {

@@ -74,7 +74,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const Attention
   return rows;
 }
 
-/// Row tile i of a block mask for `rows` rows of it and the first `keys` keys.
+/// A block mask with only row tile i of M, for `rows` of its rows and the first `keys` keys.
 std::shared_ptr<const BlockMask> row_of_mask(const BlockMask& M, Index i, Index rows, Index keys) {
   const Index Tc = ceil_div(keys, M.tiling().Bc);
   std::vector<std::int32_t> columns;

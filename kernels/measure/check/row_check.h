@@ -38,8 +38,8 @@ struct BlockProblem {
   AttentionProblem problem;
   KeyRange keys;  ///< of the whole problem's head
 };
-/// Several when the mask or the score function cannot be restricted to a block as one problem: then
-/// one per row, without a score function.
+/// Restricts the problem to a block. Returns several problems if the mask or the score function
+/// does not allow a single one: then one per row, without a score function.
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                               const CheckedRows& block);
 

@@ -247,7 +247,7 @@ std::optional<Error> add_launch_shapes(const Stream& stream, const Pass& pass,
     return failed("the pass did not start the same launches as when its counters were read");
   }
 
-  // Query all of them before any is added
+  // Query all shapes before any is added
   std::vector<std::vector<LaunchShape>> shapes;
   for (const RecordedLaunch& launch : recorded.value()) {
     std::vector<LaunchShape>& kernels = shapes.emplace_back();

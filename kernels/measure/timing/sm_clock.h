@@ -1,5 +1,5 @@
-/// The SM clock during a timed pass. Long runs of tensor cores pull it below the boost clock, so
-/// that a time alone does not give the cycles.
+/// The SM clock during a timed pass. Long runs of tensor cores pull it below the boost clock, so a
+/// time alone does not determine the number of cycles.
 #pragma once
 
 #include <optional>

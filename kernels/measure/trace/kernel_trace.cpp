@@ -43,7 +43,7 @@ double cycle_rate(const SmClocks& clocks) {
   return ns > 0.0 ? cycles / ns : 0.0;
 }
 
-/// Each SM's clock 0 in global time: the mean over all readings.
+/// Sets the global time at which each SM's clock is 0: the mean over all readings.
 void place_clocks(std::span<const TraceBlock> blocks, double cycles_per_ns, SmClocks& clocks) {
   std::map<std::int32_t, double> readings;
   for (const TraceBlock& block : blocks) {
@@ -149,7 +149,7 @@ std::vector<kernels::TraceRow> merged_states(
   return states;
 }
 
-/// The kernel's m is the maximum before the scale.
+/// Adds the recorded rows. The kernel's m is the maximum of the scores before the scale.
 void add_rows(const TraceRecords& records, KernelTrace& trace) {
   const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.run.problem.d));
   const auto heads = static_cast<std::size_t>(trace.run.problem.heads);
@@ -201,7 +201,7 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
     if (auto error = check_block(records.blocks[n], records, n)) return error;
   }
 
-  // Cycles to time
+  // Convert cycles to time
   SmClocks clocks = spans_of(records.blocks);
   double cycles_per_ns = cycle_rate(clocks);
   if (cycles_per_ns == 0.0) cycles_per_ns = trace.header.device.sm_clock_mhz.value_or(0.0) * 1e-3;

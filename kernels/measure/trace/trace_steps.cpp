@@ -16,7 +16,7 @@ struct HookInfo {
   bool row_tile;
   bool column_tile;
   Step step;                        ///< the step whose line it is, or a part of it
-  std::optional<Step> flash1 = {};  ///< in flash1, where it is a different line
+  std::optional<Step> flash1 = {};  ///< in flash1, if it is a different line
 };
 
 constexpr auto kHooks = std::to_array<HookInfo>({

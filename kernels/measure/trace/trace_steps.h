@@ -1,5 +1,5 @@
 /// The steps of a traced kernel: their names, the units that they keep busy, and the steps of the
-/// pseudo-code that they stand for.
+/// pseudo-code that they represent.
 #pragma once
 
 #include <string_view>
