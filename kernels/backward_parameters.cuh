@@ -7,12 +7,12 @@
 namespace attnscope::kernels {
 
 /// 16-bit kernels store dQ_accum in pieces of 16 rows and 8 columns, each in the layout of the
-/// tensor cores' fragments (device/matrix_fragments.cuh): this many pieces along the N rows of a
-/// head,
+/// tensor cores' fragments (device/matrix_fragments.cuh). Returns the number of pieces along the N
+/// rows of a head.
 ATTNSCOPE_HOST_DEVICE constexpr int dQ_accum_row_pieces(int N) {
   return (N + 15) / 16;
 }
-/// and this many along the d columns.
+/// Returns the number of pieces along the d columns.
 ATTNSCOPE_HOST_DEVICE constexpr int dQ_accum_pieces(int d) {
   return (d + 7) / 8;
 }
@@ -29,7 +29,7 @@ struct BackwardParameters {
   float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
   /// The sum of dS K, unscaled: [B, H, row pieces, pieces, 128]; in fp32 problems [B, H, N, d].
   float* dQ_accum = nullptr;
-  /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of two parts of it; null: no order
+  /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of its two parts; null: no order
   int* dQ_turns = nullptr;
   const int* row_tiles = nullptr;  ///< of each column tile, like column_tiles
   ScoreParameters scores = {};

@@ -28,7 +28,7 @@ inline constexpr std::string_view kHopperComputeCapability = "9.0";
 struct ProgramTarget {
   std::string compute_capability = {};  ///< "9.0"
   Index shared_bytes_per_block = kMostSharedBytes;
-  bool bulk_copies = true;  ///< they can address the run's tensors
+  bool bulk_copies = true;  ///< bulk copies can address the run's tensors
 
   bool has_hopper_instructions() const {
     return bulk_copies && compute_capability == kHopperComputeCapability;
@@ -53,8 +53,8 @@ BlockShape flash2_forward_shape(const BlockRequest& request);
 BlockShape flash2_backward_shape(const BlockRequest& request);
 BlockShape split_kv_shape(const BlockRequest& request);
 
-/// The shape in any tiling; also with a limit, if no kernel takes the sides of the tile or no GPU
-/// has the shared memory.
+/// The shape in any tiling; it also has a limit if no kernel accepts the sides of the tile or no
+/// GPU has the shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
 /// Whether flash1's backward pass has a program that uses Hopper's instructions for this: plain
@@ -62,24 +62,24 @@ BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
-/// The same for flash2's: plain softmax attention, in 16 bits, in rows that bulk copies take, in
-/// tilings whose gradients fit in a thread block's registers, without a switch.
+/// The same for flash2's backward pass: plain softmax attention, in 16 bits, in rows that bulk
+/// copies accept, in tilings whose gradients fit in a thread block's registers, without a switch.
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs = {});
 
-/// The same for flash2's forward pass: in 16 bits, in rows that bulk copies take (multiples of 16
+/// The same for flash2's forward pass: in 16 bits, in rows that bulk copies accept (multiples of 16
 /// bytes), in tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its
 /// shared memory, and with the switches that this program has.
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 
-/// The number of heads whose row tiles of the same index that program starts one after the other:
-/// several under a causal mask, so that the longest tiles start first:
-/// flash2_hopper_heads_at_once().
+/// The number of heads whose row tiles with the same index that program starts one after the other:
+/// several under a causal mask, so that the longest tiles start first
+/// (flash2_hopper_heads_at_once()).
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
                            const Knobs& knobs);
 
-/// Stages of flash1's forward pass in 16 bits: as many as fit beside the memory for score features.
+/// Stages of flash1's forward pass in 16 bits: the most that fit with the score features.
 Index flash1_stages(const BlockRequest& request);
 
 }  // namespace attnscope::kernels

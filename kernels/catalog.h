@@ -35,7 +35,7 @@ enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16 bits every pass exists
-  std::string_view launch = {};  ///< the one that can be traced; "" if cuBLAS takes the tiles
+  std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
   BlockShapeOf shape = nullptr;  ///< null if cuBLAS chooses the tiles
@@ -43,7 +43,7 @@ struct KernelPass {
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  /// Those of them that the program with Hopper's instructions has.
+  /// The knobs among these that the program with Hopper's instructions has.
   std::span<const std::string_view> hopper_knobs = {};
 };
 

@@ -109,8 +109,8 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
-/// Those of the programs with Hopper's instructions, by the padded head dimension, where they
-/// differ from the ones above.
+/// The tilings of the programs with Hopper's instructions, by the padded head dimension, where they
+/// differ from those above.
 struct HopperTiling {
   PassKind pass;
   Index width;

@@ -6,7 +6,7 @@
 
 namespace attnscope::kernels {
 
-/// A CUtensorMap of the driver, by its bytes: device code cannot read cuda.h.
+/// The bytes of the driver's CUtensorMap: device code cannot include cuda.h.
 struct alignas(128) TensorMap {
   uint64_t words[16];
 };

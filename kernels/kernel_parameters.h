@@ -20,8 +20,8 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 
-/// Those that flash1's backward pass is compiled with. With any feature it reads each row's keys
-/// from the table of key ranges: computing them would take registers that it does not have.
+/// The features that flash1's backward pass is compiled with. With any feature it reads each row's
+/// keys from the table of key ranges: computing them would take registers that it does not have.
 ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
 
 /// The unit of a kernel's scores: Q K^T, or for standard Q K^T times the softmax scale.

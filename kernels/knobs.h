@@ -26,7 +26,7 @@ struct Knobs {
   int mask_all = 0;        ///< every tile is masked, not only those that the edge crosses
   int sliced_k = 0;        ///< warps share the keys of a column tile, not the rows of the row tile
   int ascending = 0;       ///< the blocks of a head's first row tiles start first
-  int hopper = 1;          ///< the program that uses Hopper's instructions, if any
+  int hopper = 1;          ///< 1: the program that uses Hopper's instructions, if any
   int overlap = 1;         ///< Hopper: a tile's softmax overlaps the warpgroup's own products
   int ping_pong = 1;       ///< Hopper: two consumers start their products in turn
   int persistent = 1;      ///< Hopper: a block computes row tile after row tile

@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The kernels read and write rows in 16-byte pieces, if rows consist of whole ones.
+/// The kernels read and write rows in 16-byte pieces, if rows consist of whole pieces.
 constexpr Index kAlignmentBytes = 16;
 
 std::optional<Error> check_address(std::string_view name, const void* address,

@@ -29,7 +29,7 @@ class PassLauncher {
   const AttentionProblem& problem;
   const Tiling tiling;
 
-  /// The place in the workspace.
+  /// The address at this offset in the workspace.
   template <typename Element>
   Element* workspace(std::size_t offset) const {
     return reinterpret_cast<Element*>(static_cast<std::byte*>(arguments.workspace_dev) + offset);
@@ -53,8 +53,8 @@ class PassLauncher {
     arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
     mark(arguments.after_launch, launch);
   }
-  /// The launch that records into arguments.trace, if that is not null. Every head has the same
-  /// number of its `tiles`; each is one block's, unless `blocks` persistent ones compute them.
+  /// Starts the launch that records into arguments.trace, if that is not null. Every head has the
+  /// same number of its `tiles`; a block computes one, unless `blocks` persistent ones compute all.
   template <typename Parameters>
   void start_traceable(std::string_view launch, Index tiles, const Parameters& parameters,
                        std::optional<Index> blocks = {}) {
@@ -65,7 +65,7 @@ class PassLauncher {
   }
   /// Blocks of the launch that the GPU holds at once.
   Index blocks_at_once(std::string_view launch) const;
-  /// A launch that is a product of cuBLAS, which `enqueue` starts.
+  /// Runs a launch that is a product of cuBLAS, which `enqueue` starts.
   template <typename Enqueue>
   std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {
     mark(arguments.before_launch, launch);

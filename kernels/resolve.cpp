@@ -107,7 +107,7 @@ ResolvedRun run_on_hopper(ResolvedRun run) {
   return run;
 }
 
-/// Rejects switches that the program of the run does not have, if there are two: the other program
+/// If the run has two programs, rejects switches that its program does not have: the other program
 /// never replaces it silently.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked);

@@ -40,7 +40,7 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
   }
   const bool is_flash2 = kernel_of(run).pass(run.pass()).block_work != BlockWork::head;
   if (!is_flash2 || !flash2_gradient_holds(width, run.tiling)) return std::nullopt;
-  constexpr Index kStages = 2;  // of Qi, dOi and what belongs to them: flash2_gradient_block.cuh
+  constexpr Index kStages = 2;  // of Qi, dOi and their statistics: flash2_gradient_block.cuh
   return ProgramAgents{kFlash2GradientConsumers, kStages};
 }
 

@@ -21,8 +21,8 @@ struct LaunchProgram {
 /// Whether the run's launch with the products is the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
 
-/// The agents of a program: groups of warps that compute, beside others that load into so many
-/// slots: for K and V each, or, backward, for Q and dO each.
+/// The agents of a program: consumers, which are groups of warps that compute, and others that load
+/// into `stages` slots each of K and V, or, backward, of Q and dO.
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
@@ -30,9 +30,9 @@ struct ProgramAgents {
   /// meanwhile.
   bool loads_ahead = false;
   bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own
-  bool overlaps_softmax = false;    ///< with the product P V of the tile before
+  bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the tile before
 };
-/// Those of the run's launch with the products; none where every warp loads and computes, or where
+/// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
                                        const LaunchKind& kind);

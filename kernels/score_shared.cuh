@@ -31,8 +31,8 @@ constexpr Index score_rows_shared_bytes(const ScoreFeatures& features, const Til
 }
 
 /// The same for the columns of a tile, in the backward pass (device/score_columns.cuh): its place,
-/// what the rows of `stages` row tiles see, and what each thread has drawn, in words of
-/// `drawn_bytes` with four bits for every eight queries of its part.
+/// the keys that the rows of `stages` row tiles see, and the dropout bits of each thread, in words
+/// of `drawn_bytes` with four bits for every eight queries of its part.
 constexpr Index score_columns_shared_bytes(const ScoreFeatures& features, const Tiling& tiling,
                                            int warps, Index stages, Index drawn_bytes) {
   const WarpPart part = warp_part(static_cast<int>(tiling.Bc), static_cast<int>(tiling.Br), warps);

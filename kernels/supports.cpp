@@ -90,7 +90,7 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
       smallest.Br, smallest.Bc, kernel.name, kMostListedTiles);
 }
 
-/// A block mask decides the tiling.
+/// Checks the block mask, which decides the tiling.
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
@@ -114,7 +114,7 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
       of_mask.Br, of_mask.Bc, tiling.Br, tiling.Bc, kernel.name);
 }
 
-/// Checks the precision of what is kept in HBM between passes.
+/// Checks the precision of O in HBM between passes.
 std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry carry) {
   if (carry == Carry::problem) return std::nullopt;
   if (pass == PassKind::backward) {

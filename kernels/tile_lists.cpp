@@ -33,7 +33,7 @@ BlockMask visited_tiles(AttentionProblem problem, const Tiling& tiling) {
     const Index begin = i * tiling.Br;
     const Index end = std::min(begin + tiling.Br, problem.N);
     while (problem.sequence(s).query_end <= begin) ++s;
-    Index next = 0;  // the first column tile after those of the sequences before
+    Index next = 0;  // the first column tile after those of earlier sequences
     for (Index of = s; of < problem.sequence_count(); ++of) {
       const Sequence own = problem.sequence(of);
       if (own.query_begin >= end) break;

@@ -11,8 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// Bytes of the struct in the first version of the library: every caller's struct has at least as
-/// many.
+/// Bytes of the struct in the first version of the library: no caller's struct is smaller.
 template <typename Struct>
 inline constexpr std::size_t kFirstBytes = sizeof(Struct);
 
@@ -43,7 +42,7 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
       given->struct_size, sizeof(Struct));
 }
 
-/// Its tiling is 0 x 0 if the caller leaves it to the kernel and there is no block mask.
+/// The run; its tiling is 0 x 0 if the caller leaves it to the kernel, without a block mask.
 Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
                                  const attnscope_kernel* kernel);
 

@@ -20,7 +20,7 @@ class KernelCache {
  public:
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20U;
 
-  /// The default is in the user's cache folder.
+  /// The default folder is in the user's cache folder.
   explicit KernelCache(std::filesystem::path folder = user_cache_folder("kernels"),
                        std::uintmax_t most_bytes = kMostBytes);
 

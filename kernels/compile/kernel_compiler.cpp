@@ -63,7 +63,7 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
                                                 const CompileControl& control) {
   const int all = static_cast<int>(programs.size());
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the variables below
   int done = 0;
   std::optional<Error> error;
   if (control.progress) control.progress(0, all);

@@ -44,8 +44,8 @@ class KernelCompiler {
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 
-  /// Obtains all programs, as many at a time as there are cores. The first error ends it, as does
-  /// an exception on any thread, which is rethrown here.
+  /// Obtains all programs, one on each core at a time. The first error ends it, as does an
+  /// exception on any thread, which is rethrown here.
   std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
                                   const CompileControl& control);
 

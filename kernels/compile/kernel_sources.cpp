@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kInclude = "#include \"";
 
-/// The paths that a source includes; lines with <...> name no file of ours.
+/// The paths that a source includes; lines with <...> name no embedded file.
 std::vector<std::string_view> included_by(std::string_view text) {
   std::vector<std::string_view> paths;
   while (!text.empty()) {

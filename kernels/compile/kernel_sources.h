@@ -24,7 +24,7 @@ struct MarkedLine {
   int number;  ///< the file's first line is 1
 };
 
-/// Those of every embedded file, in order.
+/// The marked lines of every embedded file, in order.
 std::span<const MarkedLine> marked_lines();
 
 /// Numbers of the file's lines that do the step; none when it is not embedded or marks none.

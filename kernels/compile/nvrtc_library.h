@@ -1,5 +1,5 @@
 /// NVRTC, CUDA's compiler as a library, loaded at run time: without it every program still starts,
-/// and kernels cannot be compiled. It needs neither a GPU nor a driver. Internal.
+/// but kernels cannot be compiled. It needs neither a GPU nor a driver. Internal.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ struct DeviceInfo {
   Index sm_count = 0;
   Index l2_bytes = 0;
   Index memory_bytes = 0;
-  std::string driver;                      ///< "580.159.04"; empty when the driver does not say
+  std::string driver;                      ///< "580.159.04"; empty if the driver does not report it
   std::string cuda;                        ///< CUDA version that the driver supports, "13.0"
   std::optional<double> sm_clock_mhz;      ///< highest clock of the SMs
   std::optional<double> memory_clock_mhz;  ///< highest clock of the memory

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// JSON has no numbers for NaN and infinities, which the errors of a broken kernel may be: text.
+/// A number, or text for NaN and infinities, which JSON lacks and a broken kernel's errors may be.
 nlohmann::json real_json(double value);
 /// Reads what real_json() wrote.
 double real_number(const JsonObject& object, std::string_view key);

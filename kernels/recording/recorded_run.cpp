@@ -22,7 +22,7 @@ namespace {
 /// inputs.kind of a user's own tensors.
 constexpr std::string_view kFiles = "files";
 
-/// What hash_text() wrote.
+/// Reads a hash that hash_text() wrote.
 std::uint64_t hash_from_json(const JsonObject& object, std::string_view key) {
   const std::string text = object.string(key);
   std::uint64_t hash = 0;

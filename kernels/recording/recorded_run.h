@@ -13,19 +13,19 @@
 
 namespace attnscope {
 
-/// Member of a row: the hash of a block mask that a file held.
+/// Member of a row: the hash of a block mask from a file.
 inline constexpr std::string_view kMaskHash = "block_mask_hash";
 
 /// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
 /// tiling that ran and the block mask's tiles, whatever was requested.
 RunSpec identity_of(const ResolvedRun& run);
-/// The same and the files' hash as members of a row: "problem", "algorithm", "kernel",
-/// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic",
-/// "block_mask" and, if a file held it, the hash of its tiles.
+/// The same and the files' hash as members of a row: "problem", "algorithm", "kernel", "pass",
+/// "tiling", "carry", "inputs", and where the run has them "deterministic", "block_mask" and, if
+/// that is from a file, the hash of its tiles.
 nlohmann::json run_to_json(const ResolvedRun& run);
 
 /// The block masks of a file's runs. Equal masks are drawn once. The different ones may have at
-/// most kMostTiles together; each counts with its ones or its drawing_steps(), whichever is larger.
+/// most kMostTiles together; each counts as its ones or its drawing_steps(), whichever is larger.
 class RecordedMasks {
  public:
   static constexpr Index kMostTiles = Index{1} << 26;

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A number that is not negative; NaN and infinity are what broken kernels give.
+/// A number that is not negative, or NaN or infinity, which broken kernels give.
 double error_from_json(const JsonObject& object, std::string_view key) {
   const double value = real_number(object, key);
   if (!(value < 0)) return value;
