@@ -40,7 +40,7 @@ struct BlockRequest {
   const AttentionProblem& problem;
   Tiling tiling;
   Carry carry = Carry::problem;  ///< the precision of O in HBM between passes
-  /// flash1's forward pass takes fewer stages if this is less.
+  /// flash1's forward pass uses fewer stages if this is less.
   Index shared_bytes_per_block = kMostSharedBytes;
   Knobs knobs = {};
 };

@@ -23,7 +23,7 @@ struct LaunchProgram;  // kernels/run_programs.h
 /// What one thread block of a tile launch computes.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
 
-/// The problems with score features that a kernel takes: none, those of decoding (windows, key
+/// The problems with score features that a kernel accepts: none, those of decoding (windows, key
 /// lengths, soft-capping and ALiBi), or all.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 

@@ -42,7 +42,7 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits. Hopper takes these, too, unless kHopper below has another.
+// In 16 bits. Hopper uses these, too, unless kHopper below has another.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},

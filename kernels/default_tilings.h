@@ -10,10 +10,10 @@
 
 namespace attnscope::kernels {
 
-/// The tilings that a kernel's programs for every GPU take by default for the problem, the fastest
-/// on Hopper first: a GPU takes the first whose blocks fit its shared memory. Empty if the kernel
-/// has no such pass, or does not take the precision or head dimension. For `standard`, whose tiles
-/// cuBLAS chooses: the tile that the library used in measurements on an H200.
+/// The tilings that a kernel's programs for every GPU use by default for the problem, the fastest
+/// on Hopper first: a GPU uses the first whose blocks fit its shared memory. Empty if the kernel
+/// has no such pass, or does not accept the precision or head dimension. For `standard`, whose
+/// tiles cuBLAS chooses: the tile that the library used in measurements on an H200.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 

@@ -16,8 +16,7 @@ struct alignas(128) TensorMap {
 struct GradientMaps {
   TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
   TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows per box
-  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], as many rows per box
-                                     ///< as a store has
+  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], a store's rows per box
 };
 
 /// The same for a forward pass.

@@ -98,7 +98,7 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// The run in the tiling that it takes on a Hopper GPU when no switch decides.
+/// The run in the tiling that it uses on a Hopper GPU when no switch decides.
 ResolvedRun run_on_hopper(ResolvedRun run) {
   const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
   const auto switches = std::exchange(run.asked.switches, {});

@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 /// Names of the algorithms that have a kernel.
 std::vector<std::string> kernel_algorithms();
 
-/// The tiling that the algorithm's kernel takes by default for this pass (both: forward) of a
+/// The tiling that the algorithm's kernel uses by default for this pass (both: forward) of a
 /// problem on a GPU, whether or not it supports the rest of a run. Nothing if there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, const ProgramTarget& target);
@@ -41,7 +41,7 @@ const KernelInfo& kernel_of(const ResolvedRun& run);
 /// GPU in use.
 std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 
-/// The tiling that the run takes on a GPU: the requested one, else that of the block mask, else the
+/// The tiling that the run uses on a GPU: the requested one, else that of the block mask, else the
 /// kernel's default on that GPU.
 Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
 

@@ -176,7 +176,7 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
       field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br, own->Bc);
 }
 
-/// Checks that the kernel has the pass, and takes the precision and head dimension.
+/// Checks that the kernel has the pass, and accepts the precision and head dimension.
 std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
                                 const AttentionProblem& problem) {
   const bool backward = pass == PassKind::backward;

@@ -70,7 +70,7 @@ struct Mask {
 };
 
 /// "none", "causal", "causal:top-left", "window:LEFT,RIGHT", "window:LEFT,RIGHT:top-left"; the
-/// command line's spelling. A side of -1 is unlimited. parse_mask() also takes "window:KEYS", the
+/// command line's spelling. A side of -1 is unlimited. parse_mask() also accepts "window:KEYS", the
 /// last KEYS keys up to the diagonal, at least 1: window:KEYS-1,0.
 std::string to_string(const Mask& mask);
 std::optional<Mask> parse_mask(std::string_view text);

@@ -18,7 +18,7 @@ namespace attnscope {
 /// An array of any rank, widened to double.
 struct NpyArray {
   std::vector<Index> shape;
-  std::vector<double> data;  ///< as many values as the product of `shape`, C order
+  std::vector<double> data;  ///< one value for each element, C order
 };
 
 /// Which types a file may hold: '<f2', '<f4' and '<f8', or also whole numbers of 1 to 8 bytes and
@@ -69,8 +69,7 @@ Result<std::vector<Index>> read_npy_shape(const std::string& path,
 /// another rank stays as it is.
 std::vector<Index> with_batch_and_heads(std::vector<Index> shape);
 
-/// Writes fp64, version 1. `data` has as many values as the product of `shape`. Errors as in
-/// FileWriter.
+/// Writes fp64, version 1. The size of `data` is the product of `shape`. Errors as in FileWriter.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data);
 

@@ -54,7 +54,7 @@ struct OnlineStep {
 
 struct SoftmaxMethods {
   Index query = 0;
-  Index keys = 0;  ///< that the query sees; 0: the fields below are unset
+  Index keys = 0;  ///< keys that the query sees; 0: the fields below are unset
   double largest_score = 0;
   /// Each method in each of kShownTypes.
   struct Case {

@@ -23,7 +23,7 @@ struct DroppedOp {
   std::string launch;              ///< "forward"
   Index line = 0;                  ///< of the launch's pseudo-code, from 1; 0: any line
   std::string kind;                ///< "rescale"; empty: every operation of the line
-  std::string tensor;              ///< that it writes, "O"; empty if `kind` is empty
+  std::string tensor;              ///< tensor that it writes, "O"; empty if `kind` is empty
   std::optional<Occurrence> only;  ///< unset: whenever it would run
   bool operator==(const DroppedOp&) const = default;
 };

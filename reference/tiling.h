@@ -23,7 +23,7 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-/// The widest head dimension that a fused kernel takes.
+/// The widest head dimension that a fused kernel accepts.
 inline constexpr Index kMaxKernelHeadDim = 256;
 
 /// The width that tiles have on chip in a tensor-core kernel: the next of 16, 32, 64, 96, 128, 192,

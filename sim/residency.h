@@ -36,8 +36,8 @@ struct BlockLimits {
 };
 BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
 
-/// Thread blocks of a launch that one SM holds at once: as many as block_limits() allow, and no
-/// more than the launch has per SM; at least one.
+/// Thread blocks of a launch that one SM holds at once: at most block_limits(), and at most the
+/// launch's blocks per SM; at least one.
 Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
 
 /// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: those

@@ -29,7 +29,7 @@ using PartSeconds = std::array<double, kTimeParts>;
 struct LaunchTime {
   std::string name;
   double seconds = 0;
-  PartSeconds parts{};  ///< which add up to `seconds`
+  PartSeconds parts{};  ///< they add up to `seconds`
 };
 
 struct TimePrediction {

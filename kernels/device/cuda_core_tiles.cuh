@@ -129,7 +129,7 @@ __device__ inline void write_rows(float* P_rows, const LanePiece<Bc>& P, int x) 
 }
 
 /// C += P B with the four rows of P in shared memory; C has the columns from `first_column` on,
-/// kColumns of them to a lane.
+/// kColumns for each lane.
 template <int Bc, int d, int kColumns>
 __device__ inline void accumulate_rows(float (&C)[kRowsPerLane][kColumns], const float* P_rows,
                                        const FloatTile<Bc, d>& B, int x, int first_column = 0) {

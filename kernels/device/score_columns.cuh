@@ -28,7 +28,7 @@ class ScoreColumns {
 
   struct Place {
     int first_key, head, batch;
-    int keys;  ///< of the column tile that are not padding
+    int keys;  ///< keys of the column tile that are not padding
   };
   static_assert(sizeof(Place) == kScorePlaceBytes);
   /// The dropout bits that each thread has drawn, for its own use.

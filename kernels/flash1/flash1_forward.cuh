@@ -19,10 +19,10 @@
 /// before this one; rows that see no key keep those values.
 ///
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in its own
-/// part of shared memory, Qi in two stages and Oi in as many as there is room for, so that they are
-/// copied while the previous tile is processed. A warp synchronizes with the others only
-/// where Kj and Vj change. Bc = 256 at d = 64 and 128: the wider the column tile, the less often O
-/// is read and written.
+/// part of shared memory, each in up to two stages (flash1_forward_stages()), so that they are
+/// copied while the previous tile is processed. A warp synchronizes with the others only where Kj
+/// and Vj change. Bc = 256 at d = 64 and 128: the wider the column tile, the less often O is read
+/// and written.
 ///
 /// The score features of a problem, and which row tiles see a column tile, are in
 /// flash1_scores.cuh.

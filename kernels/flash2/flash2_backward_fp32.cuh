@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
   }
 
   // store dKj, dVj
-  wait_copies<0>();  // of a block that no row tile sees
+  wait_copies<0>();  // copies of a block that no row tile sees
   const auto dK_rows = rows_of_head<float>(parameters.dK_heads, batch, head);
   const auto dV_rows = rows_of_head<float>(parameters.dV_heads, batch, head);
   const Index first_key = Index{j} * Bc + first;

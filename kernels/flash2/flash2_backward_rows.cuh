@@ -71,7 +71,7 @@ template <typename T>
 __global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_convert_dq(const BackwardParameters parameters, int Br) {
   using namespace device;
-  constexpr int kPieces = 4;         // of 8 columns, that a warp takes
+  constexpr int kPieces = 4;         // pieces of 8 columns for each warp
   constexpr int kRowWords = 16 + 4;  // two elements each; the rest spreads rows over the banks
   __shared__ __align__(16) uint32_t shared[kFlash2RowThreads / 32][16 * kRowWords];
   const ForwardShape& shape = parameters.shape;

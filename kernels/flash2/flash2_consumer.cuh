@@ -26,7 +26,7 @@ struct Flash2Rows {
   static constexpr bool kTrims = knob::kTrim && !kTakesTurns && !knob::kVisitHidden;
 
   RowTile tile;
-  int turn;         ///< of the row tile in its block
+  int turn;         ///< number of the row tile in its block
   int first_row;    ///< of the warp, in its head: the consumers' warps come first
   int first_visit;  ///< number of visits to column tiles by earlier row tiles
   typename Block::Tiles column_tiles;
@@ -149,7 +149,7 @@ struct Flash2Consumer {
     leave_Q();
     start_output(n - 1);
     const bool leaves_tiles = Rows::kTrims && rows.column_tiles.has(n);
-    if (leaves_tiles) {  // which arrive only when Vj's slot is free
+    if (leaves_tiles) {  // these arrive only when Vj's slot is free
       device::wait_products<0>();
       leave_V(n - 1);
     }

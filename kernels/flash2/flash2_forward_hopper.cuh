@@ -109,7 +109,7 @@ struct Flash2ForwardBlock {
 
  private:
   static constexpr int kWarps = device::kWarpgroupThreads / 32;  ///< of a warpgroup
-  static constexpr int kListeningServers = 3;  ///< for Vj, for Qi, and the watching thread
+  static constexpr int kListeningServers = 3;  ///< threads for Vj and Qi, and the watching thread
 
   __device__ uint32_t barriers() const { return base + static_cast<uint32_t>(kLayout.barriers); }
   __device__ uint32_t others() const { return barriers() + 2 * Ring::kBarriers * 8; }

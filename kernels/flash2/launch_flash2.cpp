@@ -74,7 +74,7 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
   if (problem.dtype == DType::fp32) {
     pass.start("preprocess", row_blocks, parameters, Br);
   } else {
-    constexpr Index kChunkElements = 8;  // that a thread reads at once
+    constexpr Index kChunkElements = 8;  // elements that a thread reads at once
     const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
     pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
   }

@@ -14,8 +14,8 @@ cudaDataType_t cuda_type(DType dtype) {
   return dtype == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/// One matrix of each product of a batch, in the form that cuBLAS takes. cuBLAS is column-major: to
-/// it, a row-major matrix is the transpose.
+/// One matrix of each product of a batch, in the form that cuBLAS accepts. cuBLAS is column-major:
+/// it sees a row-major matrix as its transpose.
 struct Operand {
   const void* data_dev;
   Index offset;  ///< elements

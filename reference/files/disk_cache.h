@@ -18,7 +18,7 @@ std::filesystem::path user_cache_folder(std::string_view name);
 /// or written only costs time: nothing here fails.
 class DiskCache {
  public:
-  /// What the entries are.
+  /// Describes the entries.
   struct Kind {
     std::string_view format;  ///< first line of every entry: the kind, and a number of its layout
     std::string_view suffix;  ///< of the files' names

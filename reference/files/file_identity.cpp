@@ -51,7 +51,7 @@ FileIdentity identity_of(const fs::path& path) {
 bool FileIdentity::is_below(const FileIdentity& folder) const {
   const bool share_folder = device == folder.device && inode == folder.inode;
   if (!share_folder || folder.rest.empty() || rest == folder.rest) return false;
-  return rest.string().starts_with(folder.rest.string());  // which ends with a separator
+  return rest.string().starts_with(folder.rest.string());  // folder.rest ends with a separator
 }
 
 FileStamp FileStamp::of(const fs::path& path) {

@@ -14,7 +14,7 @@ namespace attnscope {
 /// How a GPU runs the thread blocks of a pass.
 struct BlockPlacement {
   std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
-  BlockOrder order;              ///< in which the blocks of a head start
+  BlockOrder order;              ///< order in which the blocks of a head start
   /// Number of heads whose blocks start in turn: the first block of each head, then the second of
   /// each, and so on; whole groups of heads that share a KV head.
   Index heads_at_once = 1;

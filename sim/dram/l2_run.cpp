@@ -28,7 +28,7 @@ L2Moved L2Moved::operator-(const L2Moved& other) const {
   return {dram - other.dram, missed_bytes - other.missed_bytes};
 }
 
-/// All groups, or, if all are equal, as many as kFollowedRounds requires.
+/// Follows all groups, or, if all are equal, only the number that kFollowedRounds requires.
 void L2Run::choose_followed(double most_transfers) {
   followed_ = moved_.groups();
   if (moved_.groups_are_alike()) {
@@ -163,7 +163,7 @@ std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
   return place * ticks / static_cast<std::uint64_t>(residency_[launch]);
 }
 
-/// Where the answers to the head's transfers go, if it is the watched one.
+/// Where to store the answers to the head's transfers; null if the head is not watched.
 std::vector<L2Answer>* L2Run::answers_of(std::size_t launch, Group group, Index head) const {
   const bool is_watched = watched_ != nullptr && watched_->group == group && watched_->head == head;
   return is_watched ? &watched_->answers[launch] : nullptr;

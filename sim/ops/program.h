@@ -22,7 +22,7 @@ struct DroppedOps {
   std::optional<Tensor> tensor;      ///< of the first destination, or the barrier; unset: any
   std::optional<Occurrence> only;    ///< unset: all of them
 
-  /// Whether this is such an operation, regardless of which execution it is.
+  /// Whether the operation is one of these, whichever execution it is.
   bool matches(const TileOp& op) const {
     return (!line || *line == op.line) && (!kind || *kind == op.kind) &&
            (!tensor || *tensor == op.dest_tiles[0].tensor);

@@ -200,7 +200,7 @@ struct Barrier {
     empty,  ///< everyone has read the tile: whoever writes the next one waits
   };
   Signals signals = Signals::full;
-  std::uint8_t arrivals = 1;  ///< that complete a phase
+  std::uint8_t arrivals = 1;  ///< number that complete a phase
   std::int32_t phase = 0;
   Tile tile;  ///< what the phase is about, in the slot that the barrier guards
 };

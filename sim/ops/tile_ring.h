@@ -1,6 +1,5 @@
-/// The slots on chip that the tiles of a tensor take in turn, and their barriers, where some agents
-/// write tiles that others read: kernels/device/tile_ring.cuh and slot_barriers.cuh are the same on
-/// the GPU.
+/// The slots on chip that the tiles of a tensor take in turn, and their barriers, if some agents
+/// write tiles that others read: on the GPU, kernels/device/tile_ring.cuh and slot_barriers.cuh.
 #pragma once
 
 #include "sim/ops/program.h"
@@ -11,7 +10,7 @@ namespace attnscope {
 ///   full:  the readers wait until every writer has arrived: the tile is there;
 ///   empty: the writers wait until every reader has arrived: they may overwrite it.
 /// Each agent has its own copy, which counts that agent's visits; an agent that writes and reads
-/// has one for each. A tile may stand for others that share its barriers and its slot's number.
+/// has one for each. A tile may represent others that share its barriers and its slot's number.
 class TileRing {
  public:
   TileRing(Index stages, Index writers, Index readers)

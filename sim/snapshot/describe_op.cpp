@@ -62,7 +62,7 @@ std::string in_place(Tensor slot, Tensor held, Tile tile) {
   return tile_name(tile);
 }
 
-/// The name of what the operation writes to its destination.
+/// The name of the value that the operation writes to its destination.
 std::string result_name(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   const bool capped = op.kind == OpKind::multiply && op.source_tiles[0].tensor == Tensor::T;

@@ -65,7 +65,7 @@ class GradientTracker {
 
   Index query_;
   GradientRow row_;
-  bool dS_is_in_place_ = false;  ///< in the slot of dP
+  bool dS_is_in_place_ = false;  ///< dS is in the slot of dP
 };
 
 }  // namespace attnscope

@@ -101,7 +101,7 @@ struct RowVisits {
   Index last(Index row, Index step) const;
 };
 
-/// What is kept of a run, so that every step can be shown again.
+/// The data that is kept from a run, so that every step can be shown again.
 struct RunHistory {
   RowVisits rows;
   std::vector<BlockStart> blocks;   ///< by first step
@@ -148,7 +148,7 @@ class RunRecorder : public Observer {
   int launch_ = -1;
   std::int32_t outer_j_ = -1;  ///< column tile of the outer loop, with one block per head
   bool seen_scores_ = false;   ///< in this thread block
-  std::int32_t rows_end_ = 0;  ///< after the last operation that processed rows
+  std::int32_t rows_end_ = 0;  ///< step after the last operation that processed rows
   Index step_ = 0;
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;

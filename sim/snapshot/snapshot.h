@@ -27,14 +27,14 @@ namespace attnscope {
 /// and pseudo-code.
 inline constexpr Index kMaxShownScores = Index{1} << 22;
 
-/// What to step through.
+/// The run and the head to step through.
 struct SteppedRequest {
   ResolvedRun run;
   GpuDescription gpu;
   std::optional<AttentionInputs> given_inputs;  ///< instead of those that the run draws
   Index batch = 0, head = 0;                    ///< the head to show
   Index most_scores = kMaxShownScores;
-  double memory_share = 1.0;  ///< of one run's memory limit, when several runs are kept
+  double memory_share = 1.0;  ///< share of one run's memory limit, if several runs are kept
 };
 
 /// A rectangle of values, C order. NaN marks missing values (invalid or never written).
@@ -76,7 +76,7 @@ struct TileLife {
 /// The tensors with a value for each query and key that the screen shows.
 inline constexpr std::array kScoreTensors{Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
 
-/// One of them, of the shown head.
+/// One of these tensors, for the shown head.
 struct ScoreMatrix {
   /// [N, N_kv], in double precision: S = softmax_scale Q K^T with soft cap and bias, hidden keys at
   /// -inf; P = softmax S; dP = dO V^T after dropout; dS = P (dP - D), times the cap's slope. Empty

@@ -21,7 +21,7 @@ struct LaunchBytes {
   double requested_read, requested_written;
   double dram_read, dram_written;
 
-  /// The share of what is read that comes from DRAM.
+  /// The share of the bytes read that comes from DRAM.
   double miss_share() const {
     return requested_read > 0 ? std::min(1.0, dram_read / requested_read) : 0.0;
   }

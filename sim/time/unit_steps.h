@@ -42,7 +42,7 @@ struct StepsWork {
   double matrix_flops = 0;
   double exponentials = 0;
   double other_flops = 0;
-  double shared_bytes = 0;     ///< that warps read and write
+  double shared_bytes = 0;     ///< read and written by warps
   double exchanged_bytes = 0;  ///< of these, those that warps exchange
   double added_bytes = 0;      ///< added atomically to sums in global memory
 };

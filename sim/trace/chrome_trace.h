@@ -36,7 +36,7 @@ class ChromeEvents {
  public:
   /// Launches and counters; SM s is process s + 1.
   static constexpr Index kTotalsProcess = 0;
-  static constexpr int kLaunchTrack = 1;  ///< of that process
+  static constexpr int kLaunchTrack = 1;  ///< in kTotalsProcess
 
   /// The file's metadata: what ran, the kind of its numbers ("modelled", "measured"), and its
   /// clock.
@@ -106,7 +106,7 @@ class ChromeTraceWriter : public TimelineSink {
 /// Largest number of operations in a trace: about 250 MB of JSON, which a browser can still open.
 inline constexpr Index kMaxTraceOps = 1'000'000;
 
-/// What was written.
+/// A summary of the written trace.
 struct TraceSummary {
   SimulationReport report;
   Index events = 0;

@@ -59,7 +59,7 @@ void Timeline::observe(std::span<const TileOp> ops) {
   const double block_share = static_cast<double>(gpu_.sm_count * share_.blocks_per_sm) * 1e12;
   for (const TileOp& op : ops) {
     if (op.is_of_barrier()) continue;
-    // Wait for the units, for the operands, and for pending readers of what is overwritten
+    // Wait for the units, for the operands, and for pending readers of overwritten tiles
     std::array<Picoseconds, kGpuUnits> busy;
     Picoseconds begin = running_.at, longest = 0;
     const UnitSeconds needed = seconds(op);

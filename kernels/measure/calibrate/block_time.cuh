@@ -15,7 +15,7 @@ struct BlockTime {
 
 /// The chunks of a region that one SM visits: number `first`, then every `step`-th, cyclically.
 struct ChunkTurns {
-  uint64_t region_bytes;  ///< from the beginning of the data to that of the region
+  uint64_t region_bytes;  ///< offset of the region from the beginning of the data
   uint32_t first, step, chunks;
 };
 

@@ -40,7 +40,7 @@ class StepTensors {
     return static_cast<char*>(values_.data_dev()) + number * kTensorBytes;
   }
   void* sums() const { return sums_.data_dev(); }
-  /// Between 0.5 and 1.
+  /// Row statistics between 0.5 and 1.
   float* statistics() const { return static_cast<float*>(statistics_.data_dev()); }
 
  private:
@@ -113,7 +113,7 @@ class StepLauncher {
   TensorView view(void* data_dev, Index rows) const {
     return contiguous_view(data_dev, kHeads, rows, problem_.d);
   }
-  /// Row tiles of each block of flash1, as many as the memory has room for.
+  /// Row tiles of each block of flash1; from DRAM, the most for which the memory has room.
   Index own_tiles(Index blocks) const {
     constexpr Index kMostElementBytes = 4;
     const Index bytes = blocks * Br() * problem_.d * kMostElementBytes;

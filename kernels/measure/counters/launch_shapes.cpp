@@ -127,7 +127,7 @@ class LaunchRecorder {
   std::exception_ptr failure_;
 };
 
-/// A function that the driver lacks, or a call of it that failed.
+/// A driver function that is missing, or whose call failed.
 class DriverFailure : public std::runtime_error {
  public:
   explicit DriverFailure(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
