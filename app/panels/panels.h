@@ -1,4 +1,4 @@
-/// The panels, each in a folder of its name: declared and listed.
+/// Declares and lists the panels, each of which has a folder of its name.
 #pragma once
 
 #include "app/panels/ledger/ledger_panel.h"
@@ -9,11 +9,11 @@ namespace attnscope::app {
 /// The contents of SRAM and HBM, and the transfers of the last and the next operation between them.
 Panel make_memory_panel();
 
-/// The warps of the thread block: the part of the current operation's tiles in each, and the bytes
-/// exchanged through shared memory, split-Q beside sliced-K.
+/// The warps of the thread block: each one's part of the current operation's tiles, and the bytes
+/// exchanged through shared memory, with split-Q beside sliced-K.
 Panel make_warps_panel();
 
-/// The modelled GPU: sliders for its numbers, with the time that the changed ones would take, and
+/// The modelled GPU: sliders for its numbers, the predicted time with the changed numbers, and
 /// how many thread blocks its SMs hold.
 Panel make_gpu_panel();
 

@@ -16,7 +16,7 @@ struct Wait {
   std::string algorithm;
   double up_to = 0.0;
   bool everywhere = false;
-  bool by_idle_sms = false;  ///< else by launches, first loads and last stores
+  bool by_idle_sms = false;  ///< true: idle SMs; false: launches, first loads, last stores
 };
 
 /// The symbol on the axis: "N".
@@ -35,7 +35,7 @@ std::string_view symbol_of(const SweepKey& key) {
   }
 }
 
-/// One algorithm's wait from the smallest value on; nothing if that one is work.
+/// An algorithm's wait from the smallest value on; nothing if it mostly works at that value.
 std::optional<Wait> wait_of(const SizeSweep& sweep, std::string_view algorithm) {
   std::optional<Wait> wait;
   for (const SweepPoint& point : sweep.points) {
@@ -84,7 +84,7 @@ double distance(const AttentionProblem& a, const AttentionProblem& b) {
 
 ChartNote latency_note(const SizeSweep& sweep) {
   std::map<bool, std::vector<std::string>> waits;  // by Wait::by_idle_sms
-  std::optional<double> largest;                   // up to which one waits, if not everywhere
+  std::optional<double> largest;                   // Wait::up_to, if not everywhere
   std::string last;
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm() == last) continue;

@@ -8,15 +8,15 @@
 
 namespace attnscope::app {
 
-/// A sentence in wordings, the longest first; empty if there is nothing to say.
+/// A sentence in several wordings, the longest first; empty if there is nothing to say.
 using ChartNote = std::vector<std::string>;
 
-/// Up to where the larger part of a predicted time is neither bytes nor operations: "mostly launch
-/// latency: standard up to N = 2k; mostly idle SMs: flash2 up to N = 4k, flash1 at every N".
+/// How far along the axis most of a predicted time is spent waiting: "mostly launch latency:
+/// standard up to N = 2k; mostly idle SMs: flash2 up to N = 4k, flash1 at every N".
 ChartNote latency_note(const SizeSweep& sweep);
 
-/// Which tiles the chart has for the run on the screen, if they are others: its bytes and times are
-/// then not those of the ledger. Empty if they are the same, or if the chart lacks the run.
+/// Which tiles the chart uses if they differ from those of the run on the screen: its bytes and
+/// times then differ from the ledger's. Empty if they are the same, or if the chart lacks the run.
 ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown);
 
 /// Why no algorithm has a recorded point: the nearest recorded run of this GPU and pass, or that
@@ -24,8 +24,8 @@ ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown);
 ChartNote no_recording_note(const SizeSweep& sweep, const GpuDescription& gpu,
                             const Measurements& measurements);
 
-/// All notes of size_chart(), for the run on the screen. `has_recorded`: an algorithm has a
-/// recorded or measured point.
+/// All notes of size_chart(), for the run on the screen. `has_recorded`: whether an algorithm has
+/// a recorded or measured point.
 std::vector<ChartNote> size_notes(const SizeSweep& sweep, ChartQuantity quantity,
                                   const ResolvedRun& shown, bool has_recorded,
                                   const GpuDescription& gpu, const Measurements& measurements);

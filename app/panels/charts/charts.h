@@ -1,6 +1,6 @@
 /// The charts of the charts panel. Each has a key, on which it depends; a function that counts in
-/// the background and ends soon when cancelled; and one that makes a specification of the counts,
-/// which draw::draw_chart() draws.
+/// the background and ends soon when cancelled; and one that turns the counts into a
+/// specification, which draw::draw_chart() draws.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct ShownChart {
   std::string about;     ///< hover on the heading: what the chart assumes
   draw::AnyChart picture;
   bool has_recorded = false;  ///< an algorithm has a recorded or measured point
-  /// Lines above the plot, each in wordings, the longest first.
+  /// Lines above the plot, each in several wordings, the longest first.
   std::vector<std::vector<std::string>> notes = {};
 };
 
@@ -35,12 +35,12 @@ struct ShownChart {
 /// name that is not in the catalog.
 ImU32 algorithm_color(const Theme& theme, std::string_view algorithm);
 
-/// Adds the series, and to the legend a sample of what it draws.
+/// Adds the series to the chart, and a sample of it to the legend.
 void add_series(draw::Chart& chart, draw::Series series, std::string label);
 
 /// "151 GB (140 GiB) of HBM": products are named in GiB, charts count in GB.
 std::string capacity_words(const GpuDescription& gpu);
-/// The memory of the device as a line across these values of the x axis.
+/// Adds the memory of the device as a line across these values of the x axis.
 void add_capacity(draw::Chart& chart, const std::vector<double>& values, const GpuDescription& gpu,
                   const Theme& theme);
 
@@ -65,8 +65,8 @@ struct SweepKey {
   ChartAxis over = ChartAxis::seq_len;
   bool predicts = false;  ///< also predicts DRAM bytes and times, which takes longer
 
-  /// As many queries as keys: N sweeps both, and algorithms for decoding are left out. Otherwise
-  /// N sweeps only the keys.
+  /// Whether there are as many queries as keys: N then sweeps both, and algorithms for decoding
+  /// are left out. Otherwise N sweeps only the keys.
   bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
   bool operator==(const SweepKey&) const = default;
 };
@@ -77,8 +77,8 @@ inline constexpr Index kSweepHidden = 2048;
 
 /// The problem of the screen: all fields that are not swept are taken from it.
 SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu);
-/// 16k tokens in all: with the problem's d and precision if a GPU ran them, else with the nearest
-/// that one ran (bf16, d = 64 or 128), else with the problem's.
+/// 16k tokens in all, with the problem's d and precision if they were recorded on a GPU, else with
+/// the nearest recorded ones (bf16, d = 64 or 128), else with the problem's.
 SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 
@@ -106,18 +106,18 @@ struct SizeSweep {
   std::vector<LeftOut> left_out;
 };
 
-/// Uses each kernel's default tiling if there is one; the others use flash2's; over block_size,
-/// square tiles. Without the intervals of DRAM
-/// bytes. Half of the cores work on it. When cancelled, ends early, without points.
+/// Each algorithm uses its kernel's default tiling, or flash2's if it has no kernel; over
+/// block_size, square tiles. Leaves out the intervals of DRAM bytes. Uses half of the cores. When
+/// cancelled, ends early, without points.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
 /// Whether the quantity is drawn by size_chart(): bytes, time, rate, memory.
 bool is_swept(ChartQuantity quantity);
 /// The value with its unit: "151 GB", "2.1 ms", "633.2 TFLOP/s".
 std::string value_text(ChartQuantity quantity, double value);
-/// The matrix products that flash2 computes for the problem, per second: one count for every
-/// algorithm and library. The products of the run itself if the sweep has no flash2 (with a block
-/// mask).
+/// The operations of flash2's matrix products for the problem, per second: every algorithm and
+/// library is rated by this count. Uses the run's own products if the sweep has no flash2 (with a
+/// block mask).
 double tflops(const SizeSweep& sweep, const SimulationReport& model, double time_s);
 /// "N = 4096, N_kv = 4096, d = 64, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);
@@ -208,7 +208,7 @@ struct ModelKey {
 struct ModelCurve {
   AttentionChoice choice;
   std::vector<std::pair<Index, double>> peak_bytes;  ///< N, bytes
-  Index largest_length = 0;                          ///< that fits; 0: none
+  Index largest_length = 0;                          ///< the largest N that fits; 0: none
 };
 
 Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescription& gpu,

@@ -139,8 +139,8 @@ struct Progress {
   std::string error;
 };
 
-/// Requests the key from the job, counted by `count` on the GPU description; returns the newest
-/// result, nullptr before the first, and the progress of the job.
+/// Requests the result for the key from the job, which calls `count` with the GPU description.
+/// Returns the newest result, nullptr before the first, and the progress of the job.
 template <typename Key, typename Value, typename Count>
 const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescription& gpu,
                  const Count& count, Progress& progress) {
@@ -343,7 +343,7 @@ class ChartsPanel {
   ChartJobs jobs_;
   bool busy_ = false;  ///< whether the job of the last frame's chart runs
   ChartChoice zoomed_;
-  draw::ChartZoom zoom_;  ///< of that chart
+  draw::ChartZoom zoom_;  ///< of the chart `zoomed_`
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {

@@ -20,7 +20,7 @@ ModelQuestion question_of(const ModelKey& key, const GpuDescription& gpu) {
   return question;
 }
 
-/// The colour of its algorithm; a different one for a variant, which is shown beside it.
+/// The colour of the choice's algorithm; a variant, which is shown beside it, has another colour.
 ImU32 choice_color(const Theme& theme, const AttentionChoice& choice) {
   const bool as_it_is = choice.variant == ScheduleVariant{};
   return as_it_is ? algorithm_color(theme, choice.algorithm) : tensor_text_color(theme, "O");
@@ -48,7 +48,7 @@ Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescr
   ModelQuestion question = question_of(key, gpu);
   std::vector<ModelCurve> curves;
   for (const AttentionChoice& choice : attention_choices()) {
-    // Without a backward pass checkpointing changes nothing
+    // Without a backward pass, checkpointing changes nothing
     if (key.mode == ModelMode::inference && choice.variant.checkpoint) continue;
     if (control.cancelled()) return cancelled();
     ModelCurve curve{choice, {}, largest_length(choice, question)};

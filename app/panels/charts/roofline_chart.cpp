@@ -21,7 +21,7 @@ constexpr double kTera = 1e12;
 /// A level of memory, in the colour of its points and of its ceiling.
 enum class Side : std::uint8_t { requested, l2, dram };
 constexpr std::array<std::string_view, 3> kSideWords = {"requested", "L2", "DRAM"};
-constexpr std::array<std::string_view, 3> kColors = {"Q", "O", "V"};  // far apart
+constexpr std::array<std::string_view, 3> kColors = {"Q", "O", "V"};  // easy to distinguish
 
 ImU32 color_of(const Theme& theme, Side side) {
   return tensor_text_color(theme, kColors[static_cast<std::size_t>(side)]);
@@ -91,7 +91,7 @@ class Making {
     if (run != nullptr) add_recorded(*run);
   }
 
-  /// The ceilings, across all points and corners.
+  /// Adds the ceilings; the axes cover all points and corners.
   void add_ceilings() {
     const double peak =
         gpu_.matrix_flops_per_s(model_.run.problem.dtype).value_or(gpu_.other_flops_per_s);
@@ -162,7 +162,7 @@ class Making {
     const draw::Marker marker = predicted ? draw::Marker::circle : draw::Marker::cross;
     const Bytes dram = model_.dram ? model_.dram->total : model_.compulsory;
     const auto requested = static_cast<double>(model_.requested.total());
-    // L2 serves what is requested: that it merges reads of one line is not modelled
+    // L2 serves all requested bytes: the model does not merge reads of the same line
     const std::pair<Side, double> levels[] = {{Side::l2, requested},
                                               {Side::requested, requested},
                                               {Side::dram, static_cast<double>(dram.total())}};
@@ -197,7 +197,7 @@ class Making {
         {std::move(label), theme_.text_dim, draw::LegendEntry::Sample::marker, marker});
   }
 
-  /// A factor of 3 around everything; the heights to whole decades.
+  /// Leaves a factor of 3 around everything, and rounds the y axis to whole decades.
   void fit_axes() {
     constexpr double kRoom = 3.0;
     chart_.x.low /= kRoom;
@@ -218,7 +218,7 @@ class Making {
                words);
   }
 
-  /// A bandwidth's slope up to the peak.
+  /// Adds a bandwidth's slope up to the peak, and the peak itself if dashed.
   void add_roof(double bytes_per_s, double peak, ImU32 color, bool dashed,
                 const std::string& words) {
     const double corner = peak / bytes_per_s;

@@ -1,5 +1,5 @@
-/// The roofline of the run on the screen: the rate of its matrix products against their number for
-/// each byte that passes a level of memory, below the ceilings of the GPU.
+/// The roofline of the run on the screen: FLOP/s of its matrix products against their FLOP per byte
+/// at each level of memory, below the ceilings of the GPU.
 #pragma once
 
 #include <optional>

@@ -64,7 +64,7 @@ struct Making {
 
   std::string print(double value) const { return value_text(quantity, value); }
 
-  /// A line of the model, one value per point.
+  /// Adds a line of modelled values, one per point.
   template <typename ValueOf>
   void add_modelled(std::string_view algorithm, std::string_view what, bool dashed,
                     const ValueOf& value_of) {
@@ -96,7 +96,7 @@ struct Making {
         });
   }
 
-  /// Where there is no such point, adds those in other tiles or by another program.
+  /// Where there is no such point, adds one measured with other tiles or by another program.
   template <typename ValueOf>
   void add_similar(std::string_view algorithm, std::string_view what, const ValueOf& value_of) {
     add_points(
@@ -183,7 +183,7 @@ struct Making {
     add_similar(algorithm, "rate", rate);
   }
 
-  /// The device's capacity, and where a GPU ran out of memory.
+  /// Adds the device's capacity, and the points at which a GPU ran out of memory.
   void add_memory_limits() {
     add_capacity(chart, sweep_values(sweep.key), gpu, theme);
     draw::Series refused{
@@ -199,7 +199,7 @@ struct Making {
     if (!refused.points.empty()) add_series(chart, std::move(refused), "did not run");
   }
 
-  /// A colour for each algorithm, and the meaning of the line styles.
+  /// Lists the colour of each algorithm and the meaning of the line styles.
   void add_legend() {
     using Sample = draw::LegendEntry::Sample;
     std::string last;

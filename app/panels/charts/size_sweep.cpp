@@ -153,14 +153,14 @@ bool is_swept(ChartQuantity quantity) {
 
 namespace {
 
-/// A point of the sweep, and its result once it is there.
+/// A point of the sweep, and its result as soon as it is computed.
 struct AskedPoint {
   const Algorithm* algorithm = nullptr;
   double value = 0.0;
   std::optional<Result<SimulationReport>> report = {};
 };
 
-/// Half of the cores: the others draw.
+/// Half of the cores; the others remain free for drawing.
 unsigned sweep_threads() {
   return std::max(1U, std::thread::hardware_concurrency() / 2);
 }

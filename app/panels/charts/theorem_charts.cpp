@@ -33,7 +33,7 @@ constexpr AxisEntry kAxes[] = {
      "s: share of the tiles that the block mask keeps"},
 };
 
-/// On the axis: the value that was drawn, if that differs from the requested one.
+/// The value on the axis; over the density, that of the mask, which may differ from the request.
 double x_of(IoAxis axis, const IoPoint& point) {
   return axis == IoAxis::density ? point.density : point.value;
 }
@@ -126,10 +126,10 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
       {.color = theme.text_faint}, [](const IoPoint& point) { return point.compulsory_bytes; });
 }
 
-/// The place of a kernel's run on the axis; nothing if the axis is not about its tiles.
+/// The value on the axis, Bc or SRAM, of a kernel's run; nothing on other axes or for other runs.
 std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
                                const MeasuredRun& run) {
-  // The chart's run with the heads and tiles of the kernel's
+  // The chart's run, with the heads and tiles of the kernel's run
   const ResolvedRun& seen = run.row.run;
   SimulationReport model;
   model.run = {.asked = key.run, .problem = key.run.problem, .tiling = seen.tiling};
@@ -177,7 +177,7 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
   for (auto& [name, series] : by_source) add_series(chart, std::move(series), name);
 }
 
-/// The problem in one line, without what lies on the axis.
+/// The problem in one line, without the field on the axis.
 std::string problem_words(const TheoremKey& key) {
   const AttentionProblem& problem = key.run.problem;
   std::string words(to_string(key.run.pass));

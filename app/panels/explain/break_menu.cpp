@@ -63,11 +63,11 @@ struct PlaceButton {
 /// What the notice says.
 struct Notice {
   std::string title;
-  std::vector<std::string> sentence;  ///< in place of the buttons, as lines
+  std::vector<std::string> sentence;  ///< lines shown instead of the buttons
   std::vector<PlaceButton> buttons;   ///< from the right to the left
   int lines = 0;
   bool in_one_line = false;           ///< title and sentence share a line
-  std::vector<std::string> deadlock;  ///< further lines: who waits forever
+  std::vector<std::string> deadlock;  ///< further lines: which agents wait forever
 };
 
 float notice_pitch(const PanelContext& context) {
@@ -97,7 +97,7 @@ std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labe
   return buttons;
 }
 
-/// Who waits for whom forever: "deadlock at step 41: producer waits until ...".
+/// Which agents wait forever, and for what: "deadlock at operation 41: producer waits until ...".
 std::string deadlock_words(const Snapshot& snapshot, const ViewState& view) {
   const auto& deadlock = snapshot.run->deadlock;
   if (!deadlock || view.hides_effect) return "";
@@ -106,7 +106,7 @@ std::string deadlock_words(const Snapshot& snapshot, const ViewState& view) {
   return words;
 }
 
-/// In one line if there is room for it; without the deadlock.
+/// The notice without the deadlock, in one line if there is room.
 Notice effect_notice(const Snapshot& snapshot, const ViewState& view, const PanelContext& context,
                      float width) {
   const RunBreak& broken = snapshot.run->resolved().asked.variant.broken;

@@ -14,9 +14,9 @@ namespace attnscope::app {
 /// the line's operations or restore the run. Names: "break.OPERATION", "break.restore".
 class BreakMenu {
  public:
-  /// The items of a line of the pseudo-code of a launch.
+  /// Chooses the items for a line of a launch's pseudo-code.
   void choose_line(const RunInfo& run, std::size_t launch, std::size_t line);
-  /// No items: the panel was clicked elsewhere.
+  /// Removes the items, after a click elsewhere in the panel.
   void clear() { items_.clear(); }
   void draw_items(const ViewState& view, CommandSink& commands, const DrawMenuItem& item) const;
 

@@ -109,7 +109,7 @@ std::optional<Part> part_of_operation(std::string_view line, const PassOperation
   }
 }
 
-/// Strikes out what the break drops of the line.
+/// Strikes out the part of the line that the break drops.
 ShownLine without_dropped(std::string_view text, std::span<const PassOperation> dropped, bool whole,
                           const DroppedOp& names) {
   ShownLine line{std::string(text), 0, 0, 0, true};
@@ -118,7 +118,7 @@ ShownLine without_dropped(std::string_view text, std::span<const PassOperation> 
   if (part) line = {line.text, part->begin, part->end, part->end, true};
   if (part && !names.only) return line;
 
-  // Words for what no character stands for, and for an operation that is dropped once
+  // Words for an operation that no characters represent, or that is dropped only once
   if (!part) line.begin = line.struck_end = text.size();
   if (part && part->end != text.size()) return line;
   const std::string what =

@@ -17,7 +17,7 @@ namespace attnscope::app {
 struct ShownLine {
   std::string text;
   std::size_t begin = 0, struck_end = 0, end = 0;
-  bool broken = false;  ///< true without struck characters if none of them stands for the operation
+  bool broken = false;  ///< also if no characters represent the operation: none are struck out
   bool operator==(const ShownLine&) const = default;
 };
 
@@ -26,8 +26,7 @@ std::vector<ShownLine> shown_lines(const Pass& pass, std::size_t launch,
                                    std::span<const PassOperation> operations,
                                    const RunBreak& broken);
 
-/// Keeps the lines of the shown launch until the run, the launch or whether its break is hidden
-/// changes.
+/// Keeps the lines of the shown launch until the run, the launch or `hides_break` changes.
 class BrokenCode {
  public:
   std::span<const ShownLine> lines(const Snapshot& snapshot, bool hides_break);

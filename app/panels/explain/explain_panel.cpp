@@ -59,7 +59,7 @@ void add_broken(std::vector<ScreenLine>& out, std::size_t index, int indent, std
 /// The pseudo-code and the marks of its lines.
 struct MarkedCode {
   std::span<const PseudoLine> lines;
-  std::span<const ShownLine> shown;  ///< of each line
+  std::span<const ShownLine> shown;  ///< one for each line
   int lit = -1;                      ///< the line of the last operation; -1: none
   ImU32 color = 0;
   std::vector<bool> pointed = {};  ///< has an operation that touches the thing under the mouse
@@ -104,8 +104,8 @@ float least_height(const PanelContext& canvas, float width, const MarkedCode& co
   return count * kLeastPitch * canvas.fonts.mono_small.size;
 }
 
-/// Draws the characters of a line that `part` has: red where the run is broken, and struck out
-/// where they do not run.
+/// Draws the characters of a line that are in `part`: red where the run is broken, and struck out
+/// where the code does not run.
 void draw_code_text(const PanelContext& canvas, const ShownLine& line, const ScreenLine& part,
                     ImVec2 at, ImU32 color) {
   const FontRef& font = canvas.fonts.mono_small;
@@ -130,8 +130,8 @@ void draw_code_text(const PanelContext& canvas, const ShownLine& line, const Scr
   draw_until(begin, part.end, color, false);
 }
 
-/// The lines of the screen that are shown, [first, past), and whether the first and the last one
-/// only say how many others there are.
+/// The lines of the screen that are shown, [first, past), and whether the first and the last of
+/// them are replaced by the number of hidden lines.
 struct ShownPart {
   std::size_t first = 0, past = 0;
   bool more_above = false, more_below = false;
@@ -147,7 +147,7 @@ ShownPart shown_part(std::span<const ScreenLine> screen, std::size_t fitting, in
   ShownPart part;
   part.first = std::min(at > fitting / 2 ? at - fitting / 2 : 0, screen.size() - fitting);
   part.past = part.first + fitting;
-  if (fitting < 4) return part;  // too few lines to spend any on what is not shown
+  if (fitting < 4) return part;  // too few lines to spend one on a number of hidden lines
   part.more_above = part.first > 0;
   part.more_below = part.past < screen.size();
   return part;
@@ -170,7 +170,7 @@ int draw_pseudo_code(const PanelContext& canvas, const Rect& rect, const MarkedC
       std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch + 0.01f), 1);
   const ShownPart part = shown_part(screen, fitting, code.lit);
 
-  // Where lines are close, a letter may reach into the next one: all surfaces come before the text
+  // Where lines are close, letters may reach into the next one: draw all backgrounds first
   const auto box_of = [&](std::size_t k) {
     const float y = rect.min.y + pitch * static_cast<float>(k - part.first);
     return Rect{{rect.min.x, std::round(y)}, {rect.max.x, std::round(y + pitch)}};
@@ -352,8 +352,8 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
     const std::size_t lines = std::min<std::size_t>(lines_of(font, sentence), kMaxSentenceLines);
     return static_cast<float>(lines) * draw::line_height(font);
   };
-  // The whole pseudo-code comes first: sentences take at most the room that it leaves; on a
-  // projector they give way to it, else one of them keeps its room
+  // The whole pseudo-code comes first: sentences take at most the room that it leaves, which may be
+  // none in presenter mode; otherwise there is always room for one
   const MarkedCode marked = marked_code(snapshot, view, color);
   const float notice = break_notice_height(snapshot, view, context, rest.width());
   const float needed = notice + least_height(context, rest.width(), marked);

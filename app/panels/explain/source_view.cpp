@@ -179,7 +179,7 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launc
     if (launch.name == "softmax" || launch.name == "recompute_softmax") {
       return in_sweeps ? "kernels/standard/softmax_forward_two_sweeps.cuh" : kernel.forward.source;
     }
-    if (launch.name != "dS") return {};  // cuBLAS's
+    if (launch.name != "dS") return {};  // computed by cuBLAS
     return in_sweeps ? "kernels/standard/softmax_gradient_two_sweeps.cuh" : kernel.backward->source;
   }
   if (launch.name == "combine") return "kernels/split_kv/split_kv_combine.cuh";

@@ -1,4 +1,4 @@
-/// What a ledger compares: closed forms, predictions and the run of a GPU beside the model.
+/// What a ledger compares with the model: closed forms, predictions and a GPU's run.
 
 #include <fmt/format.h>
 

@@ -23,7 +23,7 @@ std::string cell_text(const LedgerRow& row, double value, bool exact) {
   return exact ? draw::format_count(std::llround(value)) + " B" : draw::format_si(value, "B");
 }
 
-/// All rows, and with them the largest numbers that their cells can have.
+/// The rows of all parts of the ledger.
 std::vector<const LedgerRow*> all_rows(const Ledger& ledger) {
   std::vector<const LedgerRow*> rows;
   for (const auto* part : {&ledger.tensors, &ledger.totals, &ledger.apart}) {

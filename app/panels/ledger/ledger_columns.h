@@ -45,13 +45,13 @@ struct LedgerColumns {
   float begin(LedgerColumn column) const;
 };
 
-/// Of a table from `left` to `right`; `swatch` is the width of a tensor's mark, `gap` is the least
-/// distance of two columns.
+/// Places the columns of a table from `left` to `right`; `swatch` is the width of a tensor's mark,
+/// `gap` is the least distance between two columns.
 LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headings,
                               const Fonts& fonts, float left, float right, float swatch, float gap);
 
-/// What a row says in place of a GPU's number: "unavailable" in the first row of the totals that
-/// has none; in the others a dash, if the column has numbers.
+/// The text in place of a missing GPU number: "unavailable" in the first row of the totals that
+/// lacks one; in the others a dash, if the column has numbers.
 std::string in_place_of_seen(const Ledger& ledger, const LedgerRow& row);
 
 }  // namespace attnscope::app

@@ -13,7 +13,7 @@ struct LedgerLines {
   std::size_t tensors = 0;        ///< rows of tensors
   std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
   bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
-  std::size_t time_bar = 0;       ///< what limits the time, below the totals: a bar and its legend
+  std::size_t time_bar = 0;       ///< lines of the time's bar and its legend, below the totals
 };
 
 struct LedgerLayout {
@@ -21,19 +21,19 @@ struct LedgerLayout {
   bool two_columns = false;      ///< two tensors per line
   std::size_t tensor_lines = 0;  ///< lines that the tensors take
   std::size_t shown = 0;         ///< tensor rows drawn
-  std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
+  std::size_t hidden = 0;        ///< tensor rows counted by the last line, "and n more"
   std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
 };
 
 /// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
-/// gives up the line of its legend before tensors are hidden, and itself before totals touch.
+/// loses the line of its legend before tensors are hidden, and disappears before totals touch.
 /// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
 /// font's.
 LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
 
 /// The lines of a ledger: its rows, a title, the time's bar.
 LedgerLines lines_of(const Ledger& ledger);
-/// The ledger without the rows that give way, if its lines would touch in this room.
+/// The ledger without its optional rows, if its lines would touch in this room; else nothing.
 std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size);
 
 }  // namespace attnscope::app

@@ -62,7 +62,7 @@ void draw_heading(const Table& table, const LedgerColumns& columns, LedgerColumn
   if (!about.empty() && hovered(area)) tooltip(table.context, about, area);
 }
 
-/// Over the columns of a GPU's numbers.
+/// Draws the headings of the columns with a GPU's numbers.
 void draw_seen_headings(const Table& table, float y) {
   draw_heading(table, table.columns, LedgerColumn::seen, y, table.ledger.seen_about);
   draw_heading(table, table.columns, LedgerColumn::gap, y);
@@ -315,7 +315,7 @@ class LedgerPanel {
   MakeLedgerBasis make_basis_;
   BackgroundJob<BasisKey, LedgerBasis> basis_;
   std::optional<Ledger> ledger_;  ///< of the newest run with a basis
-  bool so_far_ = true;            ///< its scope
+  bool so_far_ = true;            ///< its scope: true for the bytes so far
 };
 
 void LedgerPanel::refresh(const Snapshot& snapshot, const ViewState& view,
@@ -338,7 +338,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, const ViewState& view,
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
   if (context.presenter && is_line) {
-    basis_.latest();  // takes the result of work for a different size: the app rests afterwards
+    basis_.latest();  // takes the finished result, so that the job is no longer busy
     return draw_counter(snapshot, context);
   }
   refresh(snapshot, view, context.measurements);

@@ -20,7 +20,7 @@ double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
 }
 
-/// The bytes of the tensor, in one head or in all of them; of m, those of l.
+/// The size of the tensor in bytes, in one head or in all of them.
 double size_of(Tensor tensor, const RunInfo& run, bool all_heads) {
   const AttentionProblem& problem = run.problem();
   const Index splits = run.options.splits;

@@ -39,7 +39,7 @@ struct LedgerRow {
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
   bool gives_way = false;              ///< left out where the lines have no room
-  std::optional<PanelPart> part = {};  ///< that a lesson may hide
+  std::optional<PanelPart> part = {};  ///< the part that a lesson may hide
 };
 
 /// The row's value with its unit.
@@ -64,7 +64,7 @@ struct LedgerBasis {
   /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
   std::string why_not_seen;  ///< if there is no run: "unavailable: ..."
-  /// That of the run on the screen; nothing if it takes too long.
+  /// The prediction for the run on the screen; nothing if it takes too long.
   std::optional<DramPrediction> dram;
   PredictedTime time;
   PredictedTime compared_time;  ///< of the comparison's model
@@ -86,9 +86,9 @@ struct Ledger {
   std::string apart_about;                ///< hover on the title
   PredictedTime time;                     ///< of the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
-  bool stands_alone = false;              ///< the rows above have no gap, and neither do these
-  std::string seen_heading;               ///< "recorded H200", "measured H200", "recorded"
-  std::string seen_gpu;                   ///< "H200"; empty if nothing was recorded
+  bool stands_alone = false;  ///< whether no row has a gap, neither above nor in `apart`
+  std::string seen_heading;   ///< "recorded H200", "measured H200", "recorded"
+  std::string seen_gpu;       ///< "H200"; empty if nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one

@@ -1,4 +1,4 @@
-/// The ledger's totals: bytes and time of the whole pass, modelled and of a GPU.
+/// The ledger's totals: bytes and time of the whole pass, modelled and from a GPU.
 
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
   row.whole = row.modelled.value_or(0.0);
 }
 
-/// The note of the DRAM rows about their prediction, beside the compulsory bytes.
+/// Adds the compulsory bytes to a DRAM row, with a note about its prediction.
 void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
                     const std::optional<DramPrediction>& dram) {
   row.formula = bytes_of(model.compulsory, total.write);
@@ -92,7 +92,7 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
   }
 }
 
-/// What an L2 row counts.
+/// Adds a note on what an L2 row counts.
 void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
   row.gives_way = true;
@@ -101,7 +101,7 @@ void add_about_l2(LedgerRow& row, const Total& total) {
       "does not hold; they come from the other partition or from DRAM";
 }
 
-/// The note of a time's row; if the predicted time is missing, the number's place says so, too.
+/// Adds the note of a row with a time; if the predicted time is missing, its cell says so, too.
 void add_about_time(LedgerRow& row, const Total& total, const PredictedTime& time) {
   if (total.level == Level::bound) row.formula_text = kAboutBound;
   if (total.level != Level::time) return;

@@ -127,7 +127,7 @@ struct Symbols {
   Term keys_loaded;  ///< in the backward pass
   Term statistic{kStatisticBytes, "4"};
   Term wide{4, "4"};  ///< bytes of an element in fp32
-  Term carried;       ///< of flash1's O and dQ in HBM between passes over the keys
+  Term carried;  ///< bytes of an element of flash1's O or dQ in HBM between sweeps over the keys
 };
 
 std::vector<TrafficFormula> flash2_forward(const Symbols& s) {
@@ -188,7 +188,7 @@ std::vector<TrafficFormula> split_kv_forward(const Symbols& s) {
   return all;
 }
 
-/// dK and dV: written at once, or, if query heads share a KV head, for each of them first.
+/// Adds dK and dV: written directly, or, if query heads share a KV head, first for each query head.
 void add_key_gradients(const Symbols& s, std::vector<TrafficFormula>& all) {
   const Term bytes = s.N_kv() * s.d() * s.e();
   const Term group{s.options.heads_per_kv_head, "(heads of the group)"};

@@ -1,4 +1,4 @@
-/// The closed forms of the bytes that a pass requests, beside which the ledger shows the counts.
+/// The closed forms of the bytes that a pass requests, shown beside the counts in the ledger.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct TrafficFormula {
   bool write = false;
   Index bytes = 0;
   std::string text;          ///< "Tr · N_kv · d · e"
-  bool per_kv_head = false;  ///< of one KV head
+  bool per_kv_head = false;  ///< true: bytes of one KV head; false: of one query head
 };
 
 /// The inputs of the closed forms.

@@ -14,7 +14,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The measured rate as it is, or as a what-if changed it.
+/// The measured rate, or the rate to which a what-if changed it.
 Bandwidth measured(std::string between, const Calibration& calibration, std::string_view quantity,
                    double bytes_per_s) {
   const MeasuredQuantity& own = *calibration.find(quantity);

@@ -12,7 +12,7 @@
 
 namespace attnscope::app {
 
-/// Of reads, by all SMs together.
+/// The bandwidth of reads by all SMs together.
 struct Bandwidth {
   std::string between;                ///< "L2 to the SMs"
   std::optional<double> bytes_per_s;  ///< nothing where it was not measured
@@ -30,12 +30,12 @@ struct Bandwidths {
   Bandwidth of_l2, of_dram;
 };
 
-/// Those that the calibration of the GPU measured, with the changes of a what-if; without one, what
-/// the datasheet says of DRAM. Reads files.
+/// The bandwidths that the GPU's calibration measured, with the changes of a what-if; without a
+/// calibration, the datasheet's bandwidth of DRAM. Reads files.
 Bandwidths bandwidths_of(const GpuDescription& gpu);
 
-/// Draws an arrow between the levels above and below `band` with the bandwidth, as far to the right
-/// as it touches no taken range; nothing if there is no room. Named rectangle:
+/// Draws an arrow with the bandwidth between the levels above and below `band`, at the rightmost
+/// place that touches no taken range; nothing if there is no room. Named rectangle:
 /// "memory.bandwidth.NAME".
 void draw_bandwidth(const PanelContext& context, std::string_view name, const Bandwidth& bandwidth,
                     const Rect& band, std::span<const draw::Range> taken);

@@ -61,7 +61,7 @@ void HbmBox::draw_words(const Placed& placed) const {
              draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f), draw::Align::center);
 }
 
-/// The line at the lower edge: arrows come from above.
+/// Draws the title at the lower edge, because arrows come from above.
 void HbmBox::draw_title() const {
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
@@ -103,7 +103,7 @@ bool HbmBox::stored_elsewhere() const {
 }
 
 std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
-  // The same in shorter lines, the widest first
+  // Each wording in shorter lines, the widest first
   using Wordings = std::vector<std::vector<std::string>>;
   const Wordings wordings =
       stored_elsewhere()
@@ -190,7 +190,7 @@ void HbmBox::draw_tiles(const Placed& placed) const {
 }
 
 void HbmBox::draw_adds(const Placed& placed) const {
-  // "2/4" in each tile that thread blocks add to: so far, and in the whole pass
+  // "2/4" in each tile that thread blocks add to: the adds so far, of those in the whole pass
   const HbmTensorState& tensor = *placed.tensor;
   if (tensor.adds.empty()) return;
   const FontRef& font = context_.fonts.mono_small;
@@ -201,12 +201,12 @@ void HbmBox::draw_adds(const Placed& placed) const {
     return part_rect(tensor.tensor, area).value_or(placed.box);
   };
   const float least = adds_height();
-  const bool all = part_of(0).height() >= least;  // else only that of the current row tile
+  const bool all = part_of(0).height() >= least;  // else only the current row tile's
   for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
     const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
     if (!all && row != snapshot_.i) continue;
     const Rect part = part_of(row);
-    if (all && part.height() < least) continue;  // the rest of a length that tiles do not divide
+    if (all && part.height() < least) continue;  // the ragged last tile
     const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
     const float x = part.max.x + context_.px(3.0f);
     const bool drawn =
@@ -217,7 +217,7 @@ void HbmBox::draw_adds(const Placed& placed) const {
 }
 
 void HbmBox::draw_in_use(const Placed& placed) const {
-  // Tiles of which a copy is on chip now
+  // Mark the tiles that have a copy on chip now
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   for (const SlotState& slot : snapshot_.slots) {

@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Sizes are shown if they leave the tensors at least this share of their scale.
+/// Sizes are shown if the tensors keep at least this share of the scale that they have without.
 constexpr float kMuchOfScale = 0.75f;
 
 }  // namespace
@@ -57,7 +57,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
     if (told() < of_one) place_rows({all});
   }
 
-  // Return the room that flat tensors leave above them
+  // Give back the room that flat tensors leave above them
   if (slack_ <= 0.0f) return;
   rect_.min.y += slack_;
   lay_out_rows({all});
@@ -84,7 +84,7 @@ void HbmBox::choose_labels(const Rows& rows) {
   const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
   title_beside_ = heights_of(rows.size()).boxes < words;
 
-  // Where they would make the tensors narrow, shorten them, then leave them to wide tensors
+  // Where sizes would make the tensors narrow, shorten them, then show only those of wide tensors
   if (sizes_ == Sizes::none) return;
   sizes_ = Sizes::under_wide_ones;
   const float scale = scale_of(rows).unit_x;
@@ -115,7 +115,7 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   std::vector<RowItem> items;
   for (const HbmTensorState* tensor : row) {
     const bool all = sizes_ == Sizes::exact || sizes_ == Sizes::brief;
-    // Sizes stand apart, and an arrow has room between them
+    // Sizes are apart, with room for an arrow between them
     const float apart = context_.px(6.0f);
     const float size =
         all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x + apart : 0.0f;
@@ -143,7 +143,7 @@ void HbmBox::place_rows(const Rows& rows) {
   lay_out_rows(rows);
 }
 
-/// All rows at the scale of the one that has the least room.
+/// The scale of all rows: that of the row with the least room.
 RowScale HbmBox::scale_of(const Rows& rows) const {
   std::vector<std::vector<RowItem>> items;
   for (const auto& row : rows) items.push_back(items_of(row));

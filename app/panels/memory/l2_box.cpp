@@ -53,7 +53,7 @@ std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, 
   if (run.pass.launches[index].blocks_per_head(run.grids[index]) == 1) {
     return answers.find(index, 0, step - launch->begin);
   }
-  // The outer loop of a launch of several blocks is over its blocks
+  // A launch of several blocks has one iteration of the outer loop for each block
   const auto first = std::ranges::lower_bound(run.outer, launch->begin, {}, &StepSpan::begin);
   const auto past = std::ranges::upper_bound(run.outer, step, {}, &StepSpan::begin);
   if (past <= first) return std::nullopt;

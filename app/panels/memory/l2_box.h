@@ -20,13 +20,13 @@ struct L2View {
   Bandwidths bandwidths;
 };
 
-/// Follows the whole problem through L2, for the head of the run; call it in the background.
+/// Models L2 for the whole problem; the answers are for the run's head. Call it in the background.
 L2View view_l2(const RunInfo& run, const std::atomic<bool>* cancel = nullptr);
 
 /// The answer to the operation at `step`; nothing if it moves no bytes, or does not run.
 std::optional<L2Answer> answer_at(const RunInfo& run, const L2Answers& answers, Index step);
 
-/// "load K: hit", "load Q: miss, from HBM", in one clause.
+/// "load K: hit", "load Q: miss, from HBM".
 std::string answer_words(const L2Answer& answer, const TileOp& op, const GpuDescription& gpu);
 
 class L2Box {
@@ -35,13 +35,13 @@ class L2Box {
   void update(const std::shared_ptr<const RunInfo>& run);
   bool busy() const { return view_.busy(); }
 
-  /// Its height in a panel of this height; 0 if there is no room.
+  /// The box's height in a panel of this height; 0 if there is no room.
   static float height(const PanelContext& context, float panel_height);
   /// Height between the box and HBM, for the bandwidth; 0 if there is no room.
   static float height_below(const PanelContext& context, float panel_height);
-  /// Nothing until they are available.
+  /// nullptr until they are available.
   const Bandwidths* bandwidths(const Snapshot& snapshot);
-  /// Draws the box; the text follows after the arrows, which cross the box.
+  /// Draws the box without its text, which is drawn after the arrows that cross the box.
   void draw_frame(const PanelContext& context, const Rect& rect) const;
   void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 

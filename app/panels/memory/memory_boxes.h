@@ -15,18 +15,18 @@
 
 namespace attnscope::app {
 
-/// Which tiles of the tensors are written, which is in use, and outlines of S and P if they are not
-/// stored.
+/// Shows which tiles of the tensors are written and which are in use, and outlines of S and P if
+/// they are not stored.
 class HbmBox {
  public:
   /// Places the tensors at the bottom of `rect`; nothing is drawn yet.
   HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
          const Rect& rect);
 
-  /// The box itself: no higher than the tensors need.
+  /// The box, which is no higher than the tensors need.
   const Rect& rect() const { return rect_; }
-  /// Draws the tensors with their names and sizes. Named rectangles: "memory.tensor.NAME", and with
-  /// its label "memory.cell.NAME".
+  /// Draws the tensors with their names and sizes. Named rectangles: "memory.tensor.NAME";
+  /// "memory.cell.NAME", which includes the label.
   void draw() const;
   /// Marks the tiles that belong to the thing under the mouse. Named rectangles:
   /// "memory.pointed.NAME".
@@ -35,8 +35,8 @@ class HbmBox {
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
   std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
-  /// The path from a point above the box to the middle of such a part, between the other tensors
-  /// and their labels.
+  /// The path from a point above the box to the middle of the part that these elements have,
+  /// between the other tensors and their labels.
   std::optional<draw::Route> route(ImVec2 from, Tensor tensor, const Area& area) const;
 
  private:
@@ -45,14 +45,14 @@ class HbmBox {
     Rect box;
     Rect cell;            ///< with the label
     float free_x = 0.0f;  ///< where the next box begins
-    float top = 0.0f;     ///< of its row
+    float top = 0.0f;     ///< the top of its row
     std::size_t row = 0;
   };
   using Rows = std::vector<std::vector<const HbmTensorState*>>;
 
   struct Heights {
     float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
-    float between = 0.0f;  ///< two rows, for arrows
+    float between = 0.0f;  ///< between two rows, for arrows
   };
 
   /// The format of the sizes under the tensors: "16384 × 64", "16k × 64", only where there is room,
@@ -69,7 +69,7 @@ class HbmBox {
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const Rows& rows);
   void lay_out_rows(const Rows& rows);
-  /// Number of outlines and counts of adds that have room for text; 0 when labels have none.
+  /// The number of tensors whose outline or count of adds has room for text; 0 if labels overflow.
   int told() const;
   /// Whether the forward pass stored a tensor that this pass does not read.
   bool stored_elsewhere() const;
@@ -91,8 +91,8 @@ class HbmBox {
   void draw_words(const Placed& placed) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
-  /// Draws the outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR",
-  /// where it has words.
+  /// Draws the outline of a tensor that is not stored. Named rectangle if it has text:
+  /// "memory.ghost.TENSOR".
   void draw_ghost(const Placed& placed) const;
   /// The tile of a tensor at a place in its box, as a thing; for a tensor that is never stored, the
   /// tile of scores.
@@ -106,7 +106,7 @@ class HbmBox {
   std::vector<Placed> placed_;
   std::string scale_note_;
   float slack_ = 0.0f;
-  bool title_beside_ = false;  ///< if a separate line would take the tensors' room
+  bool title_beside_ = false;  ///< true if its own line would take the tensors' room
   Sizes sizes_ = Sizes::exact;
   bool overflows_ = false;  ///< labels are wider than the box
   bool small_names_ = false;
@@ -122,8 +122,8 @@ class HbmBox {
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Area& area);
 
-/// A slot whose tile the last operation read for the last time: its colour without values, in a
-/// dashed outline.
+/// Draws a slot whose tile the last operation read for the last time: its colour without values,
+/// in a dashed outline.
 void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box);
 
 class SramBox {
@@ -181,7 +181,7 @@ class SramBox {
   float border_x_ = 0.0f;    ///< between the slots of shared memory and of registers
   float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
-  bool small_names_ = false;        ///< larger ones would overlap
+  bool small_names_ = false;        ///< true if larger names would overlap
   bool names_have_indices_ = true;  ///< "K0"; "K" where they would overlap even if small
   bool show_title_ = true;
   bool show_sizes_ = true;

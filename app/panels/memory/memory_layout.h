@@ -25,7 +25,7 @@ struct RowPlace {
 /// Pixels per element along both axes; equal unless only areas are to scale.
 struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
-  bool uniform = true;       ///< shapes are to scale, not only areas
+  bool uniform = true;       ///< true: shapes are to scale; false: only areas
   bool largest_true = true;  ///< the widest and the highest tensor are exactly to scale
   bool fits = true;          ///< labels and least boxes are no wider than the row
   float gap = 0.0f;          ///< between cells
@@ -41,12 +41,12 @@ struct RowLayout {
   std::string scale_note() const;
 };
 
-/// One scale for all rows, each of `width` x `height` pixels, with boxes `gap` apart, less where
-/// the labels take the room, and no box thinner than `min_size`.
+/// Chooses one scale for all rows, each of `width` x `height` pixels, with boxes `gap` apart, or
+/// less where labels need the room, and no box thinner than `min_size`.
 RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, float height,
                       float gap, float min_size);
 
-/// Places the items side by side in `width` pixels at that scale; never beyond them.
+/// Places the items side by side at that scale, within `width` pixels.
 RowLayout lay_out_row(std::span<const RowItem> items, const RowScale& scale, float width,
                       float min_size);
 

@@ -112,8 +112,8 @@ void draw_arrows(const ShownTransfers& shown, const PanelContext& context) {
 }
 
 /// Labels the arrows with their bytes in the room between the boxes: beside the arrows, or side by
-/// side if room is short; if both do not fit, only that of the last operation. Returns the part of
-/// the width that the arrows and the labels take.
+/// side if room is short; if two labels do not fit, only the last operation's. Returns the ranges
+/// of the width that the arrows and the labels take.
 std::vector<draw::Range> draw_labels(const ShownTransfers& shown, const PanelContext& context,
                                      const Rect& gap) {
   const FontRef& font = context.fonts.mono_small;

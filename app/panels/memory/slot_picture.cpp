@@ -47,7 +47,7 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   const ImU32 color = color_of(canvas.theme, slot.tensor);
   if (!slot.valid) return draw_undefined(canvas, box, color);
 
-  // A ragged tile leaves a part of its slot invalid
+  // A ragged tile leaves a part of its slot undefined
   const auto share = [](Index used, Index all) {
     return all > 0 ? std::min(1.0f, static_cast<float>(used) / static_cast<float>(all)) : 1.0f;
   };

@@ -115,7 +115,7 @@ void SramBox::place_slots(const Heights& heights) {
                         {left + place.cell_x + place.cell_width, bottom + heights.names}}});
   }
 
-  // Sizes that would touch the one before are left out
+  // Leave out a size that would touch the one before it
   float free_from = left;
   for (Placed& placed : placed_) {
     const float width = context_.fonts.small.measure(size_text(*placed.slot)).x;
@@ -126,7 +126,7 @@ void SramBox::place_slots(const Heights& heights) {
   }
 }
 
-/// Whether its values sum over row tiles of a problem in which only one is computed.
+/// Whether the slot's values are sums over row tiles, of which only one is computed.
 bool SramBox::lacks_row_tiles(const SlotState& slot) const {
   return snapshot_.run->has_tile_values && is_gradient(slot.tensor) && is_by_keys(slot.tensor);
 }
@@ -197,7 +197,7 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   draw::fitted_text(context_, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
                     numbers, room, draw::Align::right);
 
-  // The bar; the overflow is red, beyond the capacity's mark
+  // The bar; the overflow beyond the capacity's mark is red
   const float y = capacity_y_ + draw::line_height(font);
   const Rect bar{{x0, y}, {x1, y + context_.px(6.0f)}};
   const float rounding = context_.px(3.0f);
@@ -304,8 +304,8 @@ void SramBox::draw_operation() const {
   }
   if (longest <= 0.0f) return;
 
-  // The label is beside the arcs, at the result, above the slots; if that fails, where it covers no
-  // end of an arc
+  // The label is above the slots, beside the arcs and near the result; if there is no room, where
+  // it covers no end of an arc
   const std::string label = op_label(op);
   const float width = font.measure(label).x + context_.px(14.0f);
   const draw::Range room{left_edge(), rect_.max.x - context_.px(6.0f)};

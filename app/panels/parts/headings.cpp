@@ -87,7 +87,7 @@ TextTabs draw_text_tabs(const PanelContext& context, std::string_view panel,
   ImVec2 at = upper_right;
   for (const std::string_view label : labels) at.x -= text_button_width(context, label) + gap;
   TextTabs tabs{{}, at.x};
-  // From the left, as Tab goes through them
+  // From left to right, the order in which Tab visits them
   for (std::size_t k = 0; k < labels.size(); ++k) {
     at.x += gap + text_button_width(context, labels[k]);
     const bool lit = static_cast<std::ptrdiff_t>(k) == chosen;

@@ -29,8 +29,8 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
                              std::string_view title, std::string_view subtitle,
                              std::initializer_list<std::string_view> labels, int chosen);
 
-// The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
-// a note on the right if there is room. They return the room below. Named rectangles: as above.
+// The heading of a panel that shares its slot: the slot's titles, the shown one highlighted, and a
+// note on the right if there is room. Both return the room below. Named rectangles: as above.
 
 /// For the slot `memory`: the titles are the names of MemoryTab.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
@@ -41,8 +41,8 @@ Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string
 /// The title of the followed row's panel: "ONLINE SOFTMAX", "RECOMPUTATION", ...
 std::string_view softmax_title(const Snapshot& snapshot);
 
-/// A line of text that acts as a button, with its right edge at `right`. Returns its left edge and
-/// whether it was pressed.
+/// A line of text that acts as a button, with its right edge at `upper_right`. Returns its left
+/// edge and whether it was pressed.
 struct TextButton {
   float left = 0.0f;
   bool pressed = false;
@@ -51,8 +51,8 @@ float text_button_width(const PanelContext& context, std::string_view label);
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit);
 
-/// Tabs side by side, the last one with its right edge at `right`. Returns the index of the one
-/// pressed, and where other things at their left may end. Named rectangles: "PANEL.tab.LABEL".
+/// Tabs side by side, the last one with its right edge at `upper_right`. Returns the index of the
+/// one pressed, and the left edge of the tabs. Named rectangles: "PANEL.tab.LABEL".
 struct TextTabs {
   std::optional<std::size_t> pressed;
   float left = 0.0f;

@@ -49,13 +49,13 @@ struct TogglePlay {};
 struct Choose {
   RunSpec choice;
 };
-/// Shows a text that cannot be understood at its field; the last valid choice stays.
+/// Shows, at its field, why a text was rejected; the last valid choice stays.
 struct RefuseText {
   Error error;
 };
 /// Runs the corresponding kernel on this machine's GPU, in the background.
 struct RunOnGpu {};
-/// Ends a run whose kernels are being compiled.
+/// Cancels a run whose kernels are still being compiled.
 struct CancelGpuRun {};
 /// Cancels the running simulation; the last result stays.
 struct CancelWork {};
@@ -66,7 +66,7 @@ struct CopyText {
 /// Saves a picture of one panel, as large as the window and without tabs and buttons.
 struct SavePicture {
   Slot slot = Slot::charts;
-  bool of_rival = false;  ///< of a race's second run
+  bool of_rival = false;  ///< true: the panel of a race's second run
   std::string path;       ///< ends in ".svg" for a vector graphic; else it is a PNG
 };
 struct SaveText {
@@ -101,7 +101,7 @@ struct ShowNotice {
   std::string text;
 };
 
-/// Brings back the choices before the last one, or the ones that were undone.
+/// Undo the last choice, or redo the one that was undone.
 struct Undo {};
 struct Redo {};
 
@@ -135,7 +135,7 @@ struct PanelContext : draw::Canvas {
   bool presenter = false;
   /// Adds a button to the order of Tab; returns whether Enter presses it. May be empty.
   std::function<bool(std::string_view name, const Rect& rect)> visit = {};
-  bool alone = false;  ///< a picture of this panel alone: without tabs and buttons
+  bool alone = false;  ///< true for a picture of this panel alone: without tabs and buttons
 
   bool pressed_by_key(std::string_view name, const Rect& button) const {
     return visit && visit(name, button);
@@ -160,8 +160,8 @@ struct Panel {
   /// Whether the panel has background work in progress, which will change the picture.
   std::function<bool()> busy = [] { return false; };
 
-  /// Draws the items of what was right-clicked in the panel, above those of every panel's menu; may
-  /// be empty.
+  /// Draws the menu items for the thing that was right-clicked in the panel, above the items that
+  /// every panel has; may be empty.
   std::function<void(const ViewState& view, CommandSink& commands, const DrawMenuItem& item)>
       draw_menu_items = {};
 

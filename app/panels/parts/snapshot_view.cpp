@@ -17,7 +17,7 @@ std::string_view color_name(Tensor tensor) {
   return to_string(info_of(tensor).hue);
 }
 
-/// A stored S or P of this element.
+/// Whether S or P of this element is stored.
 bool is_stored(const Snapshot& snapshot, Index row, Index col) {
   return std::ranges::any_of(snapshot.hbm, [&](const HbmTensorState& tensor) {
     return is_score(tensor.tensor) && !tensor.never_stored &&
@@ -99,14 +99,14 @@ Rect part_of(const Rect& whole, const Shape& shape, const Area& part) {
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
-  // Where consumers have shares of the tensor's tiles, each has a slot for its own
+  // If each consumer has a part of the tensor's tiles, it has a slot for that part
   const TileGrid& grid = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)];
   const auto is_own = [&](const SlotState& slot) {
     const Shape whole = grid.slot_shape({.tensor = tensor, .slot = 1});
     return is_consumer(snapshot.op.agent) && slot.capacity != whole &&
            slot.slot == 1 + number_of(snapshot.op.agent);
   };
-  // Of several buffers, the one with the tile that is worked on
+  // Of several buffers, the one with the current tile
   const auto has_tile = [&](const SlotState& slot) {
     return slot.valid &&
            (is_by_keys(tensor) ? slot.tile.j == snapshot.j : slot.tile.i == snapshot.i);

@@ -44,11 +44,11 @@ std::string_view display_name(Tensor tensor);
 /// Where the tile of an operation or a slot of the current launch lies in its tensor.
 Area area_of(const Snapshot& snapshot, const Tile& tile);
 
-/// Where these elements of a matrix that fills the rectangle are.
+/// The part of `whole`, a rectangle filled by a matrix of this shape, that the elements cover.
 Rect part_of(const Rect& whole, const Shape& shape, const Area& part);
 
-/// The tensor's slot; of several, that of the agent that ran last, else the one with the tile that
-/// is worked on, else the first. Null if there is none.
+/// The tensor's slot; of several, that of the agent that ran last, else the one with the current
+/// tile, else the first. nullptr if there is none.
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 
 /// The state of a tile of scores.
@@ -67,14 +67,14 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
 /// Whether the algorithm keeps S and P in HBM.
 bool stores_scores(const Snapshot& snapshot);
 
-/// Shows a tooltip in the panel's fonts beside what it explains; lines are separated by '\n'. The
-/// second form is for what has no rectangle, such as a point of a chart: beside the pointer.
+/// Shows a tooltip in the panel's fonts beside the rectangle that it explains; lines are separated
+/// by '\n'. The second form shows it beside the pointer, such as for a point of a chart.
 void tooltip(const PanelContext& context, std::string_view text, const Rect& about);
 void tooltip(const PanelContext& context, std::string_view text);
 /// Whether the mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
-/// Whether the right mouse button asks for the menu of what it points at in this panel, in place of
-/// a menu that may be open.
+/// Whether the right mouse button was clicked in this panel, which opens the menu of the thing
+/// there and closes any other menu.
 bool asks_for_menu();
 
 // The thing under the mouse.
@@ -87,10 +87,10 @@ void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContex
 inline constexpr std::string_view kClickHelp =
     "\nclick: to its next operation; Shift-click: to the previous one";
 
-/// What belongs to the thing under the mouse; nothing when there is none.
+/// What belongs to the thing under the mouse; nothing if there is no such thing.
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
-/// Draws the mark of what belongs to it; at least a few pixels large. Over values it is only a
-/// frame, so that their colours stay.
+/// Marks what belongs to the thing under the mouse; the mark is at least a few pixels large. Over
+/// values it is only a frame, so that their colours remain visible.
 enum class PointedOver : std::uint8_t { text, values };
 void draw_pointed(const draw::Canvas& canvas, Rect rect, PointedOver over = PointedOver::text);
 

@@ -17,7 +17,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The distance of a key from the one that its query is aligned with.
+/// The distance of a key from the key that its query is aligned with.
 std::string distance(const AttentionProblem& problem) {
   if (problem.is_packed()) return "distance";
   const Index shift = problem.N_kv - problem.N;
@@ -109,7 +109,7 @@ namespace {
 
 using Value = std::optional<double>;
 
-/// All scores of the row are hidden; false if a problem is too large to show values.
+/// Whether all scores of the row are hidden; false if a problem is too large to show values.
 bool sees_no_key(const RunInfo& run, Index query) {
   const ValueTile& scores = run.scores(Tensor::S).values;
   if (scores.values.empty() || query >= scores.rows) return false;
@@ -160,7 +160,7 @@ std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::s
       {O, "O", "l·O / l", quotient(row.undivided, row.l), row.undivided ? row.O : std::nullopt}};
 }
 
-/// O, and once all keys are folded in, its division by l.
+/// O, or, after all keys are folded in, its division by l.
 SoftmaxTerm output_term(const SoftmaxRow& row, const std::string& O, std::string formula) {
   if (row.undivided) {
     return {O, "O", "O / l", quotient(row.undivided, row.l), row.O};
@@ -178,7 +178,7 @@ std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::st
           output_term(row, O, drops ? "alpha·O + dropout(P) V" : "alpha·O + P V")};
 }
 
-/// The terms of split_kv's combining launch, with LSE of a split in place of a score.
+/// The terms of split_kv's combining launch, with the LSE of a split instead of a score.
 std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, LSE^s)"),
           alpha_term(row),
@@ -283,7 +283,7 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, 
   const std::string O = fmt::format("O[{}]", row.O_column);
   if (splits == SplitRole::folded) return combine_terms(row, O);
   if (form == SoftmaxForm::divided_often) return divided_often_terms(row, O);
-  // Whole rows may be swept in panels, and then online, too
+  // Whole rows may also be swept in panels, and then the softmax is online
   const bool at_once = form == SoftmaxForm::whole_rows && !row.alpha && !row.m_prev;
   return at_once ? whole_row_terms(row, O, drops) : divided_once_terms(row, O, drops);
 }

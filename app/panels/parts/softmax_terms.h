@@ -22,7 +22,7 @@ namespace attnscope::app {
 std::string score_formula(const AttentionProblem& problem, Index head, std::string_view product,
                           OpKind last = OpKind::mask);
 
-/// How S in HBM relates to the scores that the softmax takes.
+/// How S in HBM relates to the scores that the softmax uses.
 enum class StoredScores : std::uint8_t {
   final_values,  ///< the same, or S is not kept
   unmasked,      ///< the same for visible keys; hidden ones still have a score
@@ -31,11 +31,11 @@ enum class StoredScores : std::uint8_t {
 StoredScores stored_scores(const Snapshot& snapshot);
 
 /// The scores panel's headline: the formula of the tensor that its cells show (S, P, dP or dS), and
-/// what follows S, with dropout.
+/// with dropout the formulas that follow S.
 std::vector<std::string> scores_headline(const Snapshot& snapshot, Tensor shown);
 
-/// One line: symbol = formula, the same with numbers, the result. Without a result the operation
-/// has not run yet in this tile.
+/// One line: symbol = formula, the same with numbers, the result. There is no result until the
+/// operation has run in this tile.
 struct SoftmaxTerm {
   std::string symbol;   ///< "alpha", "O[3]"
   std::string tensor;   ///< the tensor whose colour it takes
@@ -52,8 +52,8 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
   return filled(pattern, {std::optional<double>(values)...});
 }
 
-/// The steps in the order of the algorithm's form; if a launch folds splits, LSE of a split in
-/// place of a score. `drops`: the product with V takes P after dropout.
+/// The steps in the order of the algorithm's form; if a launch folds splits, with the LSE of a
+/// split instead of a score. `drops`: whether the product with V reads P after dropout.
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 
@@ -69,7 +69,7 @@ std::string check_line(const Snapshot& snapshot, Index chosen);
 // The backward pass: scores and probabilities, recomputed or read back, and their gradients, each
 // with its formula and the numbers of one key.
 
-/// Position in the row of the key whose numbers are shown: the one with the largest probability,
+/// Position in the row of the key whose numbers are shown: the key with the largest probability,
 /// or score; 0 before there are any.
 std::size_t shown_key(const GradientRow& row);
 

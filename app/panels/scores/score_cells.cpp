@@ -8,7 +8,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Most cells along an axis, apart from those that an edge of the part or of a tile cuts.
+/// Most cells along an axis, not counting those cut by an edge of the part or of a tile.
 constexpr Index kMaxCells = 64;
 
 /// For each column, the sum and the number of the visible elements in a range of rows. An element
@@ -66,8 +66,8 @@ std::vector<double> means_of(const ValueTile& values, const ValueTile& S,
   return means;
 }
 
-/// The value that this share of the finite values, at most 2^16 of them, does not exceed in
-/// magnitude.
+/// The magnitude that this share of the finite values does not exceed, from a sample of at most
+/// 2^16 values.
 double quantile(const std::vector<double>& values, double share) {
   constexpr std::size_t kMostLookedAt = std::size_t{1} << 16;
   const std::size_t stride = values.size() / kMostLookedAt * 2 + 1;  // odd: samples every column
@@ -81,7 +81,7 @@ double quantile(const std::vector<double>& values, double share) {
   return sample[static_cast<std::size_t>(at)];
 }
 
-/// The means of the whole tensor in cells of the same size; `cells` itself may cover all of it.
+/// The means of the whole tensor in cells of the same size, taken from `cells` if it covers all.
 ValueTile whole_cells(const RunInfo& run, const ScoreCells& cells) {
   const ValueTile& values = run.scores(cells.tensor).values;
   const auto rows = cut_axis({0, values.rows}, values.rows, run.tiling().Br, cells.size.rows);

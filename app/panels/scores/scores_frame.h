@@ -39,12 +39,12 @@ struct CellSpan {
   Index tile = 0;
 };
 
-/// The number of elements of the part of an axis that share a cell, so that there are few cells:
-/// some of a tile, or several whole tiles.
+/// The number of elements per cell along an axis, so that this part of the axis has few cells: a
+/// part of a tile, or several whole tiles.
 Index cell_size(const Span& part, Index tile_size);
 /// Cuts a part of an axis of `count` elements in tiles into cells, which never cross a tile's
 /// border unless they hold whole tiles. The first and the last one may extend beyond the part's
-/// edges: cells stay where they are when it moves.
+/// edges, so that cells keep their places when the part moves.
 std::vector<CellSpan> cut_axis(const Span& part, Index count, Index tile_size, Index cell);
 
 /// A part of the scores of one head reduced to few cells that respect the tiles' borders.
@@ -66,8 +66,8 @@ struct ScoreCells {
 
 /// The colour scale of cells of this size, the same for every visible part of the tensor. S: from
 /// the smallest to the largest mean. P: from 0 to the value that 98 % of the cells do not exceed;
-/// dP and dS: as far on both sides of 0. A few large values of these would leave all others in one
-/// colour.
+/// dP and dS: the same on both sides of 0. Otherwise a few large values would leave all others in
+/// one colour.
 draw::ValueRange score_scale(const RunInfo& run, const ScoreCells& cells);
 
 /// The tensor that the cells show: the chosen one, or the latest; S if the pass has no other.
@@ -78,10 +78,10 @@ std::vector<ScoresTab> scores_tabs(const RunInfo& run);
 /// How visible the errors of a broken run's tiles and rows are at a step (wrong_tiles.cpp).
 class WrongTiles {
  public:
-  /// Computes them unless they are those of this effect and step.
+  /// Computes them, unless they are up to date for this effect and step.
   void update(const Snapshot& snapshot);
-  /// From 0, right, to 1, of each tile of the plain grid, C order [Tr, Tc]; of each row [N] of O,
-  /// dQ and dQ_accum and each row [N_kv] of dK and dV. Empty for a run without a break.
+  /// From 0 (right) to 1, for each tile of the plain grid in C order [Tr, Tc], for each row [N] of
+  /// O, dQ and dQ_accum, or for each row [N_kv] of dK and dV. Empty for a run without a break.
   const std::vector<float>& of(Tensor tensor) const {
     return strengths_[static_cast<std::size_t>(tensor)];
   }
@@ -100,13 +100,13 @@ struct ScoresFrame {
   draw::ZoomedAxis rows = {}, cols = {};
   Index query_row = 0;                   ///< the followed row; -1: none
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
-  Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 if there is none
+  Index current_i = -1, current_j = -1;  ///< the current tile; -1: none
 
   std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
 
   ShownHead head{};                   ///< which rows these are
-  Tensor shown = Tensor::S;           ///< that the cells show
-  bool draws_all_slots = true;        ///< also tiles of other tensors on chip
+  Tensor shown = Tensor::S;           ///< the tensor that the cells show
+  bool draws_all_slots = true;        ///< also draws on-chip tiles of tensors other than `shown`
   const WrongTiles* wrong = nullptr;  ///< of a broken run whose effect is shown
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
@@ -121,7 +121,7 @@ struct ScoresFrame {
   float tile_height() const { return y_of(run().tiling().Br) - y_of(0); }
   /// The elements that are visible, in part or whole.
   Area visible() const;
-  /// The tiles of the plain grid with any of them.
+  /// The tiles of the plain grid that contain any of the visible elements.
   Area visible_tiles() const;
   Rect rect_of(const Area& area) const {
     return {{x_of(area.cols.begin), y_of(area.rows.begin)},
@@ -131,7 +131,7 @@ struct ScoresFrame {
   Rect tile_rect(Index i, Index j) const { return rect_of(tile_area(run(), i, j)); }
 };
 
-/// The slot of these that currently has a tile, the latest computed first; nullptr when none does.
+/// The slot of dS, dP, P or S that currently has a tile, in this order; nullptr if none does.
 inline const SlotState* score_slot(const Snapshot& snapshot) {
   for (const Tensor tensor : {Tensor::dS, Tensor::dP, Tensor::P, Tensor::S}) {
     const SlotState* slot = find_slot(snapshot, tensor);
@@ -140,8 +140,8 @@ inline const SlotState* score_slot(const Snapshot& snapshot) {
   return nullptr;
 }
 
-/// The scale of a tile on chip: that of the cells, if they are single elements of its tensor and
-/// its values are final; else its own.
+/// The colour scale of a tile on chip: that of the cells, if they are single elements of its tensor
+/// and its values are final; else that of its own values.
 draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
                                const SlotState& slot);
 /// The tile on chip that is drawn on top; nullptr when there is none.
@@ -167,22 +167,22 @@ inline ImU32 skipped_color(const Theme& theme, TileState state) {
 /// Largest number of cells along an axis to which the values of one tile are reduced.
 inline constexpr Index kTileCells = 32;
 
-/// Values by state of their tile, borders, tiles on chip, the current tile, the followed query row,
-/// what belongs to the thing under the mouse, names and indices of the axes. Named rectangles:
-/// "scores.current_tile", "scores.query_row", "scores.pointed".
+/// Draws values by state of their tile, borders, tiles on chip, the current tile, the followed
+/// query row, what belongs to the thing under the mouse, names and indices of the axes. Named
+/// rectangles: "scores.current_tile", "scores.query_row", "scores.pointed".
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
-/// Above the grid, if a run has several heads: selectors of head and batch entry, and a strip of
-/// all heads, in which the filled part of a cell is the share of the entry's keys that are not
+/// If a run has several heads, draws above the grid selectors for head and batch entry, and a strip
+/// of all heads, in which the filled part of a cell is the share of the entry's keys that are not
 /// padding. Returns the room below. Named rectangles: "scores.heads", "scores.heads.chosen",
 /// "scores.head.next", "scores.entry.next", ... "previous".
 Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& context,
                      const Rect& rest);
 
-/// Beside the grid: states of tiles and the scale of their values; returns the height used.
+/// Draws the states of tiles and the scale of values beside the grid; returns the height used.
 float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
-/// The tile on chip, enlarged, if tiles of the grid are small.
+/// Draws the tile on chip enlarged, if tiles of the grid are small.
 void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
 }  // namespace attnscope::app

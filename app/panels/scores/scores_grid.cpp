@@ -10,7 +10,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Whether the cells' tensor has values here; without any, whether the tile has been touched.
+/// Whether the cells' tensor has values here; without any values, whether the tile was touched.
 bool is_computed(const ScoresFrame& frame, TileState state, Index row, Index j) {
   if (state == TileState::untouched) return false;
   const ScoreMatrix& matrix = frame.run().scores(frame.shown);
@@ -18,14 +18,14 @@ bool is_computed(const ScoresFrame& frame, TileState state, Index row, Index j) 
          matrix.is_known(frame.snapshot.step, row, j, frame.run().Tc);
 }
 
-/// Values, or plain colours by state; hatching over what the mask skips.
+/// Draws values, or plain colours by state, with hatching over tiles that the mask skips.
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
   const StoredScores stored = stored_scores(frame.snapshot);
   const draw::Canvas& canvas = frame.context;
   draw::fill(canvas, frame.grid, theme.untouched);
 
-  // States of tiles are looked up once for each pair of cell stretches that differ
+  // Look up the state of a tile only if the previous cell is in another tile
   for (std::size_t r = 0; r < cells.rows.size(); ++r) {
     const CellSpan& rows = cells.rows[r];
     TileState state = TileState::untouched;
@@ -70,7 +70,7 @@ void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
 }
 
 void draw_borders(const ScoresFrame& frame, float tile_px) {
-  // A gap between tiles, and if there is room an outline of each
+  // Draw a gap between tiles, and an outline of each if there is room
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
@@ -150,13 +150,13 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   }
 }
 
-/// A number that is written in the cell of its element.
+/// A number to write in its element's cell, and the colour under it.
 struct CellNumber {
   double value = 0.0;
   ImU32 surface = 0;
 };
 
-/// The value under the colour of an element: that of the last tile on chip, else the score.
+/// The value that the colour of an element shows: from the last tile on chip, else from the cells.
 std::optional<CellNumber> number_at(const ScoresFrame& frame, const ScoreCells& cells, Index row,
                                     Index col) {
   const Theme& theme = frame.context.theme;
@@ -205,8 +205,8 @@ void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
   }
 }
 
-/// The tile under the playhead, as large as a mark must be to be seen, with a mark on each axis.
-/// Its frame is that of a tile on chip only while it is on chip.
+/// Outlines the tile under the playhead, at a size that can be seen, and marks it on each axis. The
+/// outline of a large tile is bright only while the tile is on chip or stored.
 void draw_current_tile(const ScoresFrame& frame) {
   if (frame.current_i < 0 || frame.current_j < 0) return;
   const draw::Canvas& canvas = frame.context;
@@ -244,8 +244,8 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
   frame.context.named_rects.add("scores.pointed", rect);
 }
 
-/// A mark to the left of the row, and lines above and below its cells, within the tile that is
-/// being worked on; no lines where they would hide the rows beside it.
+/// Draws a mark to the left of the row, and lines above and below its cells in the current tile; no
+/// lines where they would hide the neighbouring rows.
 void draw_query_row(const ScoresFrame& frame) {
   if (frame.query_row < 0) return;
   const float top = frame.y_of(frame.query_row);
@@ -309,7 +309,7 @@ void draw_axis_names(const ScoresFrame& frame) {
                       theme.text_faint, shown);
 }
 
-/// Indices of tiles, thinned out where they would touch; the current one is always shown.
+/// Draws the indices of tiles, fewer where they would touch; the current one is always shown.
 void draw_axis_indices(const ScoresFrame& frame) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
@@ -354,7 +354,7 @@ const SlotState* top_slot(const ScoresFrame& frame) {
 
 draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
                                const SlotState& slot) {
-  // A forward pass has P on chip before it is divided by l
+  // In a forward pass, P on chip is not divided by l yet
   const Tensor tensor = slot.tile.tensor;
   const bool final_values = tensor == Tensor::S
                                 ? stored_scores(frame.snapshot) != StoredScores::unfinished
@@ -381,7 +381,7 @@ Area ScoresFrame::visible_tiles() const {
 }
 
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
-  // A zoomed picture ends at the grid's edge; marks of whole ones may extend beyond it
+  // A zoomed picture ends at the grid's edge; marks of an unzoomed one may extend beyond it
   const bool zoomed = !(frame.rows.is_whole() && frame.cols.is_whole());
   if (zoomed) frame.context.list->PushClipRect(frame.grid.min, frame.grid.max, true);
   draw_cells(frame, cells);

@@ -14,7 +14,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Left of the grid, a click follows the row; in it, it also seeks the tile.
+/// A click to the left of the grid follows the row; a click in the grid also seeks the tile.
 void point_at(const ScoresFrame& frame, ViewState& view) {
   const Rect margin{{frame.context.rect.min.x, frame.grid.min.y},
                     {frame.grid.min.x, frame.grid.max.y}};
@@ -82,7 +82,7 @@ void choose_row_and_tile(ScoresFrame& frame, const ViewState& view) {
   frame.query_row =
       view.shows_query_row ? std::clamp<Index>(view.query_row, 0, run.problem().N - 1) : -1;
 
-  // A launch may have different tiles (a few whole rows): then the slot has the position
+  // A launch may have different tiles (a few whole rows); the slot's tile gives the position
   const SlotState* slot = score_slot(snapshot);
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   if (slot != nullptr) {
@@ -96,14 +96,14 @@ void choose_row_and_tile(ScoresFrame& frame, const ViewState& view) {
   }
 }
 
-/// The rest after the heading: room for the picture, and formulas to draw beside it.
+/// What remains after the heading: room for the picture, and formulas to draw beside it.
 struct Headline {
   Rect rest;
   std::vector<std::string> beside;
 };
 
-/// The heading with the formulas, up to the tabs at its right: in its line, under it if they are
-/// too long, or in a low panel beside the grid, which needs the height.
+/// Draws the heading up to the tabs at its right. The formulas are in its line, or, if they are too
+/// long, under it; in a low panel they are left for the side of the grid, which needs the height.
 Headline draw_headline(const Snapshot& snapshot, Tensor shown, const PanelContext& context,
                        float tabs_left) {
   constexpr std::string_view kTitle = "SCORES";
@@ -185,7 +185,7 @@ class ScoresPanel {
   ScoreCells cells_;
   WrongTiles wrong_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
-  Index N_ = 0, N_kv_ = 0;        ///< of the scores that it is a part of
+  Index N_ = 0, N_kv_ = 0;        ///< of the scores that `rows_` and `cols_` are a part of
   Index step_ = -1;               ///< of the last frame
 };
 

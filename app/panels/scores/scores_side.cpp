@@ -38,7 +38,7 @@ struct Flow {
   float room() const { return area.max.x - at.x; }
 };
 
-/// An entry of the legend: a box that `paint` fills, and its label. Nothing where it does not fit.
+/// Draws an entry of the legend, a box that `paint` fills and its label, unless it does not fit.
 template <typename Paint>
 void draw_entry(const ScoresFrame& frame, Flow& flow, std::string_view label, const Paint& paint) {
   const draw::Canvas& canvas = frame.context;
@@ -51,7 +51,7 @@ void draw_entry(const ScoresFrame& frame, Flow& flow, std::string_view label, co
                     flow.room() - swatch * 1.5f);
 }
 
-/// The marks of a break's effect, and of the followed row.
+/// Draws the entries for the marks of a break's effect and of the followed row.
 void draw_marks(const ScoresFrame& frame, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
@@ -123,14 +123,14 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
       draw::outline(canvas, box, theme.card_border);
     });
   }
-  // Whole rows are computed, hidden scores as well
+  // An algorithm that computes whole rows computes hidden scores, too
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
   draw_marks(frame, flow);
 }
 
-/// The frame of the tile under the playhead while that tile is not on chip.
+/// Draws the entry for the faint outline of a tile under the playhead that is not on chip.
 void draw_playhead_entry(const ScoresFrame& frame, Flow& flow) {
   if (frame.current_i < 0 || frame.current_j < 0) return;
   const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
@@ -141,7 +141,7 @@ void draw_playhead_entry(const ScoresFrame& frame, Flow& flow) {
   });
 }
 
-/// The scale of the values, or the reason why there are none.
+/// Draws the scale of the values, or the reason why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
@@ -179,7 +179,7 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   }
   if (!cells.is_exact() && settled) lines.emplace_back("one cell = a mean");
 
-  // The ramp and its words stay together
+  // The ramp and its text stay together
   const float ramp = canvas.px(14.0f);
   const auto height = [&] { return ramp + line * static_cast<float>(lines.size()); };
   while (!lines.empty() && !flow.holds(height())) lines.pop_back();
@@ -230,7 +230,7 @@ void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const R
                  [&](double value) { return score_color(theme, range, value); });
   draw::outline(frame.context, box, theme.highlight, frame.context.px(1.5f));
 
-  // The chosen row within it
+  // The chosen row within the tile
   const Area tile = area_of(frame.snapshot, slot->tile);
   if (!tile.rows.contains(frame.query_row)) return;
   const float step = box.height() / static_cast<float>(tile.rows.size());

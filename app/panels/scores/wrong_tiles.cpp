@@ -1,5 +1,5 @@
-/// Marks what is wrong at this step over the scores of a broken run, tiles of scores and rows of
-/// results: the larger the error, the redder.
+/// Marks the wrong tiles of scores and the wrong rows of results at this step of a broken run, over
+/// the scores: the larger the error, the redder the mark.
 #include <cmath>
 
 #include "app/panels/scores/scores_frame.h"
@@ -9,12 +9,12 @@ namespace attnscope::app {
 
 namespace {
 
-// Marks at the left edge, and at the upper one
+// Tensors with marks at the left edge, and at the upper edge
 constexpr Tensor kRowTensors[] = {Tensor::O, Tensor::dQ, Tensor::dQ_accum};
 constexpr Tensor kColumnTensors[] = {Tensor::dK, Tensor::dV};
 
-/// Opacity of the mark of an error: grows with its logarithm, up to 1 for errors of 1 or more, or
-/// NaN.
+/// The opacity of an error's mark: it grows with the logarithm of the error, up to 1 for errors
+/// of 1 or more, or NaN.
 float strength_of(double error) {
   if (error == 0.0) return 0.0f;
   if (!std::isfinite(error)) return 1.0f;
@@ -27,8 +27,8 @@ float strength_of(const Deviation& deviation) {
   return deviation.has_nan ? 1.0f : strength_of(deviation.max_abs);
 }
 
-/// Opacities for the rows of a tensor, [count], in tiles of `tile_size`, each by the larger of its
-/// errors on chip and in HBM.
+/// Opacities for the `count` rows of a tensor in tiles of `tile_size`, each from the larger of the
+/// row's errors on chip and in HBM.
 std::vector<float> row_strengths(const Snapshot& snapshot, Tensor tensor, Index count,
                                  Index tile_size) {
   std::vector<float> strengths(static_cast<std::size_t>(count));
@@ -47,8 +47,8 @@ std::vector<float> row_strengths(const Snapshot& snapshot, Tensor tensor, Index 
   return strengths;
 }
 
-/// Opacities for a tensor's tiles, [rows, cols], each by the larger of its errors on chip and in
-/// HBM.
+/// Opacities for a tensor's tiles, [rows, cols], each from the larger of the tile's errors on chip
+/// and in HBM.
 std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows, Index cols) {
   std::vector<float> strengths(static_cast<std::size_t>(rows * cols));
   for (const bool in_hbm : {false, true}) {
@@ -60,7 +60,7 @@ std::vector<float> strengths(const Snapshot& snapshot, Tensor tensor, Index rows
   return strengths;
 }
 
-/// Wrong rows beside each other, and the opacity of the worst one.
+/// Adjacent wrong rows, and the opacity of the worst one.
 struct WrongRows {
   Index begin = 0, end = 0;
   float strength = 0.0f;

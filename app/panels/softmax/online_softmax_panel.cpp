@@ -18,7 +18,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// If the playhead has left the row's tile: the operation since which the row has been as shown.
+/// If the playhead has left the row's tile: the operation that last changed the row.
 std::string since(const Snapshot& snapshot) {
   if (snapshot.row_step < 0) return ", not reached yet";
   if (snapshot.row_step == snapshot.step) return "";
@@ -40,7 +40,7 @@ std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen)
   return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
 }
 
-/// The thread blocks that add to this row tile of dQ.
+/// Which thread blocks have added to this row tile of dQ, and how many will.
 std::string adders_line(const Snapshot& snapshot) {
   constexpr std::size_t kMostNamed = 6;
   if (snapshot.adders_whole == 0) return "";
@@ -86,7 +86,7 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
 /// The positions of the columns: symbol, formula, the row's values, numbers, result.
 struct Columns {
   float formula = 0.0f, strip = 0.0f, strip_end = 0.0f, numbers = 0.0f, result = 0.0f;
-  bool formulas = true;  ///< there is room for all of them
+  bool formulas = true;  ///< whether there is room for all formulas
 };
 
 Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas& canvas,
@@ -101,7 +101,7 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
     numbers = std::max(numbers, canvas.fonts.mono_small.measure(term.numbers).x);
     strips = strips || !term.strip.empty();
   }
-  // Numbers stay near their formula, in a place that is the same at every operation
+  // Numbers are near their formula, in a place that is the same at every operation
   const float gap = canvas.px(10.0f);
   Columns columns;
   columns.formula = rect.min.x + symbol + gap;
@@ -120,7 +120,7 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
   return columns;
 }
 
-/// The values of the row in this tile, the shown key marked.
+/// Draws the values of the row in this tile, with the shown key marked.
 void draw_strip(const draw::Canvas& canvas, const SoftmaxTerm& term, const Rect& box,
                 std::size_t key) {
   const ValueTile row{1, static_cast<Index>(term.strip.size()), term.strip};

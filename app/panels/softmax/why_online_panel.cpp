@@ -25,8 +25,8 @@ std::string_view formula_of(SoftmaxMethod method) {
   return "m and l in one sweep: l = l exp(m_prev - m) + exp(x - m)";
 }
 
-/// The error of P against the softmax of the rounded scores in double, or the state of an invalid
-/// P.
+/// The error of P against the softmax of the rounded scores in double, or what is wrong with an
+/// invalid P.
 std::string error_text(const RowSoftmax& softmax) {
   if (softmax.nan_elems > 0) return fmt::format("{} NaN", draw::format_count(softmax.nan_elems));
   if (std::isinf(softmax.l)) return "all P 0";
@@ -43,7 +43,7 @@ bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
          (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
 }
 
-/// The sentence of this row; about the methods only if none is hidden.
+/// A sentence about this row; it mentions the methods only if none is hidden.
 std::string sentence_of(const SoftmaxMethods& methods, const std::set<PanelPart>& hidden) {
   std::string_view overflowing;
   for (const SoftmaxMethods::Case& each : methods.cases) {
@@ -75,7 +75,7 @@ float methods_width(const PanelContext& context) {
   return label_width(context) + 4.0f * context.fonts.mono_small.measure("-00.0000").x;
 }
 
-/// Four columns of numbers: l and the error of P, in each type.
+/// Draws four columns of numbers: l and the error of P, in each type.
 void draw_methods(const PanelContext& context, const SoftmaxMethods& methods,
                   const std::set<PanelPart>& hidden, const Rect& rect) {
   const Theme& theme = context.theme;
@@ -143,7 +143,7 @@ StepColumns step_columns(const PanelContext& context) {
   return columns;
 }
 
-/// m and l of the online softmax after three column tiles, the playhead's among them.
+/// Draws m and l of the online softmax after three column tiles, one of them the playhead's.
 void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
@@ -211,7 +211,7 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);
   Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
-  const bool has_steps = table.width() >= methods_width(context) &&  // which give way
+  const bool has_steps = table.width() >= methods_width(context) &&  // the steps give way
                          !is_hidden(SoftmaxMethod::online, view.hidden);
   if (!has_steps) table.max.x = rest.max.x;
   context.named_rects.add("why_online.methods", table);

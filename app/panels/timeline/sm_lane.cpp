@@ -15,7 +15,7 @@ constexpr float kLeastWithGapPixels = 4.0f;
 constexpr float kGapPixels = 1.0f;
 constexpr ImU32 kNothing = 0;  ///< leaves the panel's card as it is
 
-/// A row of pixels, filled from left to right: each pixel once, neighbours of one colour together.
+/// A row of pixels, filled from left to right: each pixel once, neighbours of one colour at once.
 class Strip {
  public:
   Strip(const draw::Canvas& canvas, float left, float right, float top, float bottom, ImU32 ground)
@@ -27,7 +27,7 @@ class Strip {
         begin_(left),
         end_(left) {}
 
-  /// Fills up to the pixel that `to` is in. What is left of the last fill is not drawn again.
+  /// Fills up to the pixel that `to` is in. Pixels that have been filled are not filled again.
   void fill(float from, float to, ImU32 color) {
     const float begin = pixel(from);
     const float end = pixel(to);
@@ -158,7 +158,7 @@ void draw_sm_lane(const draw::Canvas& canvas, const SmTimeAxis& axis, const SmRu
   }
   for (SlotRow& row : rows) row.finish();
   if (outlined == nullptr) return;
-  const Rect room = bar.shrunk(-canvas.px(2.0f), -canvas.px(2.0f));  // for the outline's own width
+  const Rect room = bar.shrunk(-canvas.px(2.0f), -canvas.px(2.0f));  // for the width of the outline
   canvas.list->PushClipRect(room.min, room.max, true);
   draw::outline(canvas, sm_block_rect(axis, run, *outlined, bar), canvas.theme.highlight,
                 canvas.px(1.5f));

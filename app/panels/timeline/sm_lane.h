@@ -13,7 +13,7 @@ namespace attnscope::app {
 /// How the picture maps time to pixels.
 struct SmTimeAxis {
   Rect bars;         ///< the lanes, without their labels
-  Index end_ps = 1;  ///< of the whole axis, from 0
+  Index end_ps = 1;  ///< the end of the whole axis, which begins at 0
   draw::ZoomedAxis shown = {};
 
   float x_of(Index ps) const;
@@ -28,12 +28,12 @@ struct SmHighlight {
   Index j = 0;
 };
 
-/// The place of a block in a lane that covers `bar`, which may be outside the visible time.
+/// The place of a block, which may be outside the visible time, in a lane that covers `bar`.
 Rect sm_block_rect(const SmTimeAxis& axis, const SmRun& run, const SmBlock& block, const Rect& bar);
 
 /// Fills `bar` with the blocks of a run on one SM, a row for each slot. Every pixel is drawn at
-/// most once and neighbours of one colour are one rectangle, so the cost is that of the pixels,
-/// however many blocks there are; only the outline of the highlighted block is drawn above.
+/// most once, and neighbours of one colour are one rectangle, so the cost depends on the number of
+/// pixels, not of blocks. Only the outline of the highlighted block is drawn over other pixels.
 void draw_sm_lane(const draw::Canvas& canvas, const SmTimeAxis& axis, const SmRun& run, Index sm,
                   const Rect& bar, const SmHighlight& highlight);
 

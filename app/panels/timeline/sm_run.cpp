@@ -111,9 +111,9 @@ std::tuple<Index, Index, Index> id_of(const SmBlock& block) {
   return {block.batch, block.head, block.block};
 }
 
-/// How well a trace matches the key, and the difference.
+/// How well a trace matches the key, and how they differ.
 struct Suitability {
-  int rank = 0;  ///< 0: not at all
+  int rank = 0;  ///< the higher, the better; 0: not at all
   RunDifference differs;
 };
 
@@ -124,7 +124,7 @@ Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
   model.run.asked.pass = key.pass;  // of both passes, only the one shown
   RunDifference differs =
       difference(model, run.gpu, row_of(trace), {trace.header.device, CacheState::warm});
-  // Every trace is of a warm cache: its label says so
+  // Every trace is of a warm cache, as its label says
   if (differs.none() || differs.in == DifferenceIn::cache) return {3, {}};
   const bool same_problem = trace.run.problem == run.problem() && trace.run.tiling == run.tiling();
   return {same_problem ? 2 : 1, std::move(differs)};
@@ -280,7 +280,7 @@ std::optional<Error> set_predicted(SmRunPair& pair, SimulationReport report,
   return std::nullopt;
 }
 
-/// Lays out the trace and the model of the same run on the same GPU.
+/// Lays out the trace, and the model of the same run on the same GPU.
 Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic<bool>* cancel) {
   const DeviceInfo& device = trace.header.device;
   const auto gpu_name = find_gpu_of(device);
@@ -300,7 +300,7 @@ Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic
   return pair;
 }
 
-/// The run on the screen without a trace.
+/// The prediction of the run on the screen, without a trace.
 Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* cancel) {
   const RunInfo& run = *key.run;
   SimulationReport report = run.totals;

@@ -68,10 +68,10 @@ void draw_run(Frame& frame, const SmRun& run, std::string_view kind, Index sm, c
 struct LanePlan {
   std::vector<Index> sms;
   float pitch = 0.0f;
-  bool can_show_all = false;  ///< thin lanes for all SMs have room, and thick ones do not
+  bool can_show_all = false;  ///< only thin lanes leave room for all SMs
 };
 
-/// SMs of the current block, which is on one SM in each run.
+/// The SM of the current block in each run.
 std::vector<Index> sms_of_current(const Frame& frame, const SmRunPair& pair) {
   std::vector<Index> sms;
   for (const SmRun* run : {&pair.recorded, &pair.upper}) {
@@ -109,7 +109,7 @@ LanePlan plan_lanes(const Frame& frame, const SmRunPair& pair, bool shows_all) {
   return plan;
 }
 
-/// "SM 31" beside the lanes: every one that fits, and always that of the current block.
+/// Draws "SM 31" beside the lanes: each label that fits, and always that of the current block's SM.
 void draw_lane_labels(const Frame& frame, const LanePlan& plan, const std::vector<Index>& current) {
   const FontRef& font = frame.context.fonts.small;
   const float room = font.size * 1.05f;
@@ -250,7 +250,7 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
 
 void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                            const SmRunPair& pair) {
-  // A line about both runs, the lanes, the axis, lines about the block and the row
+  // From top to bottom: a line about both runs, the lanes, the axis, lines about block and row
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
   const std::optional<BlockId> current = current_block(snapshot, pair, picked_);

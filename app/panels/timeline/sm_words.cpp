@@ -1,4 +1,4 @@
-/// What the timeline of SMs says about its runs.
+/// The texts of the timeline by SM about its runs.
 
 #include <fmt/format.h>
 

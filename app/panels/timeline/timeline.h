@@ -21,10 +21,10 @@
 
 namespace attnscope::app {
 
-// By SM (sm_timeline.cpp; what it shows: sm_run.cpp; its texts: sm_words.cpp): when each thread
-// block ran on which SM, predicted above recorded inside the kernel on a real GPU, on one axis of
-// time. Where the GPU is not calibrated, a lower bound takes the place of the prediction. A trace
-// of another run is shown only on request, with a full description of the run.
+// By SM (sm_timeline.cpp; its runs: sm_run.cpp; its texts: sm_words.cpp): when each thread block
+// ran on which SM, as predicted and, below on the same time axis, as recorded inside the kernel on
+// a real GPU. If the GPU is not calibrated, a lower bound replaces the prediction. A trace of
+// another run is shown only on request, with a full description of the run.
 
 /// One step of a thread block.
 struct SmStep {
@@ -93,22 +93,22 @@ struct SmRunPair {
 /// The key of the search for a recorded run.
 struct SmRunKey {
   std::shared_ptr<const RunInfo> run;  ///< the one on the screen
-  PassKind pass = PassKind::forward;   ///< of it
-  bool other = false;  ///< if there is no trace of this run, one of another run is requested
+  PassKind pass = PassKind::forward;   ///< the pass of that run to look for
+  bool other = false;  ///< true: without a trace of this run, find one of another run
 };
 
-/// The result: the trace of the run on the screen, or of another one on request; without a trace of
-/// this run, its prediction alone, if there is one, the reason, and the other trace that exists.
+/// The result: the trace of the run on the screen, or, on request, of another run. Without a trace
+/// of this run: its prediction alone (if any), the reason, and which other trace exists.
 struct FoundSmRun {
   std::optional<SmRunPair> pair;
   std::string why_none;             ///< "No trace of this problem was recorded."
-  std::vector<std::string> offers;  ///< "N = 1,024, d = 64, ...": the other one, longest first
+  std::vector<std::string> offers;  ///< the other trace: "N = 1,024, d = 64, ...", longest first
 };
 
 SmRun recorded_run(const KernelTrace& trace);
 
-/// A launch of a run with a DRAM prediction, as predicted; the first one whose blocks take steps
-/// where `launch` is empty, and then named in it. unavailable if there is no prediction.
+/// The predicted timeline of a launch of a run with a DRAM prediction. If `launch` is empty, it is
+/// set to the first launch whose blocks take steps. unavailable if there is no prediction.
 Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription& gpu,
                             std::string& launch, const std::atomic<bool>* cancel = nullptr);
 
@@ -116,8 +116,8 @@ Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription
 /// GPU must exist.
 Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gpu);
 
-/// Looks in assets/recordings/traces for the run, else for another one of the same algorithm and
-/// pass. unavailable when there is neither, nor a prediction, or no description of the trace's GPU.
+/// Looks in assets/recordings/traces for the run, else for another run of the same algorithm and
+/// pass. unavailable without a trace or prediction, or without a description of the trace's GPU.
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel = nullptr);
 
 /// The recorded m, l and alpha of a row of the shown head; nullptr if there is none.
@@ -151,8 +151,8 @@ class SmTimeline {
   BackgroundJob<SearchKey, FoundSmRun> runs_;
   draw::ZoomedAxis time_;          ///< the visible part
   std::optional<BlockId> picked_;  ///< the block that was clicked
-  RunOfWork asked_for_;            ///< the run for which another one's trace is shown
-  bool shows_all_ = true;          ///< a thin lane for each SM, where there is room for them
+  RunOfWork asked_for_;            ///< the run for which another run's trace was requested
+  bool shows_all_ = true;          ///< true: a thin lane for every SM, if there is room
 };
 
 std::string sm_time_text(Index ps);
@@ -163,7 +163,7 @@ std::string busy_sms_text(const SmRunPair& pair);
 /// The line above the lanes, the longest wording first; each says how many SMs are busy and names
 /// the recording's GPU.
 std::vector<std::string> sm_headings(const SmRunPair& pair);
-/// What the upper run rests on.
+/// The basis of the upper run.
 std::string_view about_upper(UpperRun kind);
 
 /// "Not the run on the screen: flash2 forward, B 1, H 24, N 1024, ..., on NVIDIA H200".
@@ -185,7 +185,7 @@ struct Lane {
   Index begin = 0, end = 0;  ///< steps of the run
   std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0", "i = 2, consumer 0"
   Agent agent = Agent::block;
-  std::vector<TileOp> ops;  ///< end - begin of them, of all agents; empty if they are too many
+  std::vector<TileOp> ops;  ///< all operations from begin to end, of all agents; empty if too many
 
   bool shows(const TileOp& op) const { return op.agent == agent; }
 };
@@ -211,7 +211,7 @@ class TimelineLanes {
 
   RunOfWork run_;
   std::size_t launch_ = 0;
-  std::size_t begin_ = 0;         ///< of the launch's spans of the outer loop
+  std::size_t begin_ = 0;         ///< the launch's first span of the outer loop
   std::size_t lanes_a_span_ = 1;  ///< as many as the launch's program has agents
   std::size_t first_ = 0;
   std::size_t total_ = 0;

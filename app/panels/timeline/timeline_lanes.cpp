@@ -37,7 +37,7 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   const std::size_t total = (past - begin) * lanes_a_span_;
   const Index step = std::max<Index>(snapshot.step, run.launches[launch].begin);
 
-  // The lane under the playhead, and a window that moves only when it would leave it
+  // The lane under the playhead; the window of lanes moves only when that lane would leave it
   std::size_t current = 0;
   for (std::size_t k = begin; k < past && run.outer[k].begin <= step; ++k) {
     current = (k - begin) * lanes_a_span_;
@@ -73,7 +73,7 @@ void TimelineLanes::scroll(std::ptrdiff_t lanes) {
   show_from(*run, static_cast<std::size_t>(to));
 }
 
-/// The lanes from this one on, or as many as there are.
+/// Shows the lanes from this one on, or the last lanes if fewer remain.
 void TimelineLanes::show_from(const RunInfo& run, std::size_t first) {
   first_ = total_ <= count_ ? 0 : std::min(first, total_ - count_);
   lanes_.clear();

@@ -16,8 +16,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Operations of a thread block that are drawn at once, at first and at most; they move with the
-/// playhead.
+/// The number of a thread block's operations that are visible together: at first, at most and at
+/// least. They move with the playhead.
 constexpr double kShownAtFirst = 120.0;
 constexpr double kMostShown = 480.0;
 constexpr double kLeastShown = 8.0;
@@ -98,7 +98,7 @@ void draw_axis(const PanelContext& context, const TimelineLanes& lanes, const Re
   const bool named = name_width < bars.width() * 0.8f;
   if (named) draw::text(context, font, {right, y}, theme.text_faint, name, draw::Align::right);
 
-  // Numbers of operations, as far as the name leaves room
+  // Numbers of operations, up to the name of the axis
   const float limit = named ? right - name_width - context.px(12.0f) : right;
   const Index step = window.count > 60 ? 20 : (window.count > 24 ? 10 : 4);
   for (Index local = (window.first + step - 1) / step * step; local < window.first + window.count;
@@ -141,7 +141,7 @@ class TimelinePanel {
 
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
-  bool by_sm_ = false;            ///< the last frame showed the tab "SMs"
+  bool by_sm_ = false;            ///< whether the last frame showed the tab "SMs"
   double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
   draw::ZoomedAxis part_;         ///< the visible part of the longest lane
   Index longest_ = 0;             ///< operations of that lane

@@ -40,7 +40,7 @@ std::string words_of(const WarpUse& use) {
   return "";
 }
 
-/// Bytes of all warps, and the product that they come from.
+/// A line with the bytes of all warps, and the product that gives them.
 WarpLine line_of(const WarpUse& use, const TileGrid& grid, Index computing) {
   WarpLine line{words_of(use), {}, 0};
   if (use.access == WarpAccess::holds) return line;
@@ -94,7 +94,7 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
   parts.layout = layout;
   parts.product = op.is_matrix_product();
   for (const Tile& tile : op.sources()) {
-    // A load's source is in HBM; a tile changed in place is a result, a stored one is not
+    // Skip a load's source, which is in HBM, and a tile changed in place, which is also a result
     const bool result = std::ranges::any_of(
         op.dests(), [&](const Tile& dest) { return dest.on_chip() && dest.tensor == tile.tensor; });
     if (tile.on_chip() && !result) parts.tiles.push_back(picture_of(tile, op, grid, layout));

@@ -17,7 +17,7 @@ struct WarpTile {
   Shape shape;              ///< as it is drawn
   bool transposed = false;  ///< drawn with its rows as columns
   WarpUse use;              ///< its final distribution over the warps
-  bool partial = false;     ///< every warp made a part of each of its sums
+  bool partial = false;     ///< each of its sums is spread over all warps
   std::vector<WarpShare> shares;
 };
 
@@ -30,8 +30,8 @@ struct WarpLine {
 
 struct WarpParts {
   WarpLayout layout;
-  bool product = false;         ///< tiles are then left operand, upper operand, result
-  std::vector<WarpTile> tiles;  ///< otherwise sources, then results
+  bool product = false;  ///< true: `tiles` are the left operand, the upper operand and the result
+  std::vector<WarpTile> tiles;  ///< if not a product: sources, then results
   std::vector<WarpLine> lines;
 };
 
@@ -43,12 +43,12 @@ std::string_view warp_sentence(const TileOp& op);
 /// "rows 4 to 7", counted from the tile's first.
 std::string range_text(std::string_view what, const KeyRange& range);
 
-// The tiles of an operation, cut into parts in the colours of the warps that have them: products as
-// left operand, upper operand and result, other operations in a row.
+// The tiles of an operation, cut into parts in the colours of the warps that hold them: a product
+// as left operand, upper operand and result, another operation's tiles in a row.
 
 /// Colours of warps have no other meaning: they only distinguish the warps of one thread block.
 ImU32 warp_color(const Theme& theme, Index warp, Index warps);
-/// A text colour that is readable on it.
+/// A text colour that is readable on warp_color().
 ImU32 text_on_warp(const Theme& theme, Index warp, Index warps);
 
 /// Draws into the rectangle and shows tooltips. Named rectangles:

@@ -26,7 +26,7 @@ ImU32 text_on_warp(const Theme& theme, Index warp, Index warps) {
 
 namespace {
 
-/// Largest stretch of widths relative to heights, for a low panel.
+/// The most that widths are stretched relative to heights, in a low panel.
 constexpr float kMostStretch = 2.0f;
 
 /// Draws the tiles of one partition.
@@ -120,7 +120,7 @@ void Painter::label(const WarpTile& tile, ImVec2 at, draw::Align align) const {
                     text_color_of(context_.theme, tile.tile.tensor), symbol, align);
 }
 
-/// Which warp, which rows and columns, how many bytes.
+/// Shows a tooltip: which warp, which rows and columns, how many bytes.
 void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   if (!hovered(rect)) return;
   const Index element = moved_element_bytes(tile.use, grid_.problem().dtype);
@@ -149,8 +149,8 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   }
 }
 
-/// Left operand, upper operand and result side by side if an element then has clearly more pixels
-/// than `other_area`: in a low rectangle. Returns whether it was drawn.
+/// Draws left operand, upper operand and result side by side if an element then has clearly more
+/// pixels than `other_area`, as in a low rectangle. Returns whether it did.
 bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
   constexpr float kClearlyMore = 1.4f;
   const FontRef& font = context_.fonts.ui_bold;
@@ -231,7 +231,7 @@ void Painter::draw_product(const Rect& rect) const {
 }
 
 void Painter::draw_row(const Rect& rect) const {
-  // Widths by columns, all at one height, but vectors at least as wide as a label
+  // All tiles have one height, and widths by their columns; vectors are at least as wide as a label
   const auto count = static_cast<float>(parts_.tiles.size());
   const float gap = context_.px(18.0f);
   const float least = context_.fonts.ui_bold.size * 1.6f;

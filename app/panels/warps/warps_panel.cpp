@@ -71,7 +71,7 @@ float warp_table_height(const PanelContext& context) {
   return static_cast<float>(2 + rows_of(context).size()) * pitch_of(context);
 }
 
-/// Shared memory and barriers of both partitions, of one operation and of the pass, as a table.
+/// Draws shared-memory traffic and barriers of both partitions, per operation and pass, as a table.
 void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
@@ -138,7 +138,7 @@ std::string hint_of(WarpPartition partition, bool backward) {
   return text;
 }
 
-/// The line of pseudo-code of the operation, and on the right the colours of the warps.
+/// Draws the operation's line of pseudo-code, and on the right the colours of the warps.
 void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelContext& context,
                     const Rect& line) {
   const FontRef& small = context.fonts.small;
@@ -172,7 +172,7 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
              shown.empty() ? draw::fitted(font, words, room) : shown);
 }
 
-/// The actions of each warp, one line per use, with the bytes of all warps.
+/// Draws what each warp does, one line per use of a tile, with the bytes of all warps.
 void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect& rect) {
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
@@ -202,7 +202,7 @@ void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect&
   }
 }
 
-/// From top to bottom: pictures, lines, sentence, table. What does not fit is left out.
+/// Heights of the parts below the pictures, from top to bottom; 0 for a part that does not fit.
 struct Heights {
   float lines = 0.0f, sentence = 0.0f, table = 0.0f;
 };
