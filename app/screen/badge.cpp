@@ -31,8 +31,8 @@ std::string short_name(const std::string& gpu) {
 constexpr const char* kModelAndTrace = "model + trace";
 constexpr const char* kBroken = "broken";
 
-/// Where the numbers of a recorded run come from, and why they are not compared with the model's,
-/// if they are not.
+/// Where the numbers of a recorded run come from, and, if they are not compared with the model's,
+/// why not.
 std::string recorded_help(const RunInfo& run, const MeasuredRun& recorded) {
   const RunDifference differs =
       difference(run.totals, run.gpu, recorded.row, recorded.provenance.on);

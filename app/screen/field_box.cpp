@@ -38,7 +38,7 @@ bool DropList::option(const std::string& text, bool selected, const std::string&
   const bool clicked = ImGui::Selectable(text.c_str(), selected);
   frame_.rects.add_item("option." + field_ + "." + name);
   if (!help.empty() && ImGui::IsItemHovered()) {
-    // Beside the whole list: the other options stay visible
+    // Beside the whole list, so that the other options stay visible
     const ImVec2 at = ImGui::GetWindowPos();
     const ImVec2 size = ImGui::GetWindowSize();
     ui::tooltip_beside(frame_, help, {at, {at.x + size.x, at.y + size.y}});
@@ -87,7 +87,7 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   begin(box);
 }
 
-/// The value, as text that can be edited.
+/// Draws the value as text that can be edited.
 void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const BoxText& text) {
   const Frame& frame = context();
   const FontRef& font = frame.fonts.ui;

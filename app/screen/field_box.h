@@ -9,7 +9,7 @@
 
 namespace attnscope::app {
 
-/// A list of options below a box. While open(), call option() for each; closes itself.
+/// A list of options below a box, which closes itself. While open(), call option() for each option.
 class DropList {
  public:
   ~DropList();
@@ -46,7 +46,7 @@ class ComboBox : public DropList {
   ComboBox(const Frame& frame, std::string field, const Rect& box, const std::string& preview);
 };
 
-/// The text of a box during typing.
+/// The text of a box while the user types.
 struct TextDraft {
   std::array<char, 512> text{};
   bool active = false;
@@ -55,7 +55,7 @@ struct TextDraft {
 /// What a text box shows.
 struct BoxText {
   std::string value;
-  std::string preview;  ///< shown in its place while nothing is typed
+  std::string preview;  ///< shown instead of the value unless the user is typing
   std::string help;     ///< shown beside the pointer
   bool only_numbers = false;
 };

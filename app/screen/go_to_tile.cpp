@@ -14,7 +14,7 @@ constexpr const char* kPopup = "go to tile";
 }
 
 Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed) {
-  // "3, 5" and "3 5" are "3,5"
+  // "3, 5", "3 5" and "3,5" mean the same
   std::string text(typed);
   std::ranges::replace(text, ',', ' ');
   const std::size_t first = text.find_first_not_of(' ');
@@ -74,7 +74,7 @@ void GoToTile::draw(const Frame& frame) {
     ImGui::OpenPopup(kPopup);
   }
 
-  // Over the scores, or in the middle if they are not shown
+  // Over the scores, or in the middle of the screen if they are not shown
   const ImVec2 display = io.DisplaySize;
   const Rect over = frame.rects.find("panel.scores").value_or(Rect{{0.0f, 0.0f}, display});
   ImGui::SetNextWindowPos(over.center(), ImGuiCond_Always, {0.5f, 0.5f});

@@ -1,4 +1,4 @@
-/// Key G: a tile of the scores by its indices.
+/// Key G: go to a tile of the scores by its indices.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace attnscope::app {
 
-/// The entry "i, j" that moves the playhead to the first operation of a tile of the scores: key G.
+/// Asks for a tile of the scores, "i, j", and moves the playhead to the tile's first operation.
 class GoToTile {
  public:
   void draw(const Frame& frame);
@@ -24,7 +24,7 @@ class GoToTile {
 };
 
 /// The first operation of the tile that is typed as "i, j": two numbers with a comma or a blank
-/// between them. Invalid, in one line, when it is no tile of the run or the mask hides all of it.
+/// between them. A one-line error if the run has no such tile or the mask hides all of it.
 Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed);
 
 }  // namespace attnscope::app

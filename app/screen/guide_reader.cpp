@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPopup = "guide";
 
-/// The keys as a page: drawn like the others.
+/// The keys as a page, which is drawn like the others.
 GuidePage keys_page() {
   MarkdownTable table{{parse_spans("key"), parse_spans("what it does")}, {}};
   for (const auto& [key, help] : key_help()) {
@@ -39,7 +39,7 @@ void GuideReader::open(const GuidePlace& place) {
 void GuideReader::follow(const Frame& frame, const std::string& link) {
   const GuidePlace place = place_of_link(link, place_.page);
   if (frame.app.listed.guide.find(place.page) != nullptr) return open(place);
-  // Files of the sources and addresses: the app opens no other programs
+  // Copy links to source files and web addresses, because the app opens no other programs
   frame.app.commands.push(CopyText{link, link});
 }
 
@@ -81,7 +81,7 @@ void GuideReader::draw_contents(const Frame& frame, const GuidePage& keys) {
   }
   ImGui::EndChild();
 
-  // The open one
+  // The open page
   ImGui::SameLine(0.0f, frame.px(24.0f));
   ImGui::BeginChild("page", {0.0f, height}, false, ImGuiWindowFlags_NoNav);
   draw_open_page(frame, keys);

@@ -24,7 +24,7 @@ void KeyboardFocus::begin_frame() {
   if (!moved_) return;
   shown_ = true;
 
-  // To the next one, or the previous one, wrapping around at the ends
+  // Move to the next or the previous widget, wrapping around at the ends
   const auto count = static_cast<std::ptrdiff_t>(order.size());
   const auto found = std::ranges::find(order, focused_);
   std::ptrdiff_t to = io.KeyShift ? count - 1 : 0;

@@ -13,29 +13,29 @@ namespace attnscope::app {
 
 class KeyboardFocus {
  public:
-  /// Before the widgets of a frame are drawn: moves the focus in the order of the last frame. A
-  /// mouse click hides it; Tab continues from the widget that was clicked.
+  /// Call it before the widgets of a frame are drawn: moves the focus in the order of the last
+  /// frame. A mouse click hides the focus; Tab continues from the widget that was clicked.
   void begin_frame();
 
-  /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the one in
-  /// focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
+  /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the widget
+  /// in focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
   bool visit(std::string_view name, const Rect& rect, const Theme& theme);
   /// Whether the widget received the focus in this frame: a text box then begins to edit.
   bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
   /// Whether Enter presses the widget.
   bool acts() const { return shown_; }
-  /// Its name; empty: none.
+  /// The name of the widget in focus; empty: none.
   const std::string& focused() const { return focused_; }
-  /// The widget has the keyboard although nobody moved it there: Tab continues from it.
+  /// Makes Tab continue from this widget, which has the keyboard although Tab did not reach it.
   void start_at(std::string_view name) { focused_ = name; }
-  /// A list is open: the arrow keys and Enter belong to it.
+  /// Notes that a list is open, which then receives the arrow keys and Enter.
   void note_list() { list_open_ = true; }
 
  private:
   std::string focused_;
-  bool shown_ = false;              ///< by a ring; Enter presses it
-  std::vector<std::string> order_;  ///< of the widgets of this frame so far
-  bool moved_ = false;              ///< in this frame
+  bool shown_ = false;  ///< whether a ring shows the focus, and Enter presses the widget
+  std::vector<std::string> order_;  ///< names of this frame's widgets so far
+  bool moved_ = false;              ///< whether the focus moved in this frame
   bool entered_ = false;            ///< Enter was pressed in this frame
   bool list_open_ = false;
 };

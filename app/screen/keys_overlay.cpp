@@ -47,7 +47,7 @@ Granularity step_size(const ImGuiIO& io) {
   return io.KeyShift ? Granularity::tile : Granularity::op;
 }
 
-/// Escape ends the list of keys, else every message and the work in progress, else the lesson or
+/// Escape closes the list of keys, else every message and the work in progress, else the lesson or
 /// quiz, else the enlarged panel.
 void dismiss(App& app) {
   ViewState& view = app.view;

@@ -27,14 +27,14 @@ class Placer {
     layout_.cards.push_back(rect);
   }
 
-  /// Two panels, each in its own card: each gets a part of the rectangle, a single one all of it.
+  /// Places two panels in separate cards, one in each part; a single one gets all of `rect`.
   void place_both(Slot first, Slot second, const Rect& rect, const std::pair<Rect, Rect>& parts) {
     if (!has(first) || !has(second)) return place(has(first) ? first : second, rect);
     place(first, parts.first);
     place(second, parts.second);
   }
 
-  /// Scores above the online softmax, in one card.
+  /// Places the scores above the online softmax, in one card.
   void scores(float share, const Rect& rect) {
     if (!has(Slot::scores) || !has(Slot::online_softmax)) {
       return place(has(Slot::scores) ? Slot::scores : Slot::online_softmax, rect);
@@ -186,7 +186,7 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
     layout = place_panels(width, height, scales, shown);
   };
 
-  // Panels give way in this order while others are too small
+  // Remove panels in this order while others are too small
   if (narrow(Row::bottom)) give_way({Slot::charts});
   if (low(Row::bottom) || low(Row::upper)) give_way({Slot::charts, Slot::timeline});
   if (low(Row::upper)) give_way({Slot::ledger});

@@ -25,9 +25,9 @@ std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap);
 struct Layout {
   Rect top_bar;
   Rect transport;
-  Rect body;                    ///< between them
+  Rect body;                    ///< between the two bars
   std::map<Slot, Rect> panels;  ///< only the slots that are shown
-  std::vector<Rect> cards;      ///< the surfaces behind them; two panels may share one
+  std::vector<Rect> cards;      ///< the surfaces behind the panels; two panels may share one
 };
 
 /// Places the panels that exist; the neighbour takes the place of a slot without a panel. Presenter

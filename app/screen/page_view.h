@@ -21,7 +21,7 @@ class PageView {
 
  private:
   std::vector<float> heights_;  ///< of the blocks, in pixels
-  // For which they hold
+  // The page and sizes for which the heights hold
   std::string page_;
   float width_ = 0.0f;
   float text_px_ = 0.0f;

@@ -9,7 +9,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// One line of the menu; returns whether it was chosen.
+/// Draws one line of the menu; returns whether it was chosen.
 bool item(const Frame& frame, const std::string& name, const char* text, const char* key = "") {
   const bool chosen = ImGui::MenuItem(text, key);
   const bool by_key = ui::visit_item(frame, name);
@@ -20,7 +20,7 @@ bool item(const Frame& frame, const std::string& name, const char* text, const c
 void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
   const FontScope font(frame.fonts.ui);
   ViewState& view = frame.app.view;
-  // A rival's run is changed in its bar
+  // The rival's run is changed only in its own bar
   if (panel.draw_menu_items && !of_rival) {
     panel.draw_menu_items(view, frame.app.commands,
                           [&](const std::string& name, const std::string& label) {
@@ -53,7 +53,7 @@ void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
 
 void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect, bool of_rival) {
   const std::string popup = fmt::format("panel_menu.{}", panel.name);
-  // In place of a menu that is open elsewhere; a card or a menu above the panel takes the click
+  // Replaces a menu that is open elsewhere; a card or a menu above the panel takes the click
   constexpr ImGuiHoveredFlags kThePanel =
       ImGuiHoveredFlags_ChildWindows | ImGuiHoveredFlags_NoPopupHierarchy |
       ImGuiHoveredFlags_AllowWhenBlockedByPopup | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;

@@ -86,7 +86,7 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
   const Bytes so_far = sum(snapshot.bytes_so_far);
   const Bytes whole = sum(run.head_bytes);
   const bool alike =
-      !run.problem().has_key_lengths();  // else heads differ, and only all are counted
+      !run.problem().has_key_lengths();  // else heads differ, and only their sum is shown
   const Index heads = run.problem().batch * run.problem().heads;
   struct Line {
     const char* label;
@@ -160,7 +160,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
     share = std::min(static_cast<float>(course->reading(frame.app.view.race_tick)) / finish, 1.0f);
   }
 
-  // Name, numbers, and a bar as long as the racer's whole run on the common clock
+  // Name, numbers, and a bar whose length is the racer's whole run on the common clock
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float padding = frame.px(14.0f);
   const FontRef& bold = frame.fonts.title;
@@ -177,7 +177,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
     font.draw(list, {rect.max.x - padding - font.measure(numbers).x, rect.min.y + frame.px(11.0f)},
               frame.theme.text_dim, numbers);
   } else {
-    // On a separate line
+    // The text is on a separate line
     const std::string wordings[] = {numbers, requested + "  ·  " + flops + tile,
                                     requested + tile + in_launches, requested + tile, requested};
     const std::string text = draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding);

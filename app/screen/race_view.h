@@ -1,4 +1,4 @@
-/// Two runs racing: each with its memory, its scores and its progress.
+/// A race of two runs, each with its memory, its scores and its progress.
 #pragma once
 
 #include <map>
@@ -20,23 +20,23 @@ struct RaceSide {
 };
 
 struct RaceLayout {
-  Rect bar;  ///< of the rival's fields and the verdict
+  Rect bar;  ///< has the rival's fields and the verdict
   std::vector<RaceSide> sides;
 };
-/// The bar, and the cards of both side by side below it, within `body`.
+/// Places the bar within `body`, and below it the cards of both racers side by side.
 RaceLayout lay_out_race(const Frame& frame, const Rect& body);
 
-/// Bytes and operations of one racer so far, beside those of its whole pass.
+/// Draws a racer's bytes and operations so far beside those of its whole pass.
 void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot);
 
-/// Name, progress and totals of one racer; `rival` selects which.
+/// Draws the name, progress and totals of one racer: the rival if `rival`, else the chosen run.
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
 
-/// The line of a race's rival above both: its fields to edit, and the verdict at its right end;
+/// Draws the bar above both racers: the rival's fields to edit, and the verdict at its right end;
 /// in presenter mode the verdict alone. Named rectangle: "race.verdict".
 void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields);
-/// "59,392 / 20,736 bytes = 2.9x" of the bytes that both runs request in the shown head; which of
-/// them requests more.
+/// "rival ahead: 59,392 / 20,736 bytes = 2.9x": the bytes that both runs request in the shown head;
+/// the run that requests fewer is ahead.
 std::string race_verdict(const RunInfo& chosen, const RunInfo& rival);
 
 }  // namespace attnscope::app

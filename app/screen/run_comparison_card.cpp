@@ -25,7 +25,7 @@ std::string cost_text(std::optional<double> value, CostRatio::Unit unit) {
   return {};
 }
 
-/// A row of three cells after its label.
+/// Draws a row: a label and three cells.
 void draw_row(const Frame& frame, std::string_view label, const std::string& a,
               const std::string& b, const std::string& ratio) {
   ImGui::TableNextRow();

@@ -9,8 +9,8 @@
 
 namespace attnscope::app {
 
-/// The button that pins the choice, and while one is pinned the card that compares it with the
-/// current choice.
+/// The button that pins the choice, and, while a choice is pinned, the card that compares it with
+/// the current one.
 class RunComparisonCard {
  public:
   /// Draws the button with its right edge at `right`.

@@ -16,8 +16,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The text in the box: the label of a value that has one, the name of a file without its
-/// folder.
+/// The text in the box: the value's label if it has one; for a file, the name without its folder.
 std::string preview_of(const RunField& field, const std::string& value) {
   for (const FieldValue& each : field.values) {
     if (each.name == value && !each.label.empty()) return std::string(each.label);
@@ -52,8 +51,8 @@ void RunFieldBoxes::request(const Frame& frame, const RunSpec& run) const {
   frame.app.commands.push(ChooseRace{Race{run, frame.app.view.race->clock}});
 }
 
-/// Requests the run with a different value of the field; a text that cannot be parsed is shown at
-/// the field.
+/// Requests the run with a different value of the field; if the text cannot be parsed, the error is
+/// shown at the field.
 void RunFieldBoxes::change(const Frame& frame, const RunField& field,
                            const std::string& text) const {
   const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)
@@ -126,7 +125,7 @@ void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunFiel
   const std::string path = preview == value || value.empty() ? "" : value + "\n\n";
   const bool only_numbers = field.kind == FieldKind::whole && !can_be_unset(field);
   const std::string help =
-      wrong ? "" : fmt::format("{}{}", path, field.help);  // would cover the reason
+      wrong ? "" : fmt::format("{}{}", path, field.help);  // help would cover the reason
   const TextBox text(frame, name_of(field.key), box, states_[field.key].draft,
                      {value, preview, help, only_numbers});
   if (const auto& typed = text.typed()) {
@@ -145,7 +144,7 @@ void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunF
   const ComboBox combo(frame, name_of(field.key), box, words(shown));
   if (!combo.open()) return;
 
-  // The choice's own tiles do not change those of a rule
+  // The tiles in the choice do not affect the tiles that a rule chooses
   RunSpec key = choice;
   key.Br.reset();
   key.Bc.reset();

@@ -1,5 +1,5 @@
 /// The boxes of the run's fields (reference/run_fields.h) and of the kernel's switches
-/// (kernels/knobs.h): each shows the value in the choice, accepts a new one, and offers usual ones.
+/// (kernels/knobs.h): each shows the chosen value, accepts another, and offers usual values.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@
 
 namespace attnscope::app {
 
-/// Whose fields a bar shows and changes: those of the choice, or of a race's rival.
+/// The run whose fields a bar shows and changes: the chosen run, or a race's rival.
 enum class EditedRun : std::uint8_t { chosen, rival };
 
 class RunFieldBoxes {
  public:
   explicit RunFieldBoxes(EditedRun edits = EditedRun::chosen) : edits_(edits) {}
   void draw(const Frame& frame, const Rect& box, const RunField& field);
-  /// A list of the switch's values, with the one in the run.
+  /// Draws a list of the switch's values, with the run's own value shown.
   void draw_switch(const Frame& frame, const Rect& box, const kernels::Knob& knob) const;
   /// The run whose fields these are; there is a rival while its boxes are drawn.
   const RunSpec& edited(const Frame& frame) const;
@@ -36,7 +36,7 @@ class RunFieldBoxes {
   /// The state of a box between frames.
   struct State {
     TextDraft draft;
-    std::vector<FieldOption> options;  ///< of its list, made when it opens
+    std::vector<FieldOption> options;  ///< the options of its list, made when the list opens
   };
 
   /// The list of files of a box, read again each time it opens.
@@ -46,7 +46,7 @@ class RunFieldBoxes {
     bool operator==(const FilesAsked&) const = default;
   };
 
-  /// Requests another one.
+  /// Requests another run.
   void request(const Frame& frame, const RunSpec& run) const;
   void change(const Frame& frame, const RunField& field, const std::string& text) const;
   /// The prefix of the boxes' names.

@@ -134,7 +134,7 @@ void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::EndChild();
 }
 
-/// The folder's files, and the ways to other folders.
+/// Draws the folder's files, and entries that lead to other folders.
 void SceneDialog::draw_folder(const Frame& frame) {
   namespace fs = std::filesystem;
   const FolderList& folder = frame.app.listed.folder;

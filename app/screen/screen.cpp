@@ -68,7 +68,7 @@ void draw_progress(const Frame& frame, const Rect& transport) {
   if (ui::draw_button(frame, button)) app.commands.push(CancelWork{});
 }
 
-/// Before the first result, or when there is none: one line in the middle.
+/// Draws one line in the middle, before the first result or if there is none.
 void draw_no_result(const Frame& frame) {
   const auto& error = frame.app.first_error();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -96,7 +96,7 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   frame.rects.add("notice", rect);
 }
 
-/// The glossary's line on the symbol under the mouse, wherever it is drawn.
+/// Shows the glossary's line on the symbol under the mouse, wherever the symbol is drawn.
 void explain_pointed_word(const Frame& frame) {
   const std::optional<PointedWord> pointed = take_pointed_word();
   if (!pointed || frame.app.view.show_keys || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
@@ -109,7 +109,7 @@ void explain_pointed_word(const Frame& frame) {
 /// How a panel is drawn.
 enum class PanelLook { normal, enlarged, alone };
 
-/// One panel in a separate ImGui window, clipped to its place.
+/// Draws one panel in a separate ImGui window, clipped to its place.
 void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const Snapshot& snapshot,
                 NamedRects& rects, PanelLook look) {
   App& app = frame.app;
@@ -183,7 +183,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
     const auto place = places.find(panel.slot);
     if (place == places.end() || !panel.shown(frame.app.view)) continue;
     if (covered.contains(panel.slot)) continue;
-    const bool is_large = places.size() == 1 && !frame.app.view.race;  // has the whole screen
+    const bool is_large = places.size() == 1 && !frame.app.view.race;  // it has the whole screen
     draw_panel(frame, panel, place->second, snapshot, rects,
                is_large ? PanelLook::enlarged : PanelLook::normal);
     draw_panel_menu(frame, panel, place->second, &rects != &frame.rects);
@@ -193,7 +193,7 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
 
 void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
   draw_race_bar(frame, race.bar, rival_bar_);
-  NamedRects rival_rects;  // tests click the first algorithm's
+  NamedRects rival_rects;  // discarded: tests click the first run's
   for (const bool rival : {false, true}) {
     const RaceSide& side = race.sides[rival ? 1 : 0];
     const auto snapshot = rival ? frame.app.rival_snapshot() : frame.app.snapshot();
@@ -208,7 +208,7 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
 
 std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales,
                                         double time_s, Slot slot, bool of_rival) {
-  NamedRects rects;  // those of the screen stay
+  NamedRects rects;  // discarded: the screen's rectangles are not changed
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects, focus_, time_s};
   const Rect all{{0.0f, 0.0f}, display};

@@ -32,7 +32,7 @@ class Screen {
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
   /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for a
-  /// picture. Returns the opaque surface behind it; the state that draw() left is not changed.
+  /// picture. Returns the opaque surface behind it. Keeps what draw() left, such as rects().
   std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
                                   Slot slot, bool of_rival = false);
 
@@ -42,7 +42,7 @@ class Screen {
   /// The rectangles of the widgets of the last frame.
   const NamedRects& rects() const { return rects_; }
   const KeyboardFocus& focus() const { return focus_; }
-  /// The opaque surfaces behind them: bars and cards.
+  /// The opaque surfaces behind the widgets: bars and cards.
   const std::vector<Surface>& surfaces() const { return surfaces_; }
 
  private:

@@ -47,7 +47,7 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
   if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
   if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
 
-  // The choices that the algorithm has; the screen shows the paper's warps, in both partitions
+  // The algorithm's own choices, without warps: the screen shows the paper's, in both partitions
   const Algorithm* algorithm = find_algorithm(choice.algorithm);
   for (const RunField& field : run_fields()) {
     const bool is_its_own = algorithm != nullptr && field.scope.holds != nullptr &&
@@ -181,7 +181,7 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     shown.erase(least);
   }
 
-  // They share the remaining room
+  // Boxes with long text share the remaining room
   const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
   const float spare = std::max(rect.width() - total(), 0.0f) / std::max(takers, 1.0f);
 
@@ -249,7 +249,7 @@ void TopBar::draw_section(const Frame& frame, ImVec2 origin, const Section& sect
   for (const Field& field : section.fields) {
     const Rect box{{box_x, y}, {box_x + columns.boxes[column], y + height}};
     draw_field(frame, x, box, field);
-    if (field.knob != nullptr) frame.rects.add("field.switches", box);  // of refusals
+    if (field.knob != nullptr) frame.rects.add("field.switches", box);  // refusals are shown there
     y += height + frame.px(7.0f);
   }
   columns.ends[column] = y + frame.px(7.0f) - origin.y;

@@ -32,7 +32,7 @@ std::string position_text(const Snapshot& snapshot) {
   return text;
 }
 
-/// The largest width of position_text().
+/// A text about as wide as the widest position_text() of the run.
 std::string widest_position(const RunInfo& run) {
   std::string_view longest;
   if (run.launches.size() > 1) {
@@ -88,7 +88,7 @@ float speed_width(const Frame& frame) {
   return frame.app.view.presenter ? 90.0f : 112.0f;
 }
 
-/// The buttons, from the left; returns their right edge.
+/// Draws the buttons from left to right; returns their right edge.
 float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
   App& app = frame.app;
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
@@ -127,8 +127,8 @@ float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
   return x;
 }
 
-/// The clock's reading, which neither racer has exceeded, and what it counts: each racer is at the
-/// end of its last tile within the reading.
+/// The clock's reading, which neither racer has exceeded, and what the clock counts. Each racer is
+/// at the end of the last tile that it completes within the reading.
 std::pair<std::string, std::string> clock_words(const Frame& frame, const RaceCourse& course,
                                                 Index tick) {
   const Index reading = course.reading(tick);
@@ -192,7 +192,7 @@ void Position::draw(float x, float middle) const {
 }
 
 /// Leaves out parts until the slider is wide enough: the step size of playing, both ends, the
-/// speed, tiles, the position, in this order. Presenter mode has neither of the first two.
+/// speed, tiles, the position, in this order. Presenter mode never has the first two.
 Parts choose_parts(const Frame& frame, const Rect& rect, float position_width) {
   Parts parts;
   parts.granularity = !frame.app.view.presenter && frame.app.course() == nullptr;
@@ -238,8 +238,8 @@ void draw_span_labels(const Frame& frame, const std::vector<StepSpan>& spans, co
   }
 }
 
-/// The smallest power of two so that labels of every such span do not touch: equal distances are
-/// easier to read than as many labels as possible.
+/// The smallest stride, a power of two, at which labels do not touch: equal distances are easier to
+/// read than as many labels as possible.
 template <typename PlaceOf>
 std::size_t label_stride(const Frame& frame, const std::vector<StepSpan>& spans, const Rect& bar,
                          const PlaceOf& place_of) {
@@ -258,7 +258,7 @@ std::size_t label_stride(const Frame& frame, const std::vector<StepSpan>& spans,
   return stride;
 }
 
-/// The whole run as a line: dragging its playhead seeks.
+/// Draws the whole run as a line; dragging its playhead seeks.
 void draw_scrub_bar(const Frame& frame, const Rect& rect) {
   App& app = frame.app;
   const auto snapshot = app.snapshot();

@@ -19,7 +19,7 @@ namespace attnscope::app {
 namespace {
 
 constexpr std::string_view kToEnd = "end";
-/// A row of the first row tile, whose softmax is running while the stops explain it.
+/// A row of the first row tile, whose softmax runs while the stops explain it.
 constexpr Index kWatchedRow = 5;
 constexpr std::size_t kStopsBeforeSoftmax = 3;
 
@@ -137,7 +137,7 @@ void WalkCard::play_run(const Frame& frame, double share) const {
   if (step != frame.app.view.step) frame.app.commands.push(SeekTo{step});
 }
 
-/// Moves the clock of the race to this share of it.
+/// Moves the clock of the race to this share of the whole race.
 void WalkCard::play_race(const Frame& frame, double share) const {
   const RaceCourse* course = frame.app.course();
   if (course == nullptr) return;
@@ -224,7 +224,7 @@ void WalkCard::draw(const Frame& frame) {
   ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
                                           frame.px(5.0f), 0, frame.px(2.0f));
 
-  // Beside its place, near the middle of it
+  // The card is beside its place, near the middle of that
   constexpr const char* kWindow = "walk";
   const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
   const bool was_there = window != nullptr && window->WasActive;

@@ -12,13 +12,13 @@
 
 namespace attnscope::app {
 
-/// A place on the screen and what there is to know about it.
+/// A place on the screen and a text about it.
 struct Stop {
   std::string_view place;  ///< the named rectangle that it points at
   std::string_view title;
   std::string_view text;
-  std::string_view until = {};    ///< watching: plays up to this tile, "i, j", or to the "end"
-  std::string_view against = {};  ///< watching: races against this algorithm instead, to its end
+  std::string_view until = {};  ///< in Walk::watch: plays up to this tile, "i, j", or to the "end"
+  std::string_view against = {};  ///< in Walk::watch: plays a race against this algorithm instead
 };
 
 std::span<const Stop> stops_of(Walk walk);
@@ -44,7 +44,7 @@ class WalkCard {
 
   std::optional<Walk> walk_;
   std::size_t stop_ = 0;
-  bool playing_ = false;   ///< watching: the playhead moves, and the stops follow by themselves
+  bool playing_ = false;   ///< in Walk::watch: the playhead moves, and the next stop follows
   double played_s_ = 0.0;  ///< at this stop
   double last_s_ = 0.0;    ///< time of the last frame
 };
@@ -53,7 +53,7 @@ class WalkCard {
 /// it does not have.
 Index last_step_of(const RunInfo& run, const Stop& stop);
 
-/// The card of the first start. Esc or a click beside it closes it.
+/// The card of the first start. Esc or a click outside the card closes it.
 void draw_welcome(const Frame& frame);
 
 }  // namespace attnscope::app

@@ -18,7 +18,7 @@ void draw_triangle(ImDrawList* list, ImVec2 center, float size, bool forward, Im
                           {center.x - tip, center.y + half}, color);
 }
 
-/// A triangle, at an end of the run with a bar before its tip; or the two bars of a pause.
+/// Draws a triangle, with a bar before its tip for an end of the run, or the two bars of a pause.
 void draw_icon(ImDrawList* list, Icon icon, ImVec2 center, float size, ImU32 color) {
   const float half = size * 0.5f;
   const float bar = std::max(1.5f, size * 0.18f);
@@ -64,7 +64,7 @@ bool draw_button(const Frame& frame, const Button& button) {
                       rounding);
   if (button.primary && button.enabled) list->AddRect(rect.min, rect.max, theme.accent, rounding);
 
-  // Text and icon, together in the middle
+  // Text and icon, centred together
   const FontRef& font = frame.fonts.ui_bold;
   const ImVec2 center = rect.center();
   const float icon_size = button.icon == Icon::none ? 0.0f : std::round(font.size * 0.62f);

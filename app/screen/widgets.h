@@ -38,8 +38,8 @@ struct Button {
   std::string_view text;
   std::string_view help = {};  ///< shown while the pointer is over it
   Icon icon = Icon::none;      ///< before the text, or after it when it points forward
-  bool primary = false;        ///< stands out
-  bool enabled = true;         ///< otherwise faint, and it cannot be pressed
+  bool primary = false;        ///< drawn in the primary colour
+  bool enabled = true;         ///< false: drawn faint, and cannot be pressed
 };
 
 /// Draws the button and returns whether it was clicked.
@@ -51,7 +51,7 @@ bool visit_item(const Frame& frame, std::string_view name);
 
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.
 void tooltip(const Frame& frame, std::string_view text);
-/// The same at once, beside the rectangle that it explains.
+/// Shows a tooltip at once, beside the rectangle that it explains.
 void tooltip_beside(const Frame& frame, std::string_view text, const Rect& about);
 
 /// Escape closes the popup that is being drawn.
