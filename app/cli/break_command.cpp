@@ -78,7 +78,7 @@ Answer operations_answer(const SteppedRequest& request) {
           std::nullopt};
 }
 
-/// The number, if JSON can represent it: NaN and infinities are left out.
+/// Adds the largest error if JSON can represent it; NaN and infinities are flags.
 void add_deviation(ordered_json& row, const Deviation& deviation) {
   if (std::isfinite(deviation.max_abs)) row["max_abs_error"] = deviation.max_abs;
   if (std::isinf(deviation.max_abs)) row["infinite"] = true;
@@ -168,7 +168,7 @@ ordered_json spread_json(const BreakEffect& effect) {
   return rows;
 }
 
-/// The tensors that become wrong, in the order in which they do.
+/// The tensors that become wrong, in the order in which they become wrong.
 std::string spread_text(const BreakEffect& effect) {
   struct Spread {
     std::string tensor, memory;
@@ -260,7 +260,7 @@ Answer effect_answer(const SteppedRequest& request, const BreakEffect& effect) {
   return {json_text(document), csv_text(document["results"]), text, std::nullopt};
 }
 
-/// The question of a seed; with an answer, whether it is right.
+/// The quiz question for a seed, and, if an answer was given, whether it is right.
 Result<Answer> quiz_answer(const SteppedRequest& request, std::uint64_t seed, Index given_answer) {
   ATTNSCOPE_TRY(const auto quiz, break_quiz(request, seed));
   const BreakEffect& effect = quiz.effect;

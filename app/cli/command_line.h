@@ -1,5 +1,5 @@
-/// Options and commands as data, and one parser for all of them: every option at most once, every
-/// mistake reported in one line: what, why, and what would be accepted.
+/// Options and commands as data, and one parser for all of them. It accepts every option at most
+/// once, and reports every mistake in one line: what, why, and what would be accepted.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ struct OptionFiles {
   std::function<std::vector<std::filesystem::path>(const std::string& value)> named_by = {};
   std::string_view may_replace = {};  ///< the kind of shipped files that it may replace: "a
                                       ///< recording"
-  bool may_be_stdout = false;         ///< a written file that may be standard output
+  bool may_be_stdout = false;         ///< whether a written file may be standard output
 };
 
 /// One option of a command.
@@ -47,7 +47,7 @@ class GivenOptions {
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   /// The option's value, or nothing when it was not given.
   std::optional<std::string> text(std::string_view name) const;
-  /// The same, and removes it.
+  /// Like text(), but also removes the option.
   std::optional<std::string> take(std::string_view name);
   /// Every value of a repeatable option.
   std::vector<std::string> all(std::string_view name) const;
@@ -65,14 +65,14 @@ struct CommandSpec {
   std::string operand;  ///< name of the first positional argument, empty when there is none
   std::vector<OptionSpec> options;
   CommandFunction run;
-  bool takes_command = false;  ///< what follows "--" is another command line (sweep)
+  bool takes_command = false;  ///< true: another command line follows "--" (sweep)
   std::string object = {};     ///< name of the second positional argument, empty for none
 };
 
 /// Names under which GivenOptions holds the positional arguments.
 inline constexpr std::string_view kOperand = "(operand)";
 inline constexpr std::string_view kObject = "(object)";
-/// Name under which it holds the words after "--", if the command takes them.
+/// Name under which GivenOptions holds the words after "--", if the command takes them.
 inline constexpr std::string_view kSweptWords = "(swept)";
 
 /// The options in `arguments` (without program and command name), or invalid_request. `commands`
@@ -102,7 +102,7 @@ Result<Value> read_choice(const GivenOptions& given, std::string_view option, co
   return value ? Result<Value>(*value) : not_accepted(option, *text, accepted);
 }
 
-/// The same for a whole number in digits, from `min` to `max`.
+/// Like read_choice(), for a whole number in digits, from `min` to `max`.
 template <std::integral Whole>
 Result<Whole> read_whole(const GivenOptions& given, std::string_view option,
                          std::type_identity_t<Whole> min, std::type_identity_t<Whole> max,

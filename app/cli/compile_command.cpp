@@ -31,7 +31,7 @@ std::string_view origin_name(KernelOrigin origin) {
   return origin == KernelOrigin::compiler ? "compiled now" : "read from the cache";
 }
 
-/// A launch's kernel, and the time that it took to obtain it.
+/// A launch's kernel, and the time taken to obtain it.
 struct ReadyLaunch {
   const kernels::BlockProgram& block;
   std::string name;
@@ -39,7 +39,7 @@ struct ReadyLaunch {
   double obtain_s = 0;
 };
 
-/// Without machine code, its registers, spills and residency are left out.
+/// A launch's row. Without machine code, its registers, spills and residency are left out.
 ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
   const kernels::CompiledKernel& kernel = *launch.obtained.kernel;
   const kernels::KernelResources& used = kernel.resources;
@@ -94,8 +94,7 @@ std::string launch_text(const ordered_json& launch) {
   return table_text(lines);
 }
 
-/// The code of the launches, by the option that writes it: that of all launches or, with --cubin,
-/// of one.
+/// The code that each option writes: PTX and SASS of all launches, and the cubin of one launch.
 struct WrittenCode {
   std::string ptx, cubin, sass;
 };

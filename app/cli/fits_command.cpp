@@ -16,7 +16,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The question: the largest batch at a length, or the largest length at a batch.
+/// What is sought: the largest batch for a length, or the largest length for a batch.
 enum class Sought : std::uint8_t { batch, length };
 
 struct FitsQuestion {
@@ -77,7 +77,7 @@ std::vector<Footnote> assumptions(const FitsQuestion& question) {
       {"- activations outside attention, fragmentation and the framework are not counted"}};
 }
 
-/// Memory at the question's own batch and length, and the largest one that fits.
+/// Memory at the question's own batch and length, and the largest batch or length that fits.
 Result<Table> choices_table(const FitsQuestion& question) {
   const ModelQuestion& model = question.model;
   const bool batch = question.sought == Sought::batch;

@@ -27,7 +27,7 @@ ordered_json field_json(const RunField& field) {
           {"of", to_string(field.target)}};
 }
 
-/// A cell of Markdown: a bar in it would end it.
+/// A cell of Markdown, with bars escaped, because a bar would end the cell.
 std::string cell_text(const ordered_json& cell) {
   std::string text;
   for (const char c : cell.get<std::string>()) text += c == '|' ? "\\|" : std::string(1, c);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxValues = 1000;
 
-/// "KEY" or "KEY=V1,V2,...".
+/// Reads the text of --over: "KEY" or "KEY=V1,V2,...".
 std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   const std::size_t equals = text.find('=');
   const auto axis = parse_name<IoAxis>(text.substr(0, equals));
@@ -54,7 +54,7 @@ std::pair<std::string, std::string> term_words(const IoQuestion& question) {
   return {order, (question.pass == PassKind::forward ? "12 " : "20 ") + order};
 }
 
-/// Explain the columns of the leading term and of N^2 d^2 / M.
+/// Notes that explain the columns of the leading term and of N^2 d^2 / M.
 std::vector<Footnote> footnotes(const IoQuestion& question, bool in_range) {
   const auto [order, leading] = term_words(question);
   const bool forward = question.pass == PassKind::forward;

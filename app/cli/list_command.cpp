@@ -71,7 +71,7 @@ std::string tiling_text(const GpuDescription& gpu, Index d) {
   return fmt::format("{}x{}", tiling.Br, tiling.Bc);
 }
 
-/// The rows of files; one that cannot be read has its error.
+/// The rows of files; the row of a file that cannot be read contains the error.
 ordered_json list_files(const std::vector<std::string>& names,
                         Result<ordered_json> (*row_of)(const std::string& name)) {
   ordered_json rows = ordered_json::array();

@@ -179,7 +179,7 @@ Result<Answer> answer_measure(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto measured, measure_once(given, session));
   const Recording& recording = measured.recording;
   if (recording.rows.empty()) return *measured.unsaved;
-  // A failed pass does not hide the other
+  // A failed pass does not hide the results of the other
   const MeasuredOn on{recording.device, recording.protocol.cache};
   Answer answer{.failure = measured.unsaved};
   for (const RecordingRow& row : recording.rows) {

@@ -1,5 +1,5 @@
-/// State shared by the measurements of one command. A sweep has hundreds of them: the GPU is opened
-/// once, since that takes longer than most measurements, and the recording is read once, and again
+/// State shared by the measurements of one command. A sweep may have hundreds of them, so the GPU
+/// is opened only once, which takes longer than most measurements, and the recording is read again
 /// only if another program has written it.
 #pragma once
 
@@ -26,8 +26,8 @@ class MeasuringSession {
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);
-  /// Adds a row to the recording that was opened last; errors as in RecordingWriter::add(). A
-  /// signal that ends the program then says how many rows were added, and how to resume.
+  /// Adds a row to the recording that was opened last; errors as in RecordingWriter::add(). If a
+  /// signal then ends the program, its message says how many rows were added, and how to resume.
   std::optional<Error> add(const RecordingRow& row);
 
  private:

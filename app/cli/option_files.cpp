@@ -82,7 +82,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
   return files;
 }
 
-/// The outputs; also standard output, if it goes to a file and is not one of them.
+/// The outputs, and standard output if it goes to a file and is not one of them.
 std::vector<NamedFile> with_standard_output(std::vector<NamedFile> outputs) {
   if (std::ranges::any_of(outputs, &NamedFile::is_stdout)) return outputs;
   if (const auto identity = standard_output_file()) {
@@ -132,7 +132,7 @@ std::optional<Error> check_shipped(const NamedFile& output) {
     if (!shipped || *shipped == output.may_replace) return std::nullopt;
     return would_replace(output, output.path, fmt::format("is {}", *shipped));
   }
-  // A file that the shell has just created or emptied has nothing to lose
+  // The shell has already emptied the file, or it is new: there is nothing left to protect
   std::error_code error;
   if (!standard_output_file() || fs::file_size(kStandardOutput, error) == 0) return std::nullopt;
   const auto shipped = shipped_as(kStandardOutput);

@@ -41,10 +41,10 @@ struct GivenCommand {
   const GivenOptions* given = nullptr;
 };
 
-/// Nothing when all files that the commands write are different files, none of them read and none
-/// in the place of another one's folder, and standard output is written at most once; else
+/// Nothing if all files that the commands write are different, none of them is also read, none has
+/// the path of a folder that another needs, and standard output is written at most once; else
 /// invalid_request. Paths lead to the same file if identity_of() is equal. A file that standard
-/// output was redirected to counts as written. A value that points of a sweep share counts once.
+/// output was redirected to counts as written. A value shared by points of a sweep counts once.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
 /// Nothing unless one of these outputs, or the file that standard output goes to, is a block mask

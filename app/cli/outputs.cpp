@@ -115,7 +115,7 @@ std::optional<Error> write_to(const std::string& path, const Document& document)
   if (!output) return output.error();
   auto error = document.write(output.value());
   if (error && error->kind == Error::Kind::invalid_request) return error;
-  // The file's error has the reason
+  // The error that finish() returns has the reason
   auto unsaved = output.value().finish();
   return unsaved ? unsaved : error;
 }
@@ -204,7 +204,7 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&)) {
   CommandSpec spec =
       writing(std::move(command), [study](const GivenOptions& given) -> Result<Answer> {
-        // A file that cannot be written is found before the work starts
+        // Reports a file that cannot be written before the work starts
         ATTNSCOPE_TRY(const auto path, parse_output(given, "markdown"));
         ATTNSCOPE_TRY(const auto result, study(given));
         Answer answer = answer_of(result);
@@ -216,7 +216,7 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 }
 
 std::optional<Error> check_host_memory(const AttentionProblem& problem) {
-  // Q, dO, O, its reference and its yardstick; K, V and their transposed copies
+  // Q, dO, O, O's reference and the yardstick of its error; K, V and their transposed copies
   const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.heads);
   const double kv_heads =
       static_cast<double>(problem.batch) * static_cast<double>(problem.kv_heads);

@@ -34,8 +34,8 @@ Result<OutputFiles> parse_outputs(const GivenOptions& given);
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
 bool is_stream(const std::string& path);
 
-/// The option's file; "-" for standard output under any name, empty when the option is not given.
-/// invalid_request when it cannot be written, found before the work starts; leaves no file behind.
+/// The option's file; "-" for standard output under any name, empty if the option is not given.
+/// invalid_request if the file cannot be written, which is checked without leaving a file behind.
 Result<std::string> parse_output(const GivenOptions& given, std::string_view option);
 
 /// Nothing when the option is not given, is - or names a place where a file can be created or
@@ -54,15 +54,15 @@ std::optional<Error> print_output(std::string_view text);
 /// A document that a command writes.
 struct Document {
   std::string path;  ///< as returned by parse_output()
-  /// Writes it. invalid_request, before anything is written, when there is no such document.
+  /// Writes it. invalid_request, before anything is written, if there is no such document.
   std::function<std::optional<Error>(FileWriter&)> write;
   bool is_text = true;
 };
 Document text_document(std::string path, std::string text);
 
 /// Writes every document, and the text to standard output unless a document goes there. The first
-/// text document that cannot be saved is printed in place of the text. Returns all errors, after
-/// `failure`.
+/// text document that cannot be saved is printed instead of the text. Returns all errors, with
+/// `failure` first.
 std::optional<Error> write_documents(const std::vector<Document>& documents,
                                      const std::function<std::string()>& text,
                                      std::optional<Error> failure = std::nullopt);
@@ -100,7 +100,7 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 // tensor.
 
 /// Nothing when inputs, outputs and reference of the problem fit in the machine's memory as fp64,
-/// else invalid_request. Counting needs no numbers and is not limited.
+/// else invalid_request. Counting needs no values, so it is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
 /// Creates the folder and writes NAME.npy for every tensor, [B, H, N, d]; "lse" is [B, H, N].

@@ -35,7 +35,7 @@ std::string wrapped(std::string_view text) {
   return lines;
 }
 
-/// One lesson in the terminal, from standard input until its end.
+/// Plays one lesson in the terminal, with answers from standard input.
 class Player {
  public:
   Player(const Lesson& lesson, LessonRuns& runs, const lessons::AnswersFile* answers)

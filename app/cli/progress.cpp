@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 /// Shows a line until it is destroyed.
 class ProgressLine {
  public:
-  /// Shows the text, and `part` after it once `after` has passed.
+  /// Shows the text, and appends `part` as soon as `after` has passed.
   ProgressLine(std::string text, const std::string& part, milliseconds after) {
     const auto start = std::chrono::steady_clock::now();  // the thread may begin later
     print(after > milliseconds() ? text : with_part(text, part));
@@ -54,7 +54,7 @@ class ProgressLine {
     std::fflush(stderr);
   }
 
-  /// Shows the whole line once `after` has passed, then appends the seconds.
+  /// Shows the whole line as soon as `after` has passed, then appends the seconds.
   static void show_time(const std::stop_token& stop, const std::string& line, milliseconds after,
                         std::chrono::steady_clock::time_point start) {
     std::mutex mutex;

@@ -8,13 +8,12 @@
 
 namespace attnscope::cli {
 
-/// Shows the line in place of the last one, and appends the seconds since then while it stays, so
-/// that a user can tell slow work from a hang. Does nothing unless standard error is a terminal.
+/// Replaces the progress line, and appends the seconds that have passed since then, so that a user
+/// can tell slow work from a hang. Does nothing unless standard error is a terminal.
 /// Only one thread at a time may call these functions.
 void show_progress(std::string_view line);
 void clear_progress();
-/// Shows the step of this work after the line, "calibrating: launch_gap_s", in place of the last
-/// one.
+/// Shows a step of the work after the line, "calibrating: launch_gap_s", instead of the last step.
 void show_step(std::string_view step);
 
 /// Calls Gpu::compile(); "compiling 2 of 3" appears after the progress line once this has taken

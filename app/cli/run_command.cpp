@@ -27,7 +27,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// A tensor of the kernel and of the reference.
+/// A tensor's error, kernel against reference, and what is tolerated.
 struct Check {
   const char* name;
   ErrorReport error;
@@ -65,8 +65,8 @@ std::vector<Check> check_gradients(const AttentionProblem& problem, const Attent
   return {check("dQ", &Gradients::dQ), check("dK", &Gradients::dK), check("dV", &Gradients::dV)};
 }
 
-/// Runs one pass, writes its tensors to the folder, and checks them. The first pass that needs it
-/// computes the `reference` of both.
+/// Runs one pass, writes its tensors to the folder, and checks them. The first pass that needs the
+/// `reference` computes it for both.
 Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionInputs& inputs,
                              std::optional<ForwardResult>& reference,
                              const std::optional<std::string>& folder) {
@@ -113,7 +113,7 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
   return model_kernel_run(run, gpu);
 }
 
-/// O's errors come first and without a name, as in the first version; other tensors are named.
+/// O's errors are first and without a name, as in the first version; other tensors are named.
 ordered_json accuracy_document(const PassOutcome& outcome) {
   ordered_json accuracy = ordered_json::object();
   for (const Check& check : outcome.checks) {
@@ -220,7 +220,7 @@ Result<Answer> answer_run(const GivenOptions& given) {
     answer.failure = failed("the kernel's result is outside the tolerance");
   }
 
-  // One pass is an object, both are a list
+  // One pass is an object, two passes are a list
   answer.json = json_text(documents.size() == 1 ? documents[0] : documents);
   answer.csv = csv_text(documents);
   return answer;

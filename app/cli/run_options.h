@@ -23,7 +23,7 @@ std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> ke
 /// those that are left out; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
-/// The options, with help and (if not empty) value name replaced by those in `changes`.
+/// The options, with the help and (if not empty) the value names in `changes`.
 std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
                                   std::initializer_list<OptionSpec> changes);
 
@@ -47,7 +47,7 @@ Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::s
 /// shipped description that matches the device; unavailable when none does.
 Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec,
                                   const DeviceInfo& device);
-/// A pass, but not both at once.
+/// Parses one pass: forward or backward, not both.
 std::optional<PassKind> parse_one_pass(std::string_view name);
 /// One copy of the spec for each value of the comma-separated list, stored in field `key`.
 Result<std::vector<RunSpec>> parse_list(std::string_view key, std::string_view list,

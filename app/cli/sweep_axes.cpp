@@ -12,8 +12,8 @@ namespace {
 /// --cu-seqlens-q, --cu-seqlens-k: each value contains commas.
 constexpr std::string_view kPackedLengths = "cu-seqlens-";
 
-/// Whether the piece that follows belongs to this one: the second side of a window or of a
-/// local-global block mask, the seed of a random one.
+/// Whether the next piece belongs to this one: the second side of a window or of a local-global
+/// block mask, or the seed of a random mask.
 bool takes_next(const std::string& piece, const std::string& next) {
   if (piece.starts_with("window:") || piece.starts_with("local-global:")) {
     return next.find_first_of("-0123456789") == 0;

@@ -9,7 +9,7 @@
 
 namespace attnscope::cli {
 
-/// One --over: the option KEY takes each value in turn, or several keys take theirs together.
+/// One --over: the option KEY takes each value in turn, or several keys change together.
 struct SweepAxis {
   std::vector<std::string> keys;
   std::vector<std::vector<std::string>> values;  ///< each has one part per key
@@ -21,10 +21,10 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 inline constexpr std::size_t kMaxSweepPoints = 100'000;
 
 /// Reads "KEY=V1,V2,..." of each --over. A key is an option, or knob.NAME for a switch of the
-/// kernel; keys that change together as "batch+seq-len=4+512,2+1024".
-/// invalid_request for a key that is not an option of the swept command with a value, or one whose
-/// values are lists of two numbers or more, a key twice, no values, an empty value. The comma
-/// inside window:LEFT,RIGHT belongs to its value.
+/// kernel; keys that change together are written "batch+seq-len=4+512,2+1024".
+/// invalid_request for a key that is not an option of the swept command or takes no value, a key
+/// whose values are lists of two or more numbers, a repeated key, no values or an empty value. The
+/// comma inside window:LEFT,RIGHT belongs to its value.
 Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
                                           const CommandSpec& swept);
 

@@ -26,12 +26,12 @@ struct PlannedPoint {
 };
 
 struct Sweep {
-  bool is_model = true;  ///< simulate is swept, else measure
+  bool is_model = true;  ///< true: simulate is swept; false: measure
   CommandSpec swept;
-  MeasuringSession session;  ///< of all measurements
+  MeasuringSession session;  ///< shared by all measurements
 };
 
-/// Nothing when the swept command understands the options. A point is one row, and so one pass.
+/// Nothing if the swept command accepts the options. A point is one row, and therefore one pass.
 std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
   if (sweep.is_model) return check_simulate_options(given);
   if (given.text("pass") != "both") return check_measure_options(given, sweep.session);
@@ -93,7 +93,7 @@ std::string point_text(const SweepPoint& point) {
   return text;
 }
 
-/// The kind of an error of a point, as the key of its message.
+/// The key of a point's error message, by the kind of the error.
 std::string key_of(const Error& error) {
   if (error.kind == Error::Kind::invalid_request) return "refused";
   return error.kind == Error::Kind::failed ? "failed" : "unavailable";
@@ -113,7 +113,7 @@ const std::vector<Column> kMeasuredColumns = {{"", "time, median", Unit::seconds
                                               {"", "requested read", Unit::bytes},
                                               {"", "written", Unit::bytes}};
 
-/// Those of kModelledColumns.
+/// The cells of kModelledColumns.
 std::vector<Cell> modelled_cells(const ordered_json& row) {
   const ordered_json& requested = row.at("traffic").at("requested");
   return {requested.at("read_bytes").get<double>(), requested.at("write_bytes").get<double>(),
@@ -121,7 +121,7 @@ std::vector<Cell> modelled_cells(const ordered_json& row) {
           row.at("time").at("bound_by").get<std::string>()};
 }
 
-/// Those of kMeasuredColumns.
+/// The cells of kMeasuredColumns.
 std::vector<Cell> measured_cells(const ordered_json& row) {
   std::vector<Cell> cells = {row.at("time").at("median_s").get<double>()};
   const ordered_json counters = row.value("counters", ordered_json::object());
@@ -133,8 +133,8 @@ std::vector<Cell> measured_cells(const ordered_json& row) {
   return cells;
 }
 
-/// No points yet. In JSON and CSV, a row has its point and the whole document of its result, or
-/// the reason why there is none; in text, the point's values and the main results.
+/// The table before any points. In JSON and CSV, a row has its point and the whole document of its
+/// result, or the reason why there is none; in text, the point's values and the main results.
 Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model) {
   Table table{.key = "points", .columns = {{"point", ""}}};
   for (const SweepAxis& axis : axes) {
@@ -175,7 +175,7 @@ struct SweptRows {
   std::optional<Error> unsaved = {};
 };
 
-/// Files are written row by row, streams at the end.
+/// `files` are written row by row, `streams` at the end.
 struct SweepOutputs {
   OutputFiles files, streams;
 };

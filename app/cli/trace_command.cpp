@@ -53,7 +53,7 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
   ATTNSCOPE_TRY(const auto row_step, read_whole(given, "rows", 0, 1'000'000'000, Index{0}));
   ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
-  // The GPU is not known yet; one with less shared memory takes smaller tiles and a larger trace
+  // The GPU is not known yet; with less shared memory, tiles are smaller and the trace is larger
   const auto least = kernels::plan_trace(run, row_step, {});
   if (!least) return least.error();
 
@@ -90,7 +90,7 @@ std::string summary_text(const KernelTrace& trace, Index events) {
   return table_text(lines);
 }
 
-/// An error for the first field that was given, out of all fields or only the model's.
+/// An error for the first field that was given, among all fields or only among the model's.
 std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::string_view why) {
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
