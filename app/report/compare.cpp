@@ -22,7 +22,7 @@ std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
 }
 
-/// The user's numbers in place of the GPU's: "another L2 size"; empty without any.
+/// Which of the GPU's numbers the user replaced: "another SRAM or L2 size"; empty if none.
 std::string_view changed_numbers(const GpuDescription& gpu) {
   const bool sizes = gpu.what_if.sram_bytes || gpu.what_if.l2_bytes;
   if (sizes) return "another SRAM or L2 size";
@@ -190,7 +190,7 @@ void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine 
   comparison.lines.push_back(std::move(line));
 }
 
-/// Adds the traffic lines of one launch, or of the pass; without modelled bytes, the recorded ones.
+/// Adds the traffic lines of one launch or of the pass; only recorded bytes if none are modelled.
 void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
                  const std::string& launch, const std::optional<Bytes>& modelled,
                  const Counters& counters) {
@@ -223,8 +223,8 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
   }
 }
 
-/// Adds the lines of what L2 serves: what is requested, and the part of it that misses. Recorded
-/// where its slices look sectors up.
+/// Adds the lines of the bytes that L2 serves: the requested bytes, and the part that misses. The
+/// recorded bytes are those of the sectors that the L2 slices look up.
 void add_l2(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
             const Bytes& requested, const std::optional<Index>& missed, const Counters& counters) {
   const auto add = [&](std::string_view quantity, std::optional<double> modelled,
@@ -257,8 +257,8 @@ void add_l2(Comparison& comparison, const GpuDescription& gpu, const std::string
       counter::kL2HitSectors);
 }
 
-/// Adds the lines of what DRAM moved: beside the prediction, and beside the compulsory bytes. A run
-/// that is shown alone has them once; a launch without a prediction has only the second.
+/// Adds the lines of the bytes that DRAM moved: beside the prediction, and beside the compulsory
+/// bytes. A run shown alone has only the first, a launch without a prediction only the second.
 void add_dram(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
               const std::optional<Bytes>& predicted, const Bytes& compulsory,
               const Counters& counters) {

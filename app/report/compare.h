@@ -24,13 +24,12 @@ struct MeasuredOn {
   CacheState cache = CacheState::cold;
 };
 
-/// Whether the description is that of the device: same name where the description has one, same
-/// compute capability, number of SMs, L2 cache and size of memory, and no number that a user
-/// changed.
+/// Whether the description matches the device: same name (if the description has one), compute
+/// capability, number of SMs, L2 cache and memory size, and no number that a user changed.
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
 /// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
-/// separate": a variant, splits or a pass that only the model has. Empty if a kernel does.
+/// separate": a variant, splits or a pass that only the model has. Empty if a kernel runs it.
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
 
 /// The difference between a model and a measurement.
@@ -57,9 +56,9 @@ struct RunDifference {
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);
 
-/// The level of traffic, or the time, of a line (never mixed). `l2`, `dram` and `time` are
-/// predictions, `bound` is the compulsory bytes and the lower bound of the time: both are shown
-/// beside the measurements of a GPU.
+/// What a line is about: one level of traffic, or the time. `l2`, `dram` and `time` are
+/// predictions; `bound` is the compulsory bytes and the lower bound of the time. Predictions and
+/// bounds are both shown beside a GPU's measurements.
 enum class Level : std::uint8_t { paper, requested, l2, dram, bound, time };
 constexpr std::array<std::string_view, 6> enum_names(Level) {
   return {"paper", "requested", "l2", "dram", "bound", "time"};
@@ -68,8 +67,8 @@ inline bool is_of_dram(Level level) {
   return level == Level::dram || level == Level::bound;
 }
 
-/// The part of the requested written bytes that is added atomically. Recorded where the L2 slices
-/// perform the reductions.
+/// The part of the requested written bytes that is added atomically. Recorded by the L2 slices,
+/// which perform the reductions.
 inline constexpr std::string_view kAddedQuantity = "of it added";
 
 /// The bytes of level `l2` that its partition of L2 did not hold when an SM requested them.
@@ -88,7 +87,7 @@ struct ComparisonLine {
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;
-  /// Why the prediction does not rest on calibrated steps; empty if it does.
+  /// Why the prediction is not based on calibrated steps; empty if it is.
   std::string uncalibrated = {};
   /// A phrase, if the ratio of such small numbers would mislead: "launch latency".
   std::string in_place_of_gap;
@@ -113,11 +112,11 @@ struct Comparison {
 /// A gap at or below this counts as agreement for requested bytes.
 inline constexpr double kAgreementPercent = 0.5;
 
-/// Below these limits a ratio says nothing about an algorithm, and none is given: the time is the
-/// latency of launches and loads, the DRAM bytes depend on kernel code, constants and the contents
-/// of L2.
+/// Below these limits a ratio says nothing about an algorithm, and none is given: the time is
+/// mostly the latency of launches and loads, and DRAM bytes depend on kernel code, constants and
+/// the contents of L2.
 inline constexpr double kLaunchLatencySeconds = 20e-6;
-/// The same if the main launch occupies fewer than half of the SMs.
+/// The limit of the time if the main launch occupies fewer than half of the SMs.
 inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 
@@ -126,8 +125,8 @@ inline constexpr double kSmallDramBytes = 1e6;
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
-/// The model of a kernel's run, in its tiles, which are known to fit, without sharing tiles among
-/// grouped heads. `product_tiles` as in ScheduleVariant.
+/// The model of a kernel's run, with the run's tiles, which are known to fit, and without sharing
+/// tiles among grouped heads. `product_tiles` as in ScheduleVariant.
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           const ProductTiles& product_tiles = {});
 
@@ -166,12 +165,12 @@ std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 // Why a recorded number differs from the modelled one: sentences derived from the data
 // (reasons.cpp).
 
-/// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio
+/// Adds the gap and its reason to a line with both numbers, or a phrase instead of the ratio
 /// (gap_words.cpp).
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run);
 
-/// The text in place of a ratio.
+/// The text shown instead of a ratio.
 struct GapWords {
   std::string brief;   ///< "launch latency", "output in L2", "not comparable: spills"
   std::string reason;  ///< "launch latency; 4 of 132 SMs"
@@ -183,8 +182,8 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run);
 
-/// The run's variant, but as one of every warp loading and computing if it has the groups of warps
-/// that load or compute, and the stages, of its kernel on this GPU (kernel_agents.cpp).
+/// The run's variant. If its agents and stages are those of its kernel on this GPU, they are
+/// replaced by a single group of warps that both load and compute (kernel_agents.cpp).
 ScheduleVariant without_kernel_agents(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// Thread blocks of the launch that requests the most bytes; none: 0.

@@ -10,8 +10,8 @@
 namespace attnscope {
 namespace {
 
-/// "+0.12 %", for ten times and more "65.45 x", or the phrase in its place; "-" if there is
-/// neither.
+/// "+0.12 %", or "65.45 x" for ten times and more, or the phrase that replaces the gap; "-" if
+/// there is neither.
 std::string gap_text(const ComparisonLine& line) {
   if (!line.gap_percent) return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
   const double percent = *line.gap_percent;
@@ -31,13 +31,13 @@ std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);
 }
 
-/// The line's number with its unit; `text` in place of a missing one.
+/// The line's number with its unit; `text` if the number is missing.
 Cell quantity_cell(const ComparisonLine& line, const std::optional<double>& value,
                    std::string text) {
   return value ? Cell(value, quantity_text(line, *value)) : Cell::only_text(std::move(text));
 }
 
-/// One cell of the overview: the gap, or the text in its place.
+/// One cell of the overview: the gap, or the text that replaces it.
 std::string gap_cell(const Comparison& comparison, Level level, std::string_view quantity) {
   const ComparisonLine* line = comparison.find(level, quantity);
   if (line == nullptr || !line->recorded) return "unavailable";

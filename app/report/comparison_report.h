@@ -10,8 +10,8 @@
 
 namespace attnscope {
 
-/// The run's lines; only the GPU's numbers if it is shown alone, for the reason in the title.
-/// `kind` heads the GPU's column: "recorded", "measured".
+/// The run's lines. If the run is shown alone, they have only the GPU's numbers, and the title
+/// gives the reason. `kind` heads the GPU's column: "recorded", "measured".
 Table comparison_table(const Comparison& comparison, std::string_view kind);
 
 /// How far off the predictions are: prediction_errors().

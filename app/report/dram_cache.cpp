@@ -17,7 +17,7 @@ constexpr DiskCache::Kind kPredictions = {.format = "attnscope dram prediction 2
                                           .suffix = ".dram"};
 
 /// Packs values one by one, without the padding of structs. Structured bindings name every field of
-/// a struct: a new one does not compile until it is added.
+/// a struct, so that a new field does not compile until it is packed.
 class Packer {
  public:
   template <typename... Values>

@@ -11,7 +11,7 @@ namespace attnscope {
 
 /// Everything that predict_dram() depends on: the run, the GPU's numbers that it reads, where and
 /// in which order blocks start, and the version and constants of the model. Includes
-/// `most_transfers`, so that a command predicts the same runs, whatever ran before.
+/// `most_transfers`, so that which runs a command predicts does not depend on earlier commands.
 std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
                            const BlockPlacement& placement, double most_transfers,
                            DramInterval interval = DramInterval::followed);

@@ -25,7 +25,7 @@ namespace attnscope {
 
 namespace {
 
-/// Shared with the signals' thread, which outlives every static object.
+/// State shared with the signals' thread, which outlives every static object.
 struct Saved {
   std::timed_mutex saving;  ///< held while a result is saved
   std::mutex changing;      ///< held, for a moment, while `said` changes
@@ -54,7 +54,7 @@ void print_without_waiting(std::string_view text) {
 
 [[noreturn]] void end_by(int signal) {
   constexpr std::chrono::milliseconds kLongest{500};
-  const bool is_complete = saved().saving.try_lock_for(kLongest);  // for good
+  const bool is_complete = saved().saving.try_lock_for(kLongest);  // never unlocked
   remove_temporary_files_for_exit();
   std::signal(signal, SIG_DFL);
   sigset_t only;
@@ -70,8 +70,8 @@ void print_without_waiting(std::string_view text) {
   ::_exit(1);
 }
 
-/// Opens the standard streams that the caller of the program closed, so that no file that is opened
-/// later takes their numbers and receives their text: reading and writing them fails.
+/// Opens the standard streams that the caller of the program closed, so that no file opened later
+/// gets their numbers and receives their text. Reading or writing these streams fails.
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) != -1) continue;
@@ -94,7 +94,7 @@ void end_on_signals() {
     if (!is_ignored) sigaddset(&awaited, signal);
   }
   ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
-  saved();  // exists before the thread does
+  saved();  // created before the thread starts
   try {
     std::thread([awaited] {
       int signal = 0;

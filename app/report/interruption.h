@@ -10,9 +10,9 @@ namespace attnscope {
 
 /// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the program at once, whatever it computes: a
 /// thread removes temporary files, prints one line that states what is saved (unless that would
-/// block), and ends the program by the signal. Files under their own names are complete at every
-/// moment. A signal that the caller of the program ignores stays ignored; so does SIGXFSZ, so that
-/// a file that grows too large is an error. Call it before other threads start.
+/// block), and ends the program by the signal. Files under their final names are always complete. A
+/// signal that the caller of the program ignores stays ignored; so does SIGXFSZ, so that a file
+/// that grows too large is an error. Call it before other threads start.
 void end_on_signals();
 
 /// The results that the signal's message describes.

@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// The described GPU as the kernels' programs see it.
+/// The properties of the described GPU that the choice of a kernel's program depends on.
 kernels::ProgramTarget program_target(const GpuDescription& gpu);
 
 /// How much work a prediction may take.
@@ -24,7 +24,7 @@ struct PredictionLimits {
 /// pass starts with the last row tile, which has the most columns under a causal mask, unless a
 /// switch says otherwise.
 BlockOrder kernel_block_order(const ResolvedRun& run);
-/// The number of heads whose blocks it starts in turn: BlockPlacement::heads_at_once.
+/// The number of heads whose blocks the kernel starts in turn: BlockPlacement::heads_at_once.
 Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// Blocks of each launch that an SM holds: according to the recorded kernels of `launches`, else to
@@ -32,12 +32,12 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 
-/// How its kernel places the thread blocks of the report's run on the GPU.
+/// How the kernel of the report's run places its thread blocks on the GPU.
 BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescription& gpu,
                                 const std::vector<LaunchCounters>& launches = {});
 
 /// Sets report.dram to predict_dram() of the report's run, in the order in which its kernel starts
-/// thread blocks, unless that exceeds the limits. A prediction that the user's disk keeps is read
+/// thread blocks, unless that exceeds the limits. A prediction cached on the user's disk is read
 /// from there.
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},

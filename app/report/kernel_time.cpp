@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The calibration that is shipped for a GPU, read once; null if there is none.
+/// The calibration that is shipped for a GPU, read once; nullptr if there is none.
 std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
   const auto assets = find_assets_dir();
   if (!assets) return nullptr;
@@ -51,7 +51,7 @@ std::vector<double> measured_cycles(const Calibration& calibration, const std::s
   return cycles;
 }
 
-/// The first `residency` of them; those that were not measured are interpolated linearly.
+/// The first `residency` cycles; those that were not measured are interpolated linearly.
 std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   std::size_t before = 0;
   for (std::size_t k = 1; k < cycles.size(); ++k) {
@@ -67,7 +67,7 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
-/// The SM clock of the description over that of the one that is shipped for the GPU.
+/// The description's SM clock divided by that of the GPU's shipped description.
 double clock_ratio(const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
@@ -124,7 +124,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
 }
 
-/// The rates, scaled if a description differs from the one that is shipped for the GPU: a what-if.
+/// The rates, scaled if the description differs from the GPU's shipped description (a what-if).
 MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
   if (!shipped) return rates;
@@ -207,7 +207,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
 
 namespace {
 
-/// How the run's kernel works, and at which rates: those of the calibration, or of a what-if.
+/// How the run's kernel works, and its rates, from the calibration or a what-if.
 struct CalibratedKernel {
   MachineRates rates;
   KernelCosts costs;

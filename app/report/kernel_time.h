@@ -11,17 +11,17 @@
 
 namespace attnscope {
 
-/// The rates of the GPU's calibration, with the changes of a what-if; nothing if it has none, or an
-/// incomplete one.
+/// The rates of the GPU's calibration, with the changes of a what-if; nothing if the calibration is
+/// missing or incomplete.
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu);
 
-/// How the run's kernel works on the GPU, by the GPU's calibration. Blocks on an SM according to
-/// the recorded kernels of `launches`, else to the calibration.
+/// How the run's kernel works on the GPU, according to the GPU's calibration. The number of blocks
+/// on an SM is that of the recorded kernels in `launches`, else the calibration's.
 KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& gpu,
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches = {});
 
-/// Sets report.time to predict_time() of the report's run; unless the GPU has no calibration or
+/// Sets report.time to predict_time() of the report's run, unless the GPU has no calibration or
 /// report.dram is missing.
 void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},

@@ -11,7 +11,7 @@ namespace {
 
 using kernels::StepClass;
 
-constexpr int kTracksPerSlot = 2;  // the block, its steps
+constexpr int kTracksPerSlot = 2;  // one for the block, one for its steps
 
 std::string_view category(StepClass kind) {
   constexpr std::string_view kNames[] = {"waiting", "memory", "matrix products",

@@ -15,8 +15,8 @@ std::string describe(const KernelTrace& trace);
 /// The run of a trace as a recording's row: only its time, no counters.
 RecordingRow row_of(const KernelTrace& trace);
 
-/// Writes it with one process per SM; each resident block has a track for itself and one for the
-/// steps of its first warp. False when a piece could not be written. Sets `events` to the
+/// Writes the trace with one process per SM; each resident block has a track for itself and one for
+/// the steps of its first warp. Returns false if a piece could not be written. Sets `events` to the
 /// number of events.
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events);
 

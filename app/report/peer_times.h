@@ -17,7 +17,7 @@ struct PeerTime {
   std::string gpu;   ///< "NVIDIA H200"
   std::string how;   ///< "recorded on NVIDIA H200, 2026-11-22, PyTorch 2.11, cuDNN 91900, warm L2"
   AttentionProblem problem;
-  bool backward = false;  ///< else forward
+  bool backward = false;  ///< false: forward
   double time_s = 0.0;
 };
 

@@ -10,8 +10,7 @@ namespace attnscope {
 
 namespace {
 
-/// The error in percent of the recorded value; nothing for a line that says nothing about the
-/// predictions.
+/// The error in percent of the recorded value; nothing for a line that does not rate a prediction.
 std::optional<double> error_percent(const ComparisonLine& line) {
   if (!line.launch.empty() || !line.modelled || !line.recorded || !line.in_place_of_gap.empty()) {
     return std::nullopt;
@@ -33,14 +32,14 @@ std::optional<double> error_percent(const ComparisonLine& line) {
   return 100.0 * difference / *line.recorded;
 }
 
-/// The same for the time from the rates of the units alone.
+/// The error of the time predicted from the rates of the units alone.
 double primitives_error_percent(const Comparison& comparison) {
   const double recorded = comparison.run.measurement->time.median_s;
   return 100.0 * std::abs(comparison.model.time->primitives_s - recorded) / recorded;
 }
 
-/// The same for the pass's SM cycles, predicted at the predicted clock and recorded at the recorded
-/// one; nothing if the clock was not recorded.
+/// The error of the pass's SM cycles: predicted time and clock against recorded time and clock;
+/// nothing if the clock was not recorded.
 std::optional<double> cycles_error_percent(const Comparison& comparison) {
   const TimeStatistics& recorded = comparison.run.measurement->time;
   if (!recorded.sm_clock_hz) return std::nullopt;
@@ -53,7 +52,7 @@ std::optional<double> cycles_error_percent(const Comparison& comparison) {
 
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons) {
   using Regime = PredictionErrors::Regime;
-  // Whether it is of all runs, algorithm, pass, level, quantity, regime
+  // Whether it includes all runs; algorithm, pass, level, quantity, regime
   using Kind = std::tuple<bool, std::string, PassKind, Level, std::string, Regime>;
   std::map<Kind, std::vector<double>> percents;
   for (const Comparison& comparison : comparisons) {
@@ -85,7 +84,7 @@ std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& c
   for (auto& [kind, of_kind] : percents) {
     const auto& [of_all, algorithm, pass, level, quantity, regime] = kind;
     std::ranges::sort(of_kind);
-    // The smallest error that `share` of them do not exceed
+    // The smallest value that `share` of the errors do not exceed
     const auto at = [&of_kind = of_kind](double share) {
       const double rank = std::ceil(share * static_cast<double>(of_kind.size()));
       return of_kind[static_cast<std::size_t>(rank) - 1];

@@ -13,8 +13,8 @@ namespace attnscope {
 /// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
 struct PredictionErrors {
   Level level = Level::dram;  ///< or requested, l2, time
-  /// "read", "written", for L2 also "missed"; for times "time", "cycles" (at the clocks) and
-  /// "primitives" (by the rates of the units alone).
+  /// "read", "written", for L2 also "missed"; for times "time", "cycles" (time by clock) and
+  /// "primitives" (from the rates of the units alone).
   std::string quantity;
   std::string algorithm;  ///< "" for all
   PassKind pass = PassKind::forward;
@@ -28,15 +28,15 @@ struct PredictionErrors {
 /// Only these runs show how good a prediction is: smaller ones depend on kernel code, constants and
 /// the earlier contents of L2.
 inline constexpr double kLeastRatedBytes = 10e6;
-/// Written bytes that are off by no more than this count as predicted: lines of earlier work.
+/// Up to this, an error in written bytes counts as 0: it may be cache lines of earlier work.
 inline constexpr double kUnratedWriteBytes = 3e6;
 
 constexpr std::array<std::string_view, 3> enum_names(PredictionErrors::Regime) {
   return {"steady", "transition", "uncalibrated"};
 }
 
-/// The errors by level, quantity, algorithm and pass; those of each regime separately. Then those
-/// of all algorithms and passes together.
+/// The errors by level, quantity, algorithm, pass and regime, followed by the errors of all
+/// algorithms and passes together.
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons);
 
 }  // namespace attnscope

@@ -7,7 +7,7 @@ namespace attnscope {
 
 namespace {
 
-/// The number at the start of the text, which is then removed; 0 without one.
+/// Removes the number at the start of the text and returns it; 0 if there is none.
 Index take_number(std::string_view& text) {
   Index number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

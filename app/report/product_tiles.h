@@ -1,5 +1,5 @@
-/// The tiles of standard attention's matrix products, which cuBLAS chooses: each kernel's name says
-/// which.
+/// The tiles of standard attention's matrix products, which cuBLAS chooses and names in the name of
+/// each kernel.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace attnscope {
 
-/// The tile of the product's result that a cuBLAS kernel of this name makes, such as 128 x 256 for
-/// "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT". Nothing if the name has no tile. cuBLAS
-/// sees row-major matrices as transposed, so its names give columns first.
+/// The result tile of a cuBLAS kernel with this name, such as 128 x 256 for
+/// "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"; nothing if the name has no tile. To cuBLAS,
+/// row-major matrices are transposed, so its names give columns first.
 std::optional<ProductTile> tile_in_name(std::string_view kernel_name);
 
 /// The tiles that cuBLAS (CUDA 13) is expected to choose on Hopper for products of 16-bit elements.
-/// For other products the library's choice is unknown: all 0, so that the tiling decides.
+/// For other products the library's choice is unknown: all tiles are 0, so the tiling is used.
 ProductTiles expected_product_tiles(const AttentionProblem& problem);
 
 /// Where the tiles of a recorded run's products come from.
@@ -31,8 +31,8 @@ struct RecordedProductTiles {
   ProductTilesFrom from = ProductTilesFrom::nothing;
 };
 
-/// The tiles of the products that the row's launches made. For a product that several kernels made,
-/// or one whose name has no tile, it is unknown: 0.
+/// The tiles of the row's products. The tile of a product is unknown, 0, if several kernels compute
+/// it, or if the kernel's name has no tile.
 RecordedProductTiles recorded_product_tiles(const RecordingRow& run);
 
 /// The product's tile in `tiles`, by the name of its launch; nullptr for other launches.

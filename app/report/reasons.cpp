@@ -14,17 +14,17 @@
 namespace attnscope {
 namespace {
 
-/// DRAM counters see the whole device and the edges of the range: less exact than the SM port.
+/// DRAM counters count the whole device and the range's edges: less exact than counters at the SM.
 constexpr double kDramAgreementPercent = 5.0;
 
-/// Whether the launch is one of standard's matrix products; "", the whole pass, has some.
+/// Whether the launch is one of standard's matrix products, or "", the whole pass, which has some.
 bool has_product(std::string_view launch) {
   ProductTiles any;
   return launch.empty() || product_tile_of(any, launch) != nullptr;
 }
 
-/// What is known about the tiles of one of standard's products or, with "", of all: "; tiles of
-/// 256 x 64, from the name of cuBLAS's kernel".
+/// What is known about the tiles of one of standard's products, or, for "", of all products:
+/// "; tiles of 256 x 64, from the name of cuBLAS's kernel".
 std::string product_tiles_text(const RecordingRow& run, std::string_view launch) {
   RecordedProductTiles recorded = recorded_product_tiles(run);
   if (recorded.from == ProductTilesFrom::nothing) return "; cuBLAS's choice of tiles is unknown";
@@ -112,9 +112,9 @@ const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& mo
   return model.requested;
 }
 
-/// The bytes in the line's direction that standard's launches pass on through L2 in the model: the
-/// paper's bytes, each operand once, minus those that reach the DRAM. For the launch of this name,
-/// or for all.
+/// The bytes in the line's direction that standard's launches pass to each other through L2 in the
+/// model: the paper's bytes (each operand once) minus those that reach DRAM. For the launch of this
+/// name, or for all launches.
 double held_bytes(const ComparisonLine& line, const SimulationReport& model,
                   std::string_view launch_name) {
   if (model.run.algorithm() != "standard") return 0.0;
@@ -219,7 +219,7 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
       capacity_text(gpu.l2_bytes), kL2Margin, bytes_text(least), bytes_text(most));
 }
 
-/// L2's slices serve less than is requested where reads are merged before they reach them.
+/// L2's slices serve fewer bytes than are requested if reads are merged before they reach L2.
 std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
                       const RecordingRow& run) {
   const double gap = *line.gap_percent;

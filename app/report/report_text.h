@@ -42,9 +42,9 @@ std::string table_text(const Lines& lines, std::size_t left_columns = 1);
 std::string problem_words(const AttentionProblem& problem);
 /// "flash2 backward, B 2, ..., 64x64 tiles".
 std::string run_words(const ResolvedRun& run);
-/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
+/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": other fields only if they are unusual.
 std::string run_title(const ResolvedRun& run);
-/// The same with the instructions of the kernel's products, if they were recorded.
+/// run_title() of the row's run, with the instructions of the kernel's products if recorded.
 std::string run_title(const RecordingRow& row);
 
 /// If the run rounds O (dQ) between passes over j, a note that says why; else empty.

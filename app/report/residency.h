@@ -26,14 +26,14 @@ const LaunchShape* recorded_kernel(const std::vector<LaunchCounters>& launches,
 struct LaunchResidency {
   std::string launch;
   BlockDemand block;
-  bool is_recorded = false;  ///< the demand is the recorded kernel's, else the model's
+  bool is_recorded = false;  ///< true: the demand is the recorded kernel's; false: the model's
   BlockLimits limits;
-  Index resident = 1;  ///< blocks of an SM
+  Index resident = 1;  ///< blocks per SM
   Index thread_blocks = 0;
   Index sm_count = 1;
 
   Index at_once() const { return resident * sm_count; }
-  /// How many times all SMs are filled: 1.25 if the last blocks leave three quarters empty.
+  /// How many times all SMs are filled: 1.25 if the last blocks fill only a quarter of the places.
   double waves() const {
     return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
   }

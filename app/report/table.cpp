@@ -73,7 +73,7 @@ std::vector<const Table*> tables_within(const Table& table) {
   return within;
 }
 
-/// The tables within rows: "\n" before each but the first.
+/// The tables within rows, separated by empty lines.
 std::string lists_text(const Table& table) {
   std::string text;
   for (const Table* list : tables_within(table)) {
@@ -96,14 +96,14 @@ std::string footnotes_text(const std::vector<Footnote>& footnotes, bool is_markd
   return text.empty() ? "" : fmt::format("\n{}", text);
 }
 
-/// A cell of Markdown: a bar in it would end it.
+/// A cell of Markdown, with bars escaped, because a bar would end the cell.
 std::string markdown_cell(const std::string& text) {
   std::string cell;
   for (const char c : one_line(text)) cell += c == '|' ? "\\|" : std::string(1, c);
   return cell;
 }
 
-/// The title, the table and the tables within its rows, an empty line before each.
+/// The title, the table and the tables within its rows, each after an empty line.
 std::string titled_markdown(const Table& table) {
   std::string text;
   for (const std::string& part : {table.title, to_markdown(table)}) {

@@ -1,4 +1,4 @@
-/// Results of studies as typed tables. One writer each makes aligned text and Markdown (here), JSON
+/// Results of studies as typed tables. They are written as aligned text and Markdown (here), JSON
 /// and CSV (app/documents/study_json.h); commands write all four (app/cli/outputs.h).
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace attnscope {
 
-/// What a column's values are, which decides how text shows them: words are aligned left, numbers
-/// right.
+/// The kind of a column's values, which decides how text shows them: words are aligned left,
+/// numbers right.
 enum class Unit : std::uint8_t {
   words,
-  count,  ///< whole, or four digits
+  count,  ///< a whole number, or four digits
   error,  ///< three digits
   share,  ///< of 1, shown in percent
   percent,
@@ -42,13 +42,13 @@ struct Table;
 class Cell {
  public:
   using Document = std::shared_ptr<const nlohmann::ordered_json>;
-  using List = std::shared_ptr<const Table>;  ///< of rows within a row
+  using List = std::shared_ptr<const Table>;  ///< a table within a row
   using Value = std::variant<std::monostate, bool, Index, double, std::string, Document, List>;
 
   Cell() = default;
   template <typename T>
   Cell(const T& value) : value_(value_of(value)) {}
-  /// Shows `text` in place of the value's text.
+  /// Shows `text` instead of the value's text.
   template <typename T>
   Cell(const T& value, std::string text) : value_(value_of(value)), text_(std::move(text)) {}
   /// Only text: "-".
@@ -91,8 +91,8 @@ struct Table {
   std::vector<std::vector<Cell>> rows = {};  ///< a cell for each column
   std::string indent = {};                   ///< before the first column in text
   bool columns_as_lines = false;             ///< in text, a line for each column
-  /// In CSV, a line for each row; or for each row of the lists within it, after the row's own
-  /// cells.
+  /// Whether CSV has a line for each row, or for each row of the lists within a row, after the
+  /// outer row's own cells.
   enum class Csv : std::uint8_t { none, rows, listed_rows } csv = Csv::rows;
 };
 
@@ -100,7 +100,7 @@ struct Table {
 struct Footnote {
   std::string text;  ///< without a line break at its end; empty: none
   std::string key = {};
-  std::string mark = {};  ///< what it explains, before it in text: "*"
+  std::string mark = {};  ///< the mark that the text explains, such as "*"; shown before it
 };
 
 /// What a study returns: facts about the whole, tables and footnotes.
@@ -117,9 +117,9 @@ std::string to_text(const Table& table);
 /// The title, the tables and the footnotes, an empty line between them.
 std::string to_text(const Study& study);
 
-/// The same columns as a table of Markdown, without the title and the tables within rows.
+/// The columns that to_text() shows, as a Markdown table without the title and tables within rows.
 std::string to_markdown(const Table& table);
-/// The title, the tables with theirs, those within rows as well, and the footnotes as a list.
+/// The title, all tables with their titles, also those within rows, and the footnotes as a list.
 std::string to_markdown(const Study& study);
 
 }  // namespace attnscope

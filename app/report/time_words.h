@@ -1,5 +1,5 @@
-/// A predicted time in words: what it rests on, what it consists of, and why a recorded time
-/// differs from it or from its lower bound.
+/// A predicted time in words: its basis, its parts, and why a recorded time differs from it or from
+/// its lower bound.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace attnscope {
 
-/// What a predicted time rests on.
+/// The basis of a predicted time.
 enum class TimeBasis : std::uint8_t {
   calibrated,   ///< steps and rates that were measured on this GPU
-  what_if,      ///< the same, for a description with other values than the GPU's
+  what_if,      ///< as calibrated, but for a description with other values than the GPU's
   estimated,    ///< measured rates; the kernel's steps were not measured
   bounds_only,  ///< no prediction
 };
@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 4> enum_names(TimeBasis) {
 }
 TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
 
-/// Why the prediction does not rest on calibrated steps, or why there is none, in one clause; empty
-/// if it does.
+/// Why the prediction is not based on calibrated steps, or why there is none, in one clause; empty
+/// if it is.
 std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
 
 /// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with other values
@@ -36,7 +36,7 @@ std::string_view part_words(TimePart part);
 std::string parts_text(const TimePrediction& prediction);
 
 /// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
-/// that wait for other units, the bytes that did reach DRAM.
+/// that wait for other units, additional bytes that reached DRAM.
 std::string time_bound_reason(const ComparisonLine& line, const SimulationReport& model,
                               const GpuDescription& gpu, const RecordingRow& run);
 
