@@ -25,7 +25,7 @@ struct Tick {
   std::string label;
 };
 
-/// Powers of ten within the axis (every one, or every second, third, ... for at most `most`), or
+/// At most `most` ticks: powers of ten within the axis (every one, or every second, third, ...), or
 /// round steps on a linear axis. Labels come from `label`.
 using TickLabel = std::string (*)(double value);
 std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);

@@ -26,7 +26,7 @@ struct Bars {
     const double position = visible.position(static_cast<double>(chart.axis.position(value)));
     return area.min.x + area.width() * static_cast<float>(position);
   }
-  /// The same, at an end of the area where the value is not visible.
+  /// x(), or the nearer end of the area if the value is not visible.
   float visible_x(const BarChart& chart, double value) const {
     return std::clamp(x(chart, value), area.min.x, area.max.x);
   }

@@ -11,7 +11,7 @@ namespace attnscope::app::draw {
 namespace {
 
 constexpr float kSubscriptSize = 0.74f;
-constexpr float kLeastSubscript = 18.0f;  ///< in pixels, under text of at least this size
+constexpr float kLeastSubscript = 18.0f;  ///< in pixels, if the text itself is at least as large
 constexpr float kSubscriptDrop = 0.36f;
 constexpr float kSuperscriptRise = 0.12f;
 constexpr float kSubscriptGap = 0.07f;  // a j extends to the left of its origin
@@ -338,7 +338,7 @@ void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color) {
 
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken) {
-  constexpr float kRounding = 0.01f;  // for places that just touch
+  constexpr float kRounding = 0.01f;  // tolerance for places that just touch
   const float half = 0.5f * width - kRounding;
   std::optional<float> best;
   const auto consider = [&](float center) {

@@ -33,15 +33,15 @@ inline float line_height(const FontRef& font) {
 
 enum class Align : std::uint8_t { left, center, right };
 
-/// One line at `at` (its upper edge); x is the left edge, centre or right edge.
+/// Draws one line; at.y is its upper edge, at.x its left edge, centre or right edge.
 void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
           Align align = Align::left);
 
-/// One line that reads upwards, centred at `center`.
+/// Draws one line that reads upwards, centred at `center`.
 void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);
 
-/// The text, cut with "…" if it is wider than `width`; empty when not even that fits.
+/// The text, cut with "…" if it is wider than `width`; empty if no letter fits before it.
 std::string fitted(const FontRef& font, std::string_view text, float width);
 
 /// The first of these wordings that is no wider than `width`, for text that is never cut; empty
@@ -49,19 +49,19 @@ std::string fitted(const FontRef& font, std::string_view text, float width);
 std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
                              float width);
 
-/// The same for a label that is never left out: the last wording if none fits.
+/// Like widest_that_fits(), for a label that is never left out: the last wording if none fits.
 std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
                             float width);
 
-/// One line, fitted.
+/// Draws one line, cut by fitted().
 void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                  std::string_view text, float width, Align align = Align::left);
 
-/// One line when it fits as it is, otherwise nothing. Returns whether it was drawn.
+/// Draws one line if it fits uncut, otherwise nothing. Returns whether it was drawn.
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                   std::string_view text, float width, Align align = Align::left);
 
-/// Lines of at most `width`, broken at spaces.
+/// The text in lines of at most `width`, broken at spaces.
 std::vector<std::string> wrapped(const FontRef& font, std::string_view text, float width);
 
 /// Draws at most `max_lines` wrapped lines, the last one fitted; returns the height used.
@@ -85,16 +85,16 @@ void fill(const Canvas& canvas, const Rect& rect, ImU32 color, float rounding = 
 void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness = 1.0f,
              float rounding = 0.0f);
 
-/// Diagonal lines across the rectangle; `spacing` in pixels.
+/// Draws diagonal lines across the rectangle; `spacing` in pixels.
 void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
-/// Rows of dots, every other row shifted, for areas without values; `spacing` in pixels.
+/// Draws rows of dots, every other row shifted, for areas without values; `spacing` in pixels.
 void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash);
-/// One of `count` lines in the same place, whose dashes alternate: draws the `index`-th of every
-/// `count` dashes; `gaps` omits every second one of those.
+/// Draws one of `count` lines in the same place, whose dashes alternate: the `index`-th of every
+/// `count` dashes. With `gaps`, a gap of the same length follows every dash.
 void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                       float dash, int index, int count, bool gaps);
 void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
@@ -108,17 +108,17 @@ struct Curve {
 
 /// A curve that starts and ends vertically.
 Curve vertical_curve(ImVec2 from, ImVec2 to);
-/// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
+/// A curve over the tops of two adjacent boxes, rising by `rise` pixels.
 Curve arc_over(ImVec2 from, ImVec2 to, float rise);
 
-/// Curves that continue each other: the path of an arrow around things that it must not cross.
+/// Connected curves: the path of an arrow around things that it must not cross.
 class Route {
  public:
   explicit Route(std::vector<Curve> curves);
   /// The point at this fraction of the length, 0 to 1.
   ImVec2 at(float t) const;
   ImVec2 end() const { return curves_.back().to; }
-  /// In pixels.
+  /// The length in pixels.
   float length() const { return ends_.back(); }
   Route reversed() const;
 
@@ -127,7 +127,7 @@ class Route {
   std::vector<float> ends_;    ///< the length up to the end of each curve
 };
 
-/// A line along the route, with an arrow head at its end.
+/// Draws a line along the route, with an arrow head at its end.
 void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thickness,
                 bool dashed);
 
@@ -135,24 +135,24 @@ void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thi
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
            ImU32 color, std::string_view text);
 
-/// A triangle that points right: the mark of a row.
+/// Draws a triangle that points right, as the mark of a row.
 void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
 
-// Finds room for a label beside things that it must not cover.
+// Room for a label beside things that it must not cover.
 
-/// Along one axis, in pixels.
+/// A range along one axis, in pixels.
 struct Range {
   float low = 0.0f;
   float high = 0.0f;
 };
 
-/// The centre nearest to `wish`, preferring the higher of two equally near ones, of a place of this
-/// width within `room` that touches none of the taken ranges; nothing if there is none.
+/// The centre of a place of this width within `room` that touches no taken range: the centre
+/// nearest to `wish`, the higher of two equally near ones; nothing if there is no such place.
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 
-/// The x range of the route at the heights of the band; that of its middle if it does not cross the
-/// band.
+/// The range of the route's x within the band's heights; if the route does not cross the band, the
+/// x of its middle.
 Range crossing(const Route& route, const Range& band);
 
 }  // namespace attnscope::app::draw

@@ -10,7 +10,7 @@ namespace attnscope::app::draw {
 
 namespace {
 
-/// Line pitch in units of the font size: preferred, and when room is short.
+/// Line pitch in units of the font size: the preferred one, and the least if room is short.
 constexpr float kPitch = 1.4f;
 constexpr float kLeastPitch = 1.12f;
 
@@ -272,7 +272,7 @@ std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach) {
 
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart,
                              ChartZoom& zoom) {
-  // Room for the labels on the left and below, the name of the y axis before them
+  // Leave room for the labels on the left and below, and for the y axis's name left of its labels
   const FontRef& font = canvas.fonts.small;
   Rect rect = whole;
   rect.min.x += font.size * 1.5f;

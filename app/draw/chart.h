@@ -1,5 +1,5 @@
-/// Line charts: series over two axes, the nearest point; bar charts (bar_chart.cpp).
-/// Limited to the needs of the panels.
+/// Line charts, with series over two axes and the point near the mouse, and bar charts
+/// (bar_chart.cpp). Limited to the needs of the panels.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct LinePiece {
   bool dashed = false;
 };
 
-/// The index of a piece among the pieces that share its place.
+/// A piece's index among the pieces that share its place, and their number.
 struct Turn {
   int index = 0;
   int count = 1;
@@ -74,14 +74,14 @@ struct Chart {
   Axis y;
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
-  TickLabel y_label = nullptr;  ///< of the ticks of a zoomed axis
+  TickLabel y_label = nullptr;  ///< labels the ticks of a zoomed axis
   std::vector<Series> series;
   std::vector<LegendEntry> legend;
 };
 
 /// The visible part of a chart.
 struct ChartZoom {
-  ZoomedAxis x, y;  ///< y from the bottom
+  ZoomedAxis x, y;  ///< y is counted from the bottom
   bool is_whole() const { return x.is_whole() && y.is_whole(); }
 };
 
@@ -120,13 +120,13 @@ struct Bar {
 struct BarChart {
   Axis axis;  ///< linear, from 0
   std::vector<Tick> ticks;
-  TickLabel tick_label = nullptr;  ///< of the ticks of a zoomed axis
+  TickLabel tick_label = nullptr;  ///< labels the ticks of a zoomed axis
   std::vector<Bar> bars;
   std::vector<LegendEntry> legend;
   ImU32 mark_color = 0;
 };
 
-/// From 0 to the largest sum or mark.
+/// Sets the axis's range: from 0 to the largest sum or mark.
 void fit_from_zero(Axis& axis, const std::vector<Bar>& bars);
 
 /// Draws the bars; the wheel zooms and scrolls their axis, `zoom`. Returns the tooltip of the
@@ -134,15 +134,15 @@ void fit_from_zero(Axis& axis, const std::vector<Bar>& bars);
 const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart,
                                   ZoomedAxis& zoom);
 
-/// One line per segment, with a heading line.
+/// The chart as comma-separated values: a heading line, and one line per segment.
 std::string bar_chart_csv(const BarChart& chart);
 
-// Either: the specification of a picture.
+// Charts of either kind.
 
 using AnyChart = std::variant<Chart, BarChart>;
 
-/// Draws the chart; the wheel zooms and scrolls it. Returns the tooltip of what is under the mouse,
-/// if anything.
+/// Draws the chart; the wheel zooms and scrolls it. Returns the tooltip of the thing under the
+/// mouse, or nullptr.
 const std::string* draw_chart(const Canvas& canvas, const Rect& rect, const AnyChart& chart,
                               ChartZoom& zoom);
 

@@ -1,4 +1,4 @@
-/// Rectangles of values as colours. Few rectangles: values that share a cell are averaged.
+/// Draws values as coloured rectangles. To keep these few, values that share a cell are averaged.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ ValueTile aggregated(const ValueTile& values, Index max_rows, Index max_cols);
 struct ValueRange {
   double low = 0.0;
   double high = 1.0;
-  /// Position of a value between them, 0 to 1.
+  /// Position of a value between low and high, 0 to 1.
   float position(double value) const;
 };
 ValueRange range_of(const ValueTile& values);
@@ -32,7 +32,7 @@ using CellColor = std::function<ImU32(double)>;
 void heat_map(const Canvas& canvas, const Rect& rect, const ValueTile& values,
               const CellColor& color);
 
-/// A ramp of the sequential scale with labels at both ends.
+/// Draws a ramp of the sequential scale.
 void ramp(const Canvas& canvas, const Rect& rect);
 
 }  // namespace attnscope::app::draw

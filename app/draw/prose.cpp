@@ -53,7 +53,7 @@ std::optional<FoundSymbol> symbol_at(std::string_view text) {
   return found;
 }
 
-/// Whether the space at this place separates a number from its unit: they stay on one line.
+/// Whether this space separates a number from its unit, which stay on one line.
 bool precedes_unit(std::string_view text, std::size_t space) {
   constexpr std::array<std::string_view, 21> kUnits = {
       "B",  "kB", "MB", "GB", "TB",   "KiB",   "MiB",   "GiB",   "TB/s",    "s",  "ms",
@@ -146,7 +146,7 @@ std::vector<ProsePiece> prose_pieces(std::string_view text) {
       at += found->length;
       continue;
     }
-    // Up to the next beginning of a word
+    // Take the text up to the next beginning of a word
     std::size_t end = at + 1;
     while (end < text.size() && (is_word(text[end - 1]) || !is_word(text[end]))) ++end;
     add_words(pieces, text.substr(at, end - at));

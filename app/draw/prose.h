@@ -1,5 +1,5 @@
-/// Sentences with symbols in them, set as in the panels: names of tensors in their colour, sizes
-/// and indices in the font of numbers, true subscripts and superscripts.
+/// Sentences with symbols, set as in the panels: names of tensors in their colours, sizes and
+/// indices in the font of numbers, true subscripts and superscripts.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ std::vector<ProsePiece> prose_pieces(std::string_view text);
 struct ProseStyle {
   FontRef words;
   FontRef symbols;
-  ImU32 color = 0;  ///< of words, and of symbols that are not a tensor's
+  ImU32 color = 0;  ///< of words, and of symbols that do not name a tensor
 };
 
 /// Draws lines of at most `width`, broken at spaces and at line breaks; returns the height used.

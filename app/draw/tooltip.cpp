@@ -21,11 +21,11 @@ struct Card {
 };
 thread_local std::vector<Card> cards_to_keep_clear;
 
-/// Those of this frame and the last one: this frame's may be drawn after the tooltip.
+/// The cards of this frame and the last one: this frame's may be drawn after the tooltip.
 std::vector<Rect> recent_cards() {
   const int frame = ImGui::GetFrameCount();
   std::erase_if(cards_to_keep_clear, [&](const Card& card) {
-    return card.frame < frame - 1 || card.frame > frame;  // of another context
+    return card.frame < frame - 1 || card.frame > frame;  // from another context
   });
   std::vector<Rect> rects;
   for (const Card& card : cards_to_keep_clear) rects.push_back(card.rect);
@@ -43,8 +43,8 @@ ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
   return {inner.x + 2.0f * padding.x, inner.y + 2.0f * padding.y};
 }
 
-/// Whether the mouse is still where it was last clicked: things that have appeared there since get
-/// no tooltip.
+/// Whether the mouse is still where it was last clicked: things that have appeared there since then
+/// get no tooltip.
 bool rests_after_click() {
   const ImGuiIO& io = ImGui::GetIO();
   const ImVec2 clicked = io.MouseClickedPos[ImGuiMouseButton_Left];

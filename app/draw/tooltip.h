@@ -11,9 +11,9 @@
 
 namespace attnscope::app::draw {
 
-/// Shows lines of at most `width` beside the rectangle that they explain. What further calls of the
-/// frame show is added below a line, at the place of the first. Shows nothing after a click, until
-/// the mouse moves.
+/// Shows lines of at most `width` beside the rectangle that they explain. Further calls in the
+/// frame add their text to the same tooltip, below a separating line. Shows nothing after a click,
+/// until the mouse moves.
 void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
              const Rect& about);
 
@@ -21,13 +21,13 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
 /// there is room.
 void keep_clear(const Rect& card);
 
-/// The upper left corner of a tooltip of this size on a display: below, above, right or left of the
-/// rectangle and near the pointer, whichever comes first with room for it that covers no card; then
-/// beside a card; anywhere on the display if there is no such place.
+/// The upper left corner of a tooltip of this size on a display: near the pointer, at the first of
+/// these sides of the rectangle where it fits without covering a card: below, above, right, left;
+/// else beside a card; else anywhere on the display.
 ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display,
                     std::span<const Rect> cards = {});
 
-/// The place of something without a rectangle: around the pointer.
+/// A rectangle around the pointer, for something that has none of its own.
 Rect around_pointer(float radius);
 
 }  // namespace attnscope::app::draw

@@ -23,11 +23,11 @@ struct ZoomedAxis {
   /// The share of the whole at a position in the visible part.
   double share(double position) const { return begin + position * size(); }
 
-  /// Shows `factor` times as much as before, within the limits; what is at `position` stays there.
+  /// Shows `factor` times as much, within the limits; the share at `position` stays there.
   void zoom(double factor, double position, const ZoomLimits& limits);
   /// Scrolls by this share of the visible part, up to the ends of the axis.
   void scroll(double share);
-  /// Centers these shares unless they are visible.
+  /// Moves the visible part to centre these shares, unless they are visible.
   void show(double first, double last);
 };
 
