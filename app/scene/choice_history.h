@@ -9,7 +9,7 @@
 
 namespace attnscope::app {
 
-/// What undo brings back: the scene, the run, the head and row that are followed, the race.
+/// What undo restores: the scene, the run, the followed head and row, and the race.
 struct Choices {
   Scene scene;  ///< as opened
   RunSpec run;
@@ -20,11 +20,11 @@ struct Choices {
   Index step = 0;  ///< the playhead's last place
   Index race_tick = 0;
 
-  /// Whether the scene and the view have the same choices; the playhead may be elsewhere.
+  /// Whether the scene and the view have these choices; the playhead may be elsewhere.
   bool are_those_of(const Scene& opened, const ViewState& view) const;
 };
 
-/// What differs in `now`, in a few words: "N = 128", "scene flash1-64".
+/// What has changed in `now`, in a few words: "N = 128", "scene flash1-64".
 std::string difference(const Choices& before, const Choices& now);
 
 /// At most kMostKept choices; the oldest are forgotten.
@@ -32,13 +32,13 @@ class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
 
-  /// Records the playhead and, if they differ from the current choices, those of the scene and the
-  /// view, which then become the last ones: undone choices are forgotten. Called every frame.
+  /// Records the playhead. If the choices of the scene and the view differ from the current ones,
+  /// appends them, and forgets undone choices. Call it every frame.
   void note(const Scene& opened, const ViewState& view);
   /// The choices `by` places after the current ones, before them when negative; nullptr when there
   /// are none.
   const Choices* at(std::ptrdiff_t by) const;
-  /// Makes them the current ones; they must exist.
+  /// Makes the choices at(by), which must exist, the current ones.
   void move(std::ptrdiff_t by);
   bool empty() const { return all_.empty(); }  ///< until note()
 

@@ -12,11 +12,11 @@ namespace attnscope::app {
 /// A line of a box's list.
 struct FieldOption {
   std::string text;   ///< as it may be typed
-  std::string label;  ///< what the list shows
+  std::string label;  ///< as the list shows it
   std::string help;
 };
 
-/// Whether the box may be empty: the field then follows a rule. The tiles of the screen are always
+/// Whether the box may be empty, so that the field follows a rule. Tiles on the screen are always
 /// given.
 bool can_be_unset(const RunField& field);
 /// The text in the box of an unset field: "off", "generated", "the GPU's".

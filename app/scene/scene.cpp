@@ -143,7 +143,7 @@ void read_race(const JsonObject& race, const std::filesystem::path& folder, View
 void store_choice(const RunSpec& run, json& document) {
   const RunSpec choice = from_folder(run, std::filesystem::current_path());
   store_run(choice, document);
-  document["round_to_storage"] = choice.round_to_storage;  // its default differs from a run's
+  document["round_to_storage"] = choice.round_to_storage;  // a scene's default differs from a run's
 }
 
 void read_view(const JsonObject& root, const std::filesystem::path& folder, ViewState& view) {
@@ -291,7 +291,7 @@ constexpr Index kLongSequence = 512;
 
 /// A tensor that may come from a file.
 struct OwnTensor {
-  std::string_view field;  ///< of the run: its file
+  std::string_view field;  ///< the field of the run with its file
   bool of_keys = false;
 };
 constexpr OwnTensor kOwnTensors[] = {{"q"}, {"k", true}, {"v", true}, {"do"}};

@@ -36,13 +36,13 @@ Result<Scene> parse_scene(std::string_view text, std::string_view name);
 /// The file of a shipped scene by name, NAME.json of the current folder, or a file by path. For an
 /// unknown name the message lists the shipped ones.
 Result<std::filesystem::path> find_scene(std::string_view name_or_path);
-/// Reads it.
+/// Reads the file that find_scene() finds.
 Result<Scene> load_scene(std::string_view name_or_path);
 
 /// The file's text: the scene with its view, and every unknown field that it was read with.
 std::string scene_text(const Scene& scene);
 
-/// The field of the choice whose file is the one at `path`, which no output may replace; or
+/// The field of the choice that reads the file at `path`, which no output may replace; or
 /// nullptr.
 const RunField* field_that_reads(const RunSpec& choice, const std::filesystem::path& path);
 
@@ -56,7 +56,7 @@ Scene named_after(Scene scene, const std::filesystem::path& file);
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
 
 /// Nothing when the query row, column of O and playhead of the view are within its run, else one
-/// line that names the field. The tick of a race is known once both have run.
+/// line that names the field. The tick of a race is checked after both have run.
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
 
 /// A scene of assets/scenes, by its fields in Scene.
@@ -70,7 +70,7 @@ std::vector<ShippedScene> list_shipped_scenes();
 // A user's own Q, K and V, saved as .npy files: checked against the shown problem, or opened as a
 // scene with their shapes.
 
-/// The scene on these files: sizes are those of Q [B, H, N, d] and K [B, H_kv, N_kv, d], tiles of
+/// The scene with these files, the sizes of Q [B, H, N, d] and K [B, H_kv, N_kv, d], and tiles of
 /// 16, or of 64 for long sequences. Q, K and V are all needed; dO belongs to a backward pass.
 /// invalid_request when one is missing, cannot be read or has a different rank.
 Result<Scene> scene_of_files(Scene base, const InputPaths& files);

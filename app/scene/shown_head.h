@@ -12,8 +12,8 @@ namespace attnscope::app {
 
 struct ShownHead {
   Index head = 0, head_count = 1;        ///< within a batch entry
-  Index kv_head = 0, kv_head_count = 1;  ///< that it reads
-  Index entry = 0, entry_count = 1;      ///< of the batch
+  Index kv_head = 0, kv_head_count = 1;  ///< the KV head that it reads
+  Index entry = 0, entry_count = 1;      ///< the batch entry
   Index packed = 1;                      ///< heads that are rows of one tile
   Index queries = 1;                     ///< rows of each of them
 };

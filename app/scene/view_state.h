@@ -51,8 +51,8 @@ constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
   return {"row", "why_online"};
 }
 
-/// What the cells of the scores panel show; `latest`: S, and where whole tensors are computed one
-/// after the other, the last complete one.
+/// What the cells of the scores panel show. `latest`: S, or, where whole tensors are computed one
+/// after the other, the last complete tensor.
 enum class ScoresTab : std::uint8_t { latest, S, P, dP, dS };
 constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
   return {"latest", "S", "P", "dP", "dS"};
@@ -76,10 +76,10 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 /// Parts of panels that a step of a lesson may hide, because a later one asks about them.
 enum class PanelPart : std::uint8_t {
   dram,    ///< the ledger's lines of L2 and DRAM
-  time,    ///< its lines of times, and what limits them
-  notes,   ///< its footer: bytes of the paper, operations, peak memory
-  safe,    ///< the lines of this softmax in WHY ONLINE
-  online,  ///< the same
+  time,    ///< the ledger's lines of times, and what limits the time
+  notes,   ///< the ledger's footer: bytes of the paper, operations, peak memory
+  safe,    ///< the lines of the safe softmax in WHY ONLINE
+  online,  ///< the lines of the online softmax in WHY ONLINE
 };
 constexpr std::array<std::string_view, 5> enum_names(PanelPart) {
   return {"dram", "time", "notes", "safe", "online"};
@@ -96,17 +96,17 @@ enum class ChartQuantity : std::uint8_t {
   theorems,   ///< bytes beside the IO theorems
   figure2,    ///< bytes of Figure 2 (left) of arXiv 2205.14135
   training,   ///< memory of a whole model
-  inference,  ///< the same
+  inference,  ///< memory of a whole model
 };
 constexpr std::array<std::string_view, 9> enum_names(ChartQuantity) {
   return {"bytes",    "time",    "rate",     "memory",   "error",
           "theorems", "figure2", "training", "inference"};
 }
 
-/// What lies on a chart's x axis.
+/// The x axis of a chart.
 enum class ChartAxis : std::uint8_t {
   seq_len,     ///< N
-  tokens,      ///< N of the settings that were recorded: 16k tokens in all
+  tokens,      ///< N, in the recorded settings: 16k tokens in all
   heads,       ///< of a batch entry
   head_dim,    ///< d
   block_size,  ///< Br and Bc
@@ -125,12 +125,12 @@ struct ChartChoice {
   ChartAxis over = ChartAxis::seq_len;
   bool operator==(const ChartChoice&) const = default;
 };
-/// "time-heads": in the names of files.
+/// "time-heads", as in the names of files.
 std::string name_of(const ChartChoice& chart);
 
-/// In the order of the tabs.
+/// All axes, in the order of the tabs.
 std::vector<ChartAxis> chart_axes();
-/// In the order of the tabs; never empty.
+/// The quantities over this axis, in the order of the tabs; never empty.
 std::vector<ChartQuantity> quantities_over(ChartAxis axis);
 /// Every chart that can be chosen.
 std::vector<ChartChoice> all_charts();
@@ -139,7 +139,7 @@ std::vector<ChartChoice> all_charts();
 std::string_view tab_word(ChartAxis axis);
 std::string_view tab_word(ChartQuantity quantity);
 
-/// Fastest playing, as a multiple of the normal speed.
+/// The fastest playing speed, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
 
 /// The common clock of two racing algorithms: the bytes that their thread blocks have
@@ -162,7 +162,7 @@ struct ViewState {
   RunSpec choice;
   std::optional<Race> race;
   std::optional<RunSpec> pinned;  ///< to compare the choice with (app/jobs/run_comparison.h)
-  Index race_tick = 0;            ///< place on the clock that both share; see app/play/playhead.h
+  Index race_tick = 0;  ///< place on the clock that both runs share; see app/play/playhead.h
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;
@@ -185,12 +185,12 @@ struct ViewState {
   bool shows_query_row = true;  ///< false: a lesson does not follow a row
   ChartQuantity chart = ChartQuantity::bytes;
   ChartAxis chart_over = ChartAxis::seq_len;
-  Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
+  Carry error_carry = Carry::fp32;  ///< in the error chart: precision of flash1's O in HBM
 
   // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
   // highlight what belongs to it
   std::optional<Thing> pointed;      ///< in the last frame
-  std::optional<Thing> now_pointed;  ///< in this one, so far
+  std::optional<Thing> now_pointed;  ///< in this frame, so far
   /// The run that an operation or a line under the mouse belongs to; not kept alive.
   std::weak_ptr<const RunInfo> pointed_run;
 

@@ -9,8 +9,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// The steps that may touch the thing: from the first to the last one that touches a tile of the
-/// scores, those of a line's launch, else all.
+/// The steps that may touch the thing: for a tile of scores, from the first to the last step that
+/// touches it; for a line, those of its launch; else all.
 Span steps_of(const Thing& thing, const RunInfo& run) {
   if (const auto* line = std::get_if<CodeLine>(&thing)) {
     return {run.launches[line->launch].begin, run.launches[line->launch].end};
@@ -44,7 +44,7 @@ std::vector<BlockSteps> blocks_of(const RunInfo& run, std::size_t launch) {
   if (run.pass.launches[launch].blocks_per_head == block_per_head) {
     return {{launch, 0, {whole.begin, whole.end}}};
   }
-  // The outer loop of any other launch is over its thread blocks
+  // In any other launch, each iteration of the outer loop is a thread block
   const auto first = std::ranges::lower_bound(run.outer, whole.begin, {}, &StepSpan::begin);
   std::vector<BlockSteps> blocks;
   for (auto span = first; span != run.outer.end() && span->begin < whole.end; ++span) {

@@ -85,7 +85,7 @@ std::string in_words(const Thing& thing);
 
 /// What is highlighted for a thing, in every tensor at once.
 struct Highlight {
-  std::optional<Span> queries;  ///< nothing: no query is named, or all of them
+  std::optional<Span> queries;  ///< nothing: the thing has no particular queries
   std::optional<Span> keys;
   TensorSet tensors;    ///< of which parts are highlighted
   Index group_row = 0;  ///< first row of the query head in dK_heads and dV_heads
@@ -94,8 +94,8 @@ struct Highlight {
   std::optional<Area> part_of(Tensor tensor, const Shape& shape) const;
 };
 
-/// An operation must be one of the snapshot's run. A line works on the row and column tile under
-/// the playhead.
+/// An operation must belong to the snapshot's run. For a line, highlights the row and column tile
+/// under the playhead.
 Highlight highlight_of(const Thing& thing, const Snapshot& snapshot);
 
 /// Whether the line has an operation that touches a thing of this kind.
