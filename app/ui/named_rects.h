@@ -22,7 +22,7 @@ struct Rect {
   bool contains(ImVec2 p) const {
     return p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y;
   }
-  /// Moved inwards on every side; never negative in size.
+  /// The rectangle with every side moved inwards; its size is never negative.
   Rect shrunk(float dx, float dy) const {
     const ImVec2 inner{min.x + dx, min.y + dy};
     return {inner, {std::max(max.x - dx, inner.x), std::max(max.y - dy, inner.y)}};
@@ -34,7 +34,7 @@ class NamedRects {
   void clear() { rects_.clear(); }
   /// Notes where a widget was drawn in this frame, under a name such as "transport.play".
   void add(std::string_view name, const Rect& rect) { rects_[std::string(name)] = rect; }
-  /// The same, for the ImGui item that was drawn last.
+  /// Notes the place of the ImGui item that was drawn last.
   void add_item(std::string_view name) {
     add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
   }

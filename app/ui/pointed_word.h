@@ -1,5 +1,5 @@
-/// The word under the mouse, in whatever text the screen draws: so that every symbol explains
-/// itself wherever it appears.
+/// The word under the mouse, in any text that the screen draws, so that every symbol can be
+/// explained wherever it appears.
 #pragma once
 
 #include <imgui.h>

@@ -69,14 +69,14 @@ struct Theme {
   ImU32 heat_high = 0;
 };
 
-/// The table of the theme; lives as long as the program.
+/// The theme of this name, which lives as long as the program.
 const Theme& theme(ThemeName name);
 
 /// The colour of a tensor by its name in the papers: Q K V S P O m l LSE alpha, dQ dK dV dO dP dS
 /// D; text colour for any other name. For surfaces; text uses tensor_text_color().
 ImU32 tensor_color(const Theme& theme, std::string_view tensor);
 
-/// The tensor's colour, moved towards the text's until text in it is readable on a card.
+/// The tensor's colour, mixed with the text colour until text in it is readable on a card.
 ImU32 tensor_text_color(const Theme& theme, std::string_view tensor);
 
 /// The colour that repeats a number's kind.
@@ -114,7 +114,7 @@ struct Fonts {
   FontRef small;    ///< Inter, smaller: units, notes, axis ticks
   FontRef mono;     ///< DejaVu Sans Mono: numbers, pseudo-code, source
   FontRef mono_small;
-  // Of a card with room for larger text: in place of ui, ui_bold and mono
+  // For a card with room for larger text, instead of ui, ui_bold and mono
   FontRef large, large_bold, large_mono;
 };
 
