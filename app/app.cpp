@@ -25,7 +25,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The head of the problem that is nearest to this head of a possibly different problem.
+/// The head of the problem nearest to this index, which may be that of a head of another problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
@@ -60,7 +60,7 @@ void App::show_notice(std::string text) {
 }
 
 void App::update(double now_s) {
-  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // shown before any clock
+  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // made before any clock
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
   files_.run_completed();
@@ -108,7 +108,7 @@ void App::take_published() {
   if (published_->refusal) take_refusal(*published_->refusal);
 }
 
-/// A valid snapshot completes the opening of a scene and makes the pending choice the valid one.
+/// Takes a valid snapshot: completes the opening of a scene, and makes the pending choice valid.
 void App::take_snapshot() {
   const RunInfo& run = *published_->snapshot->run;
   if (opening_) {
@@ -138,7 +138,7 @@ void App::take_snapshot() {
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
 }
 
-/// An error is shown at the field of the choice; the last result stays on the screen.
+/// Shows the error at the field of the choice; the last result stays on the screen.
 void App::take_refusal(const Refusal& refusal) {
   if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
   if (opening_) return end_opening(refusal.error);
@@ -159,7 +159,7 @@ Request App::wanted() const {
 }
 
 void App::ask_worker() {
-  if (first_error_ && !pending_) return;  // until there is another choice
+  if (first_error_ && !pending_) return;  // waits for another choice
   const Request request = wanted();
   if (asked_ == request) return;
   asked_ = request;
@@ -177,8 +177,8 @@ void App::choose(const RunSpec& choice) {
   if (choice == view.choice) pending_.reset();
 }
 
-/// The lists and the guide, then recordings and traces: megabytes, which the first frame does not
-/// wait for.
+/// Reads the lists and the guide, then recordings and traces. The first frame does not wait for
+/// these megabytes.
 void App::read_shipped_files() {
   files_.post([this] {
     std::vector<std::string> unreadable;
@@ -255,7 +255,7 @@ void App::take_scene(Scene opened) {
   pending_ = first.choice;
   restoring_.reset();
   refused.reset();
-  // The run on the screen may be the one that the scene shows
+  // The run on the screen may already be the scene's
   if (shown_->snapshot && shown_ == published_ && shown_->request == wanted()) take_snapshot();
 }
 
@@ -362,7 +362,7 @@ void App::execute(const Command& command) {
             clipboard_ = copy.text;
             show_notice("copied " + copy.what);
           },
-          [&](const SeekTick&) { end_search(); },  // of a race: step_race()
+          [&](const SeekTick&) { end_search(); },  // in a race, step_race() moves the clock
           [&](const ChooseRace& chosen) {
             if (std::exchange(restoring_, std::nullopt)) pending_.reset();
             view.race = chosen.race;

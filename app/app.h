@@ -1,4 +1,4 @@
-/// The state of the app between two frames, and the effects of commands. No drawing and no window.
+/// The state of the app between two frames, and the effects of commands. Has no window.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ struct ListedLesson {
   std::string name;
   std::string title;
   std::size_t questions = 0;
-  std::size_t right = 0;  ///< of these, answered correctly so far
+  std::size_t right = 0;  ///< questions answered correctly so far
   std::size_t steps = 0;
   std::optional<std::size_t> step = {};  ///< where to resume, from 0; nothing: not begun
 };
@@ -71,7 +71,7 @@ class App {
   // What the screen draws
   ViewState view;
   CommandSink commands;
-  Scene scene;  ///< as opened; `view` has the changes since
+  Scene scene;  ///< as opened; `view` has the changes since then
   LessonPlayer lesson_player;
   Quiz quiz;
   Measurements measurements;
@@ -79,7 +79,7 @@ class App {
   std::optional<Notice> notice;
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
   FileLists listed;
-  std::vector<std::string> recent_files;  ///< opened or saved, the newest first
+  std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest valid snapshot; nullptr before the first.
@@ -101,19 +101,19 @@ class App {
   const RunSpec& shown_choice() const {
     return refused && !pending_ ? refused->choice : wanted_choice();
   }
-  /// Whether nothing is pending, and the snapshot is the one that the view requests.
+  /// Whether nothing is pending, and the snapshot is the one requested by the view.
   bool settled() const;
 
   /// Whether the user has asked to quit, and everything is saved. A failure to save cancels the
   /// request, so that its message can be read.
   bool wants_to_quit() const { return quit_ && unsaved_ == 0; }
 
-  /// Between two frames: executes commands, moves the playhead, collects the threads' results,
-  /// requests missing ones.
+  /// Executes commands, moves the playhead, collects the threads' results and requests missing
+  /// ones. Call it between two frames.
   void update(double now_s);
   /// Pictures that the window must save after the frame is drawn.
   std::vector<SavePicture> take_pictures() { return std::exchange(pictures_, {}); }
-  /// Text for the clipboard.
+  /// Text to put on the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
   /// Starts the quiz about the shown run: which of its operations is missing? Ends a lesson or a
@@ -131,7 +131,7 @@ class App {
   /// The request for this choice.
   Request wanted() const;
   void execute(const Command& command);
-  /// Moves the playhead, which stops there.
+  /// Moves the playhead to the step, and stops playing.
   void stop_at(Index step);
   void toggle_play();
   void cancel_work();
@@ -174,20 +174,20 @@ class App {
   bool quit_ = false;
   int unsaved_ = 0;  ///< files that are still to be saved
   double now_s_ = 0.0;
-  std::optional<RunSpec> pending_;  ///< requested, not answered yet
+  std::optional<RunSpec> pending_;  ///< the choice requested, but not answered yet
   /// A scene and its first view, until they can be shown.
   struct Opening {
     Scene scene;
     ViewState view;
   };
-  std::optional<Opening> opening_;  ///< of pending_
+  std::optional<Opening> opening_;  ///< the scene that pending_ belongs to
   ChoiceHistory history_;
   std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
                                              ///< ones
-  int generation_ = 0;  ///< of the user's choices and scenes: a later one replaces an earlier one
+  int generation_ = 0;  ///< the number of choices and scenes: a later one replaces an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
-  std::shared_ptr<const Published> shown_ = published_;  ///< the newest that was wanted
+  std::shared_ptr<const Published> shown_ = published_;  ///< the newest one that was wanted
   std::optional<Request> asked_;
   Player player_;
   Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
@@ -198,10 +198,10 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
-  RunSpec quiz_run_;                   ///< that the quiz shows: the asked one, then a broken one
-  std::optional<RunSpec> lesson_run_;  ///< of the lesson's step
+  RunSpec quiz_run_;  ///< the run that the quiz shows: the asked one, then a broken one
+  std::optional<RunSpec> lesson_run_;  ///< the run of the lesson's step
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
-  /// The operation of both of its runs, within the clock's tile, until the user moves the playhead.
+  /// The operation that both of its runs show in the clock's tile, until the playhead is moved.
   std::optional<Index> lesson_step_;
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
@@ -212,7 +212,7 @@ class App {
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
-  std::optional<RunSpec> last_rival_;  ///< of this race: the last that could run
+  std::optional<RunSpec> last_rival_;  ///< the last rival of this race that could run
   Worker rival_worker_;
 
   /// The operation that a click on a thing jumps to (app_search.cpp).
@@ -223,9 +223,9 @@ class App {
   };
   std::optional<Search> searching_;
   int searches_ = 0;
-  BackgroundJob<int, std::optional<Index>> search_;  ///< by number
+  BackgroundJob<int, std::optional<Index>> search_;  ///< key: Search::number
 
-  FileThread files_;  // its jobs leave work that uses all of the above
+  FileThread files_;  // last: its jobs may use all members above
 };
 
 }  // namespace attnscope::app

@@ -48,8 +48,8 @@ ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson&
   return ChartAxis::seq_len;
 }
 
-/// The quantity that is asked for, over the field in which its runs differ or over that of its
-/// curve; bytes over the shared memory or over tiles are those of the IO theorems.
+/// The chart of the quantity that is asked for, over the field in which its runs differ or that of
+/// its curve; over the shared memory or tiles, bytes are those of the IO theorems.
 std::optional<ChartChoice> chart_of(const lessons::Question& question,
                                     const lessons::Lesson& lesson) {
   const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);
@@ -110,7 +110,7 @@ void App::run_lesson(double elapsed_s) {
   glide(elapsed_s);
 }
 
-/// Its questions are about the runs of its step, so a different choice by the user ends it.
+/// Ends the lesson if the user has chosen another run: its questions are about the step's runs.
 void App::leave_lesson_of_another_run() {
   if (!lesson_player.is_open()) lesson_run_.reset();
   if (!lesson_run_ || opening_) return;
@@ -120,7 +120,7 @@ void App::leave_lesson_of_another_run() {
   show_notice("left the lesson: another run was chosen");
 }
 
-/// Shows the run and the panels of the step, with the playhead where its question is asked.
+/// Shows the run and the panels of the step, with the playhead at the place of its question.
 void App::enter_lesson_step() {
   const PreparedStep& step = *lesson_player.prepared();
   const lessons::Show& show = lesson_player.current().show;
@@ -159,8 +159,8 @@ void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;
   const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
   if (view.race) {
-    // Two runs share a clock: jump at once, to the operation if both have the same ones, else to
-    // the end of its tile
+    // Two runs share a clock: jump at once, to the operation if both runs have the same
+    // operations, else to the end of its tile
     const auto rival = rival_snapshot();
     const bool has_course =
         course_ && rival && course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);

@@ -36,7 +36,7 @@ void App::run_race(double elapsed_s) {
     view.race->rival = *last_rival_;
   }
 
-  // When both runs exist: one clock, played by its ticks
+  // When both runs exist, they share a clock, which is played tick by tick
   const auto own = shown_->snapshot;
   const auto rival = rival_published_->snapshot;
   const RunSpec& choice = view.race->rival;
@@ -79,7 +79,7 @@ void App::begin_race(const Snapshot& own, const Snapshot& rival) {
   opened_tick_ = 0;
 }
 
-/// Moves the clock as the command moves the playhead.
+/// Moves the clock as the command would move the playhead.
 void App::step_race(const Command& command) {
   constexpr Index kTicksOfATurn = 8;
   const auto move_to = [&](Index tick) {

@@ -1,5 +1,5 @@
-/// Seeking by a click on a thing: its next operation is searched for in the background. The first
-/// one follows the last.
+/// Seeking by a click on a thing: searches for the thing's next operation in the background. The
+/// first operation follows the last.
 #include <fmt/core.h>
 
 #include "app/app.h"
@@ -7,7 +7,7 @@
 
 namespace attnscope::app {
 
-/// Whether it is the run on the screen, or the rival's.
+/// Whether the run is the one on the screen, or the rival's.
 bool App::shows(const RunInfo& run) const {
   const auto rival = rival_snapshot();
   return (shown_->snapshot && &run == shown_->snapshot->run.get()) ||
@@ -21,7 +21,7 @@ void App::begin_search(const SeekThing& seek) {
     return go_to(*seek.run, operation->step);
   }
 
-  // In a race the clock moves by tiles: the previous operation is in an earlier tick
+  // In a race the clock moves by tiles, so the previous operation must be in an earlier tick
   const bool of_rival = seek.run != shown_->snapshot->run;
   const RaceCourse::Racer racer = of_rival ? RaceCourse::rival : RaceCourse::chosen;
   const bool later = seek.direction == SeekDirection::later;

@@ -5,7 +5,7 @@
 
 namespace attnscope::app {
 
-/// The valid choices on the screen become part of the history: a race once it has begun.
+/// Adds the valid choices on the screen to the history; a race after it has begun.
 void App::note_choices() {
   if (pending_ || opening_ || !shown_->snapshot || (view.race && !course_)) return;
   history_.note(scene, view);
@@ -21,8 +21,8 @@ void App::keep_valid_choice() {
   restoring_.reset();
 }
 
-/// Moves to the choices before the current ones, or after them: at once if their run is on the
-/// screen, else when it has been simulated.
+/// Moves `by` choices on in the history, back if negative: at once if their run is on the screen,
+/// else when it has been simulated.
 void App::move_in_history(std::ptrdiff_t by) {
   const bool is_undo = by < 0;
   const bool has_invalid = refused || (pending_ && !restoring_ && !history_.empty());
@@ -43,7 +43,7 @@ void App::move_in_history(std::ptrdiff_t by) {
   }
 }
 
-/// Shows the choices that were moved to; everything that is not a choice, such as the tabs, stays.
+/// Shows the choices moved to; everything that is not a choice, such as the tabs, stays.
 void App::restore() {
   const std::ptrdiff_t by = *std::exchange(restoring_, std::nullopt);
   const Choices& to = *history_.at(by);

@@ -82,7 +82,7 @@ bool is_animation(const Arguments& arguments) {
   return !arguments.gif.empty() || !arguments.mp4.empty();
 }
 
-/// "A-B": the first and the last operation of an animation.
+/// Reads "A-B", the first and the last operation of an animation.
 std::optional<Error> read_range(const std::string& text, Arguments& arguments) {
   const std::size_t dash = text.find('-', 1);
   if (dash != text.npos) {
@@ -97,7 +97,7 @@ std::optional<Error> read_range(const std::string& text, Arguments& arguments) {
       printable(text));
 }
 
-/// --step, for a lesson, an animation or a run.
+/// Reads --step, for a lesson, an animation or a run.
 std::optional<Error> read_step(const Raw& raw, Arguments& arguments) {
   if (raw.step && !arguments.lesson.empty()) {
     const auto step = parse_step(*raw.step);
@@ -166,7 +166,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   return std::nullopt;
 }
 
-/// The options of `attnscope render`; returns that of the output file.
+/// Adds the options of `attnscope render`; returns the option of the output file.
 CLI::Option* add_render_options(CLI::App& render, Arguments& arguments, Raw& raw) {
   add_common_options(render, arguments, raw);
   CLI::Option* const out = render.add_option("--out", arguments.out,

@@ -1,4 +1,4 @@
-/// The command line of the desktop app, and the programs that it starts.
+/// The command line of the desktop app, and the two ways to run it.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace attnscope::app {
 struct Arguments {
   bool render = false;  ///< `attnscope render`: a picture without a window
   std::string scene = "default";
-  bool scene_given = false;  ///< else the last one, or the default
-  bool size_given = false;   ///< else the window's last one
+  bool scene_given = false;  ///< false: the last scene, or the default
+  bool size_given = false;   ///< false: the window's last size
   /// File of the remembered state; empty: nothing is remembered, as in a picture or a test.
   std::filesystem::path state;
   InputPaths files;                ///< a user's own tensors
@@ -41,7 +41,7 @@ struct Arguments {
   std::string answer;       ///< text for --help or --version: print it and exit
 };
 
-/// invalid_request with one line when the arguments make no sense.
+/// invalid_request, in one line, if the arguments are not valid.
 Result<Arguments> parse_arguments(int argc, char** argv);
 
 // The two ways to run the app, in a window or into a picture, and what both print.
@@ -55,8 +55,8 @@ inline constexpr int kInvalidRequest = 2;
 int report(const Error& error);
 
 /// Opens the window and runs until it is closed; returns the exit status. `remembered`: the state
-/// at the end of the last session; nothing at the first start, which offers four ways to begin.
-/// `problem`: why the state could not be read, or empty.
+/// at the end of the last session; nothing at the first start, when a card offers four ways to
+/// begin. `problem`: why the state could not be read, or empty.
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
                const std::string& problem);
 

@@ -1,4 +1,4 @@
-/// The desktop app: arguments, then the window or the picture.
+/// The desktop app: reads the arguments, then runs in a window or draws a picture.
 #include <fmt/core.h>
 
 #include <cstdio>

@@ -17,10 +17,10 @@ namespace {
 
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
-constexpr int kSettlingFrames = 5;  // of --dump-ui
+constexpr int kSettlingFrames = 5;  // before --dump-ui prints
 
-/// Prints the state of the app after a frame: "rests" when it has nothing left to do, "plays" when
-/// the playhead moves by itself, else "works".
+/// Prints the state of the app after a frame: "plays" if the playhead moves by itself, "rests" if
+/// there is nothing left to do, else "works".
 void log_frame(const WindowedApp& windowed, const Window& window) {
   const bool rests = windowed.settled() && !window.has_input();
   fmt::print("{}\n", windowed.app().view.playing ? "plays" : rests ? "rests" : "works");

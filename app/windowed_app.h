@@ -16,7 +16,7 @@ double steady_now_s();
 
 /// Seconds of the thread that draws, in one frame.
 struct UiTime {
-  double cpu_s = 0.0;   ///< with the handling of the events before the frame
+  double cpu_s = 0.0;   ///< including the events handled before the frame
   double wall_s = 0.0;  ///< from the frame's start; includes time in which the thread did not run
 };
 
@@ -28,21 +28,21 @@ class WindowedApp {
   WindowedApp(const WindowedApp&) = delete;
   WindowedApp& operator=(const WindowedApp&) = delete;
 
-  /// Updates the app and draws its screen, rasterises and presents it. `put_input` runs before
+  /// Updates the app, then draws, rasterises and presents its screen. `put_input` runs before
   /// ImGui::NewFrame().
   void draw_frame(const std::function<void()>& put_input = {});
-  /// The same without rasterising and presenting.
+  /// Like draw_frame(), but without rasterising and presenting.
   void build_frame(const std::function<void()>& put_input = {});
 
   App& app() { return app_; }
   const App& app() const { return app_; }
   const Screen& screen() const { return screen_; }
-  /// The user has closed the window or quit.
+  /// Whether the user has closed the window or quit.
   bool closed() const { return app_.wants_to_quit(); }
-  /// Nothing is being computed for the screen.
+  /// Whether nothing is being computed for the screen.
   bool settled() const { return app_.settled() && !screen_.busy(); }
   int frames_drawn() const { return frames_drawn_; }
-  /// What the last frame took, without rasterising and presenting it.
+  /// The time of the last frame, without rasterising and presenting it.
   UiTime ui_time() const { return ui_time_; }
 
  private:
