@@ -13,7 +13,7 @@ inline constexpr std::string_view kSceneSchema = "attnscope.scene";
 inline constexpr int kSceneVersion =
     4;  // 2 added "stages", 3 "visit_hidden", 4 the fields of a race's rival
 
-/// The run with its relative paths made absolute, starting at `folder`.
+/// The run with its paths made absolute; relative ones start at `folder`.
 RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);
 
 /// The run in the scene's document. Values are rounded as in a kernel unless the scene specifies

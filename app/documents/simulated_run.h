@@ -1,5 +1,5 @@
-/// The model of one request: counted, predicted, with values. The command line prints the results
-/// (simulation_json.h), lessons compute their answers from them.
+/// The model of one request: counts, predictions and values. The command line prints the results
+/// (simulation_json.h); lessons compute their answers from them.
 #pragma once
 
 #include "app/documents/simulation_json.h"
@@ -12,7 +12,7 @@ struct ModelRun {
   ResolvedRun run;
   GpuDescription gpu;
 };
-/// The request with every rule applied, the kernel's tiles on the modelled GPU included, and its
+/// The request with every rule applied (including the kernel's tiles on the modelled GPU), and its
 /// GPU. Errors as in gpu_of(), resolve() and, for TilingRule::kernel, kernels::resolve().
 Result<ModelRun> model_run(RunSpec spec);
 

@@ -22,13 +22,11 @@ struct SimulationAnswer {
 /// Whether an output of the pass holds a NaN.
 bool has_nan(const NumericResult& numbers, PassKind pass);
 
-/// "accuracy" and "inputs" are absent unless values were computed, "warps" unless warps are
-/// modelled; "memory.reason" unless it does not fit; "traffic.dram", the prediction, if it takes
-/// too long, and its "transition" and interval unless its run is in transition; "capacities" unless
-/// the
-/// user gave some; "carry" and "variant" unless they are not the default. The errors of "accuracy"
-/// are the largest of those of its "tensors", the pass's outputs: O forward; dQ, dK, dV backward;
-/// all of both.
+/// Some members are present only if they apply: "accuracy" and "inputs" if values were computed;
+/// "warps" if warps are modelled; "memory.reason" if memory does not fit; "traffic.dram" if it can
+/// be predicted in time, its "transition" and interval if the run is in transition; "capacities" if
+/// the user gave some; "carry" and "variant" if not the default. The errors of "accuracy" are the
+/// largest among its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all for both.
 nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
 
 /// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as in

@@ -32,7 +32,7 @@ ordered_json cell_json(const Cell& cell) {
       cell.value());
 }
 
-/// Stores the value under its key, whose parts name nested members.
+/// Stores the value under its key, whose parts (joined by dots) name nested members.
 void store(ordered_json& row, std::string_view key, ordered_json value) {
   ordered_json* place = &row;
   for (auto dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
@@ -143,7 +143,7 @@ Table softmax_table(const SoftmaxComparison& comparison) {
   return table;
 }
 
-/// The errors of O, and of the gradients when there are any.
+/// The errors of O, and of the gradients if there are any.
 Table errors_table(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
   Table table{.key = "errors",
               .title = fmt::format("relative error against the reference ({} inputs)",

@@ -1,4 +1,4 @@
-/// Studies as JSON, and as the rows of a CSV file; and those of accuracy and of recordings.
+/// Studies as JSON and as the rows of a CSV file, and the studies of accuracy and of recordings.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

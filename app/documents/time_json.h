@@ -11,14 +11,14 @@ namespace attnscope {
 /// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
-/// The same and the prediction: "predicted_s", "primitives_s" (by the rates of the units alone),
-/// "clock_hz", "parts" (seconds) and "launches", absent if there is none; "calibrated", false
-/// with a "calibration_reason" for a prediction that does not rest on calibrated steps; "what_if"
-/// for a description with other values than the GPU's.
+/// time_bound_json() and the prediction: "predicted_s", "primitives_s" (from the rates of the units
+/// alone), "clock_hz", "parts" (seconds) and "launches", absent if there is none; "calibrated",
+/// false with a "calibration_reason" for a prediction that is not based on calibrated steps;
+/// "what_if" for a description with other values than the GPU's.
 nlohmann::ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu);
 
-/// {quantity, value}: the prediction, its parts and what it rests on, or why there is none; the
-/// lower bound.
+/// Lines of {quantity, value}: the prediction, its parts and its basis, or why there is none; and
+/// the lower bound.
 Lines time_lines(const SimulationReport& report, const GpuDescription& gpu);
 
 }  // namespace attnscope

@@ -25,7 +25,7 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 
-/// A tensor by the words that name it, the short one first.
+/// A tensor, and the words that name it in file names, the short one first.
 struct TensorName {
   std::array<std::string_view, 2> words;
   std::string InputPaths::*path;
@@ -38,7 +38,7 @@ const TensorName kTensors[] = {{{"q", "query"}, &InputPaths::Q},
 /// The part of a file's name that names its tensor.
 struct NamedPart {
   std::size_t begin = 0, size = 0;
-  std::size_t tensor = 0, word = 0;  ///< of kTensors
+  std::size_t tensor = 0, word = 0;  ///< indices in kTensors and its words
 };
 
 std::optional<NamedPart> named_part(const std::string& stem) {

@@ -21,23 +21,23 @@ struct FolderList {
   std::string path;                  ///< absolute
   std::vector<FolderEntry> entries;  ///< folders, then .json and .npy files, each sorted
 };
-/// What can be opened in the folder; empty for one that cannot be read. Hidden files are left out.
+/// The folder's entries that can be opened, without hidden files; none if it cannot be read.
 FolderList list_folder(const std::filesystem::path& folder);
 
-/// What the opened files hold.
+/// The contents of the opened files.
 struct OpenedFiles {
   std::optional<Scene> scene;         ///< from a scene's file, or made for the tensors
   std::vector<MeasuredRun> recorded;  ///< of recordings
-  std::string recording;              ///< name of the last one's GPU
+  std::string recording;              ///< name of the last recording's GPU
 };
 
 /// Reads the files: scenes by path or name, recordings (recognised by their schema), .npy files.
-/// Tensors become a scene like `base`. The last of several scenes counts.
+/// Tensors become a scene like `base`. Of several scenes, the last is returned.
 Result<OpenedFiles> open_files(const std::vector<std::string>& paths, const Scene& base);
 
 /// Which of the .npy files are Q, K, V and dO, by a part of their names: "q.npy", "layer0_k.npy",
-/// "value.npy". Files whose names differ only in this part complete them: q.npy alone also opens
-/// k.npy and v.npy of its folder. invalid_request for a name without such a part.
+/// "value.npy". Missing ones are found by names that differ only in this part: q.npy alone also
+/// opens k.npy and v.npy in its folder. invalid_request for a name without such a part.
 Result<InputPaths> tensors_among(std::span<const std::string> npy_files);
 
 }  // namespace attnscope::app

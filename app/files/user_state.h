@@ -23,7 +23,7 @@ struct UserState {
 std::filesystem::path user_state_file();
 
 /// The remembered state; nothing before the first start. invalid_request or failed if the file
-/// is damaged: the app then starts as if there were none, and says so.
+/// is damaged: the app then starts as if there were none, and reports this.
 Result<std::optional<UserState>> read_user_state(const std::filesystem::path& file);
 
 /// Replaces the file as a whole and creates its folder.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kColumns = 4;  // symbol, meaning, shape, unit
 
-/// The word with "c" for the number of a column: "O[3]" is "O[c]".
+/// The word with "c" instead of a column's number: "O[c]" for "O[3]".
 std::string with_any_column(std::string_view word) {
   const std::size_t open = word.find('[');
   if (open == std::string_view::npos || !word.ends_with(']')) return std::string(word);

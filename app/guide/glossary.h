@@ -1,4 +1,4 @@
-/// The symbols of the screen and of the user guide, from one page of the guide:
+/// The symbols on the screen and in the user guide, from one page of the guide,
 /// assets/guide/glossary.md.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Term {
 class Glossary {
  public:
   Glossary() = default;
-  /// invalid_request if the page has no table of four columns, or a symbol twice.
+  /// invalid_request if the page has no table of four columns, or lists a symbol twice.
   static Result<Glossary> parse(std::string_view page);
 
   /// The term of a word as it appears on the screen: with a subscript ("Q_i", "LSE_i^s"), or an
@@ -33,7 +33,7 @@ class Glossary {
   std::vector<Term> terms_;
 };
 
-/// Its tooltip: the word, its meaning, shape and unit, each on a line.
+/// The tooltip of a word: the word, its meaning, shape and unit, each on a line.
 std::string explanation(const Term& term, std::string_view word);
 
 }  // namespace attnscope::app

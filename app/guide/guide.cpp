@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kExtension = ".md";
 constexpr std::string_view kGlossary = "glossary";
 
-/// Pages that build on each other, in that order; all others follow by name.
+/// Pages that build on each other, in reading order; all others follow by name.
 constexpr std::array<std::string_view, 5> kReadingOrder = {"screen", "numbers", kGlossary, "model",
                                                            "studies"};
 

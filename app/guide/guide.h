@@ -1,4 +1,4 @@
-/// The user guide, as its pages are shipped: assets/guide/*.md.
+/// The user guide, whose pages are shipped as assets/guide/*.md.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Guide {
   const GuidePage* find(std::string_view name) const;
 };
 
-/// Reads every page. What cannot be read is left out and named in `problems`.
+/// Reads every page. Pages that cannot be read are left out and named in `problems`.
 Guide load_guide(std::vector<std::string>& problems);
 
 /// Where a link on a page of the guide leads.

@@ -47,7 +47,7 @@ std::size_t heading_level(std::string_view line) {
   return level >= 1 && level <= 6 && line.substr(level).starts_with(' ') ? level : 0;
 }
 
-/// Reads one line after another, and the spans of each.
+/// Splits a line into spans.
 class SpanReader {
  public:
   explicit SpanReader(std::string_view text) : rest_(text) {}
@@ -67,7 +67,7 @@ class SpanReader {
     if (!plain_.empty()) spans_.push_back({std::exchange(plain_, {}), TextStyle::plain, {}});
   }
 
-  /// The text between two marks at the beginning of the rest, which is removed.
+  /// Removes two marks and the text between them from the beginning of the rest; returns the text.
   std::optional<std::string_view> take_between(std::string_view mark) {
     if (!rest_.starts_with(mark)) return std::nullopt;
     const std::size_t end = rest_.find(mark, mark.size());
@@ -96,7 +96,7 @@ class SpanReader {
     return true;
   }
 
-  /// [words](target), and ![words](picture), of which only the words are kept.
+  /// Takes [words](target), or ![words](picture), of which only the words are kept.
   bool take_link() {
     const bool is_picture = rest_.starts_with("![");
     const std::size_t open = is_picture ? 1 : 0;

@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 enum class TextStyle : std::uint8_t { plain, bold, code };
 
-/// A run of text in one style.
+/// A stretch of text in one style.
 struct TextSpan {
   std::string text;
   TextStyle style = TextStyle::plain;
@@ -46,7 +46,7 @@ struct MarkdownTable {
 };
 using MarkdownBlock = std::variant<Heading, Paragraph, ListItem, CodeBlock, MarkdownTable>;
 
-/// Every text is a document: text without markup stays as it is.
+/// Parses a document. It never fails: text that is not valid markup stays plain text.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
 /// The spans of one line. A mark without its counterpart is text.
