@@ -1,4 +1,4 @@
-/// Work outside the thread that draws: its progress and cancellation, the jobs of panels, files.
+/// Work outside the thread that draws: its progress and cancellation, panels' jobs, and files.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@ namespace attnscope::app {
 
 // How work on another thread reports its progress and learns that it was cancelled.
 
-/// Work that takes longer is reported, and can be cancelled.
+/// The progress of work that takes longer than this is shown, and the user can cancel the work.
 inline constexpr double kPatienceSeconds = 0.1;
 
-/// Made when the work begins.
+/// Created when the work begins.
 class WorkControl {
  public:
   void set_progress(double fraction) { progress_.store(fraction); }
@@ -44,8 +44,8 @@ class WorkControl {
   std::atomic<bool> cancelled_{false};
 };
 
-/// The Result of the work; exceptions become errors, with the message `without_memory` when memory
-/// runs out.
+/// The work's Result. Exceptions become errors; if memory runs out, the message is
+/// `without_memory`.
 template <typename Work>
 std::invoke_result_t<Work> result_of(const Work& work, const char* without_memory) {
   try {
@@ -73,7 +73,7 @@ class BackgroundJob {
     if (control_) control_->cancel();
   }
 
-  /// Whether start() should be called for this key: it differs from the last one, and no work is
+  /// Whether start() should be called for this key: it differs from the last key, and no work is
   /// running. Cancels work on another key.
   bool wants(const Key& key) {
     collect();

@@ -89,7 +89,7 @@ void GpuRunner::measure_all() {
       status_.waiting = static_cast<int>(waiting_.size());
     }
     measure(next);
-    cancel_ = false;  // it was meant for this run
+    cancel_ = false;  // the cancellation was meant for this run
   }
   if (on_news_) on_news_();
 }

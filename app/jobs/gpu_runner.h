@@ -20,8 +20,8 @@ namespace attnscope::app {
 
 class GpuRunner {
  public:
-  /// Opens the GPU on a separate thread, as each later run does. `on_news` is called on
-  /// that thread.
+  /// Opens the GPU on a separate thread; later runs also use separate threads. `on_news` is called
+  /// on those threads.
   explicit GpuRunner(std::function<void()> on_news);
   GpuRunner(const GpuRunner&) = delete;
   GpuRunner& operator=(const GpuRunner&) = delete;
@@ -34,7 +34,7 @@ class GpuRunner {
     std::string reason;    ///< why no GPU is available, in one line
     /// While running: the number of kernels to compile first, and how many are ready.
     int kernels = 0, compiled = 0;
-    int waiting = 0;  ///< runs after the one that is in progress
+    int waiting = 0;  ///< runs that wait for the one in progress
   };
   Status status() const;
 
@@ -43,7 +43,7 @@ class GpuRunner {
   /// Measures the kernel of the choice, after the runs that were requested before it; ignored
   /// without a GPU.
   void run(const RunSpec& choice);
-  /// Ends a run whose kernels are being compiled, without a measurement; the next one begins.
+  /// Cancels a run whose kernels are still being compiled, without a measurement; the next begins.
   void cancel() { cancel_ = true; }
   /// The measurements since the last call, errors included.
   std::vector<MeasuredRun> take_results();

@@ -38,7 +38,7 @@ struct MeasuredRun {
 
   /// Median seconds of one pass.
   std::optional<double> time_s() const;
-  /// One of kernels/recording/measurement.h, such as counter::kRequestedReadBytes.
+  /// A counter of kernels/recording/measurement.h, such as counter::kRequestedReadBytes.
   std::optional<double> counter(std::string_view name) const;
   /// Why the run, or that counter, is unavailable (out of memory, no permission); else empty.
   std::string why_unavailable(std::string_view counter_name = {}) const;
@@ -51,33 +51,33 @@ class Measurements {
  public:
   /// Recorded runs, in the order of the files.
   std::vector<MeasuredRun> recorded;
-  /// Runs whose thread blocks a kernel recorded, which the timeline shows by SM: a time, no
-  /// counters.
+  /// Runs whose kernel recorded its thread blocks, which the timeline shows by SM. They have a
+  /// time, but no counters.
   std::vector<MeasuredRun> traced;
   /// Recorded times of other libraries.
   std::vector<PeerTime> peers;
   /// Runs of this session, newest last.
   std::vector<MeasuredRun> measured;
-  /// Name of this machine's GPU; empty when there is none, and then why.
+  /// Name of this machine's GPU; if there is none, it is empty, and live_unavailable says why.
   std::string live_gpu;
   std::string live_unavailable;
   bool running = false;  ///< a run of this session is in progress
-  /// The number of its kernels, and how many are compiled; equal once measuring has begun.
+  /// The number of that run's kernels, and how many are compiled; equal when measuring has begun.
   int kernels = 0, compiled = 0;
-  int waiting = 0;  ///< runs after it
+  int waiting = 0;  ///< runs that wait for that run
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
-  /// and with any tiling and cache state; difference() decides whether it may be compared. The
-  /// order of preference: the newest one that the user measured, one with the same GPU and cache
-  /// state, one with a measurement, one with the same tiling. nullptr when none.
+  /// and with any tiling and cache state; difference() decides whether it may be compared. Prefers,
+  /// in this order: the newest that the user measured, the same GPU and cache state, a run with a
+  /// measurement, the same tiling. nullptr if there is none.
   const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The run to compare with the model: among those without a difference(), the newest measured
-  /// one, else the last recorded one; a failed run only if there is no other. nullptr when none.
+  /// one, else the last recorded one; a failed run only if there is no other. nullptr if none.
   const MeasuredRun* find_comparable(const SimulationReport& model,
                                      const GpuDescription& gpu) const;
-  /// A measured run of the same problem, pass, GPU and cache state in other tiles or by another
-  /// program of the kernel, the same tiles first: to be shown apart, with its difference(). nullptr
-  /// when none.
+  /// A measured run of the same problem, pass, GPU and cache state, but with other tiles or another
+  /// program of the kernel (preferably the same tiles), to be shown apart with its difference().
+  /// nullptr if there is none.
   const MeasuredRun* find_similar(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The traced run of exactly this GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
@@ -92,7 +92,7 @@ class Measurements {
 struct SeenRuns {
   const MeasuredRun* run = nullptr;     ///< Measurements::find()
   const MeasuredRun* traced = nullptr;  ///< Measurements::find_traced()
-  std::string no_kernel = {};           ///< why_no_kernel(): neither can exist
+  std::string no_kernel = {};           ///< why_no_kernel(); if not empty, there can be no run
 };
 
 SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);

@@ -15,8 +15,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Head counts must divide one another: every number near the wanted one is tried. Other numbers
-/// are valid up to or from some size: a few are tried, and then the limit is searched for.
+/// Whether to try every number near the wanted one, because head counts must divide one another.
+/// Other numbers are valid up to or from some limit: a few are tried, then the limit is searched.
 bool tries_every_number(const RunField& field) {
   return field.key == "heads" || field.key == "kv_heads";
 }
@@ -57,7 +57,7 @@ class Search {
     return std::move(changed).value();
   }
 
-  /// Each of these keeps its choice as the nearest one if it is valid.
+  /// The take functions keep a choice as the nearest one if it is valid, and return whether it is.
   bool take(const RunSpec& choice, std::string label) {
     if (choice == choice_ || !works(choice)) return false;
     nearest_ = choice;
@@ -161,7 +161,7 @@ bool Search::take_any_default() {
   return take(generated, "generated inputs");
 }
 
-/// The field to blame: the one whose change must be undone, if undoing one change is enough; else
+/// The field to blame: the field whose change must be undone, if undoing one change is enough; else
 /// the error's field.
 const RunField* field_to_blame(const Search& search, const RunSpec& choice, const Error& error,
                                const RunSpec& last_valid) {

@@ -7,7 +7,7 @@ namespace attnscope::app {
 
 /// The field where the rejected change was made, and the nearest choice that check_choice()
 /// accepts, found by changing only one field of `choice`: that field, else the one that `error`
-/// names, else any other. Thousands of checks in the worst case: for the worker's thread.
+/// names, else any other. Call it on the worker's thread: it may need thousands of checks.
 Refusal refuse(const RunSpec& choice, const Error& error, const RunSpec& last_valid,
                GpuCatalog& gpus, const WorkControl& control);
 

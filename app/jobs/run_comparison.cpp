@@ -32,7 +32,7 @@ Result<ModelledRun> counted(const RunSpec& run, GpuCatalog& gpus, WorkControl& c
   return ModelledRun{std::move(report), gpu};
 }
 
-/// "recorded", or which of two runs was measured and which recorded.
+/// "recorded", or "A measured, B recorded" if the kinds of the two runs differ.
 std::string kind_words(const MeasuredRun* a, const MeasuredRun* b) {
   const auto kind = [](const MeasuredRun* run) { return to_string(run->provenance.kind); };
   if (a == nullptr || b == nullptr) return std::string(kind(a != nullptr ? a : b));

@@ -1,5 +1,5 @@
-/// Two configurations side by side: the fields that differ, and the ratios of what they cost, by
-/// the model and as recorded on a GPU.
+/// Two configurations side by side: the fields that differ, and the ratios of their costs, as
+/// modelled and as recorded on a GPU.
 #pragma once
 
 #include <optional>
@@ -15,19 +15,19 @@
 
 namespace attnscope::app {
 
-/// A field whose value differs, as it is printed; a value that is not set is empty.
+/// A field whose value differs, and both values as printed; a value that is not set is empty.
 struct FieldDifference {
   std::string label;
   std::string a, b;
 };
 
-/// A cost of both runs, whole pass over batch and heads.
+/// A cost of each run, for the whole pass over batch and heads.
 struct CostRatio {
   std::string label;  ///< "requested bytes", "time, recorded"
   std::optional<double> a, b;
   enum class Unit { bytes, flops, seconds } unit = Unit::bytes;
   std::string instead_of_ratio = {};  ///< "launch latency": why a ratio would say nothing
-  /// b / a; nothing if a is 0, or if one is missing.
+  /// b / a; nothing if a is 0, or if either is missing.
   std::optional<double> ratio() const;
 };
 
@@ -43,10 +43,10 @@ struct RunComparison {
   ModelledRun a, b;
 };
 
-/// What a GPU did in each of the runs: the times and bytes of Measurements::find_comparable().
+/// The costs of both runs on a GPU: times and bytes from Measurements::find_comparable().
 struct SeenCosts {
   std::vector<CostRatio> costs;  ///< those that at least one run has
-  /// Where they come from, or why there are none: a line for each run, "A: recorded on ...".
+  /// Where the costs come from, or why there are none: a line for each run, "A: recorded on ...".
   std::string about;
 };
 SeenCosts seen_costs(const RunComparison& comparison, const Measurements& measurements);
@@ -54,7 +54,7 @@ SeenCosts seen_costs(const RunComparison& comparison, const Measurements& measur
 /// The fields of the table in which the runs differ, and the kernel's switches.
 std::vector<FieldDifference> differing_fields(const RunSpec& a, const RunSpec& b);
 
-/// Counts both with the model. The error of the first that cannot run.
+/// Counts both runs with the model; returns the error of the first that cannot run.
 Result<RunComparison> compare_runs(const RunSpec& a, const RunSpec& b, GpuCatalog& gpus,
                                    WorkControl& control);
 

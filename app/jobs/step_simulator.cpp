@@ -22,7 +22,7 @@ std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog
   }
   choice.Br.reset();
   choice.Bc.reset();
-  choice.block_mask.reset();  // it is drawn over the tiles and does not change them
+  choice.block_mask.reset();  // a block mask is drawn for the tiles and does not change them
   choice.tiling_rule = rule;
   const auto gpu = gpus.gpu_of(choice);
   if (!gpu) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog
 
 namespace {
 
-/// Every tile is a place on the scrub bar.
+/// Every tile is a place on the scrub bar, so there must not be too many.
 std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
   const Index Tr = ceil_div(problem.N, tiling.Br);
   const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
@@ -44,8 +44,8 @@ std::optional<Error> check_tile_count(const AttentionProblem& problem, const Til
       Tr, Tc, kMaxSteppedTiles);
 }
 
-/// One row of tiles of one head: whether it fits on the chip depends on the tiles and the length of
-/// a row.
+/// The run reduced to one row of tiles of one head: whether a run fits on the chip depends only on
+/// the tiles and the length of a row.
 ResolvedRun one_row(ResolvedRun run) {
   AttentionProblem& problem = run.problem;
   problem.batch = problem.heads = problem.kv_heads = 1;
@@ -64,7 +64,7 @@ Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus) {
   if (auto error = validate(choice)) return *error;
   if (auto error = check_files(choice)) return *error;
   ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(choice));
-  RunSpec dense = choice;  // has the same tiles; a block mask is drawn only if they are few
+  RunSpec dense = choice;  // the same tiles; a block mask is drawn only if tiles are few
   dense.block_mask.reset();
   auto run = resolve(dense, gpu);
   if (!run) return run;
@@ -116,7 +116,7 @@ Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   }
   if (stepped.run.query_heads_per_tile == 1) return stepped;
 
-  // Inputs are drawn for the heads as they are, and packed
+  // Inputs are drawn for the original heads, and packed afterwards
   const AttentionProblem& packed = stepped.run.problem;
   stepped.head = problem.kv_head_of(stepped.head);
   const bool drawn = !stepped.given_inputs && packed.N * packed.N_kv <= kMaxShownScores;

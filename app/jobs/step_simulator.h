@@ -13,7 +13,7 @@
 
 namespace attnscope::app {
 
-/// The descriptions of GPUs that the app has used, each read once. May be called from any thread.
+/// The descriptions of GPUs that the app has used, each read once. Use it from any thread.
 class GpuCatalog {
  public:
   /// The GPU that the spec names, with the spec's capacities; errors as in load_gpu().
@@ -27,10 +27,10 @@ class GpuCatalog {
 /// Most tiles of S that the app steps through.
 inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
 
-/// What to step through: the requested head, or the group that it is packed into.
+/// The request to step through: of the requested head, or of the group that it is packed into.
 Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus);
 
-/// Keeps the run of the last choice and head, so that another step of it is only a seek.
+/// Keeps the run of the last choice and head, so that another step of that run is only a seek.
 class StepSimulator {
  public:
   explicit StepSimulator(std::shared_ptr<GpuCatalog> gpus) : gpus_(std::move(gpus)) {}
@@ -43,8 +43,8 @@ class StepSimulator {
   Request request_;                            ///< the request of run_
 };
 
-/// The run of a choice that the app can step through; else one line: what, why, what would be
-/// accepted. Cheap: one row of tiles is counted.
+/// The run of a choice if the app can step through it; else an error in one line: what, why, and
+/// what would be accepted. Cheap, because only one row of tiles is counted.
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus);
 /// Nothing when the app can step through the choice.
 std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus);

@@ -59,8 +59,8 @@ void Worker::free_replaced() {
 }
 
 bool Worker::wait_for_request(std::unique_lock<std::mutex>& lock) {
-  // The screen releases a replaced run within a few frames; whatever is held for longer is freed
-  // after the next answer, and nothing polls until then
+  // The screen releases a replaced run within a few frames; a run held for longer is freed after
+  // the next answer, without polling until then
   constexpr std::chrono::milliseconds kBetweenLooks{50};
   constexpr int kMostLooks = 20;
   const auto is_wanted = [this] { return stopping_ || waiting_.has_value(); };
@@ -104,7 +104,7 @@ Refusal Worker::refuse(const Request& request, const Error& error,
     return find_nearest_(request.choice, error, (shown->snapshot ? shown->request : request).choice,
                          control);
   } catch (const std::exception&) {
-    return {error};  // the reason matters more than an alternative
+    return {error};  // report the reason without an alternative
   }
 }
 

@@ -28,7 +28,7 @@ struct Request {
   Index step = 0;
   Index query_row = 0;
   Index O_column = 0;
-  bool in_race = false;   ///< two runs share the memory limit of one
+  bool in_race = false;   ///< whether two runs share the memory limit of one
   bool is_rival = false;  ///< a race's second run: its tiles may be smaller than chosen
 
   bool operator==(const Request&) const = default;
@@ -50,7 +50,7 @@ struct Refusal {
 /// The worker's latest results. Each part stays until a newer one replaces it.
 struct Published {
   std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
-  Request request;                           ///< that the snapshot answers
+  Request request;                           ///< the request that the snapshot answers
   /// Why a newer request has no snapshot; the last valid snapshot above is then kept.
   std::optional<Refusal> refusal;
   Request refused_request;
@@ -59,8 +59,8 @@ struct Published {
 /// Answers requests one at a time, on the worker's thread; caches data between them.
 using Simulate =
     std::function<Result<std::shared_ptr<const Snapshot>>(const Request&, WorkControl&)>;
-/// Finds an alternative to `refused`, on the worker's thread, until it is cancelled.
-/// `last_valid` is the choice of the snapshot that is shown.
+/// Finds an alternative to `refused`, on the worker's thread, unless cancelled. `last_valid` is the
+/// choice of the snapshot that is shown.
 using FindNearest = std::function<Refusal(const RunSpec& refused, const Error& error,
                                           const RunSpec& last_valid, const WorkControl&)>;
 
