@@ -27,8 +27,8 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Raw pictures in, an MP4 out that every player can read: even sides, 4:2:0. Its standard output
-/// cannot seek, so the file is fragmented.
+/// Reads raw pictures and writes an MP4 that every player can read: even sides, 4:2:0. Standard
+/// output cannot seek, so the file is fragmented.
 std::vector<std::string> command_line(int width, int height, int frames_per_second) {
   return {"ffmpeg",      "-hide_banner",
           "-loglevel",   "error",
@@ -62,7 +62,7 @@ std::optional<Error> FfmpegWriter::start(int width, int height, int frames_per_s
       return cannot_write(folder / "animation", reason);
     }
   }
-  // A socket, unlike a pipe, can be written without a signal when ffmpeg has ended
+  // Writing to a socket, unlike a pipe, need not raise a signal when ffmpeg has ended
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return failed("cannot start ffmpeg: {}", std::strerror(errno));
@@ -113,7 +113,7 @@ void FfmpegWriter::add(const Image& image) {
     const ssize_t bytes =
         ::send(pictures_, image.rgb.data() + sent, image.rgb.size() - sent, MSG_NOSIGNAL);
     if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) return;  // it has ended; finish() returns its message
+    if (bytes <= 0) return;  // ffmpeg has ended; finish() returns its message
     sent += static_cast<std::size_t>(bytes);
   }
 }

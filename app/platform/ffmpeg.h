@@ -12,20 +12,20 @@
 
 namespace attnscope::app {
 
-/// ffmpeg, while it takes pictures. The file appears under its name when finish() succeeds.
+/// Passes pictures to ffmpeg. The file appears under its name when finish() succeeds.
 class FfmpegWriter {
  public:
   /// unavailable if ffmpeg is not on PATH; failed when it cannot be started.
   static Result<std::unique_ptr<FfmpegWriter>> open(const std::filesystem::path& path, int width,
                                                     int height, int frames_per_second);
-  /// Ends ffmpeg, unless finish() was called.
+  /// Stops ffmpeg, unless finish() was called.
   ~FfmpegWriter();
   FfmpegWriter(const FfmpegWriter&) = delete;
   FfmpegWriter& operator=(const FfmpegWriter&) = delete;
 
   /// Adds a picture of the animation's size.
   void add(const Image& image);
-  /// failed, with ffmpeg's own words, when it could not encode the pictures.
+  /// failed, with ffmpeg's own message, if it could not encode the pictures.
   std::optional<Error> finish();
 
  private:
@@ -35,7 +35,7 @@ class FfmpegWriter {
 
   std::filesystem::path path_;
   TemporaryFile video_, log_;  ///< in the folder for temporary files
-  int pictures_ = -1;          ///< the socket that it reads
+  int pictures_ = -1;          ///< the socket from which ffmpeg reads
   pid_t child_ = -1;
 };
 

@@ -9,8 +9,8 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr int kStays = 255;             // the index of a pixel that stays
-constexpr std::size_t kFrequent = 160;  // colours that get an entry of the palette for themselves
+constexpr int kStays = 255;             // the index of an unchanged pixel
+constexpr std::size_t kFrequent = 160;  // colours with palette entries of their own
 
 /// Colours whose upper six bits are equal in each channel.
 constexpr std::size_t kBins = std::size_t{1} << 18;
@@ -45,7 +45,7 @@ std::vector<Bin> bins_of(const Image& image, const std::vector<bool>& changed) {
 
 using Box = std::pair<std::size_t, std::size_t>;  // bins [first, second)
 
-/// The channel in which the colours of the box differ most, and by how much.
+/// The channel in which the colours of the box differ most, and the difference.
 std::pair<std::size_t, std::int64_t> widest_channel(const std::vector<Bin>& bins, const Box& box) {
   std::pair<std::size_t, std::int64_t> widest{0, -1};
   for (std::size_t channel = 0; channel < 3; ++channel) {
@@ -59,7 +59,7 @@ std::pair<std::size_t, std::int64_t> widest_channel(const std::vector<Bin>& bins
   return widest;
 }
 
-/// Median cut: halves the widest box, by colours, until there are `most` of them.
+/// Median cut: halves the box with the widest range of colours until there are `most` boxes.
 std::vector<Box> cut_into_boxes(std::vector<Bin>& bins, std::size_t begin, std::size_t most) {
   std::vector<Box> boxes;
   if (begin < bins.size()) boxes.push_back({begin, bins.size()});
@@ -205,7 +205,7 @@ Result<GifWriter> GifWriter::open(const std::filesystem::path& path, int width, 
   std::string head = "GIF89a";
   put_word(head, width);
   put_word(head, height);
-  head += std::string("\x70\0\0", 3);                                // no colours for all frames
+  head += std::string("\x70\0\0", 3);                                // no global palette
   head += std::string("\x21\xFF\x0BNETSCAPE2.0\x03\x01\0\0\0", 19);  // repeat forever
   gif.file_.write(head);
   return gif;
@@ -222,13 +222,13 @@ void GifWriter::add(const Image& image) {
     }
   }
   const IndexedPicture picture = with_palette(image, changed);
-  std::string frame("\x21\xF9\x04\x05", 4);  // keep the previous pixels under transparent ones
+  std::string frame("\x21\xF9\x04\x05", 4);  // transparent pixels keep their previous colour
   put_word(frame, delay_cs_);
   frame += static_cast<char>(kStays);
   frame += std::string("\0\x2C\0\0\0\0", 6);
   put_word(frame, width_);
   put_word(frame, height_);
-  frame += static_cast<char>(0x87);  // 256 colours of its own
+  frame += static_cast<char>(0x87);  // a local palette of 256 colours
   frame.append(picture.palette.begin(), picture.palette.end());
   frame += '\x08';
   file_.write(frame);

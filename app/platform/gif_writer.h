@@ -1,4 +1,4 @@
-/// Animations as GIF files: 256 colours per frame, chosen for it; pixels that stay are left out.
+/// Animations as GIF files. Each frame has its own 256 colours, and leaves out unchanged pixels.
 #pragma once
 
 #include <filesystem>
@@ -32,8 +32,8 @@ class GifWriter {
 
 // The two halves of a frame, for tests.
 
-/// At most 255 colours for the pixels of the picture where `changed` is set, and the index of the
-/// nearest one for each pixel; 255 for pixels that stay.
+/// At most 255 colours for the pixels of the picture where `changed` is set, and the index of each
+/// pixel's nearest colour; 255 for unchanged pixels.
 struct IndexedPicture {
   std::vector<std::uint8_t> palette;  ///< red, green, blue of 256 colours; the last one is unused
   std::vector<std::uint8_t> pixels;

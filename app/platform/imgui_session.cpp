@@ -55,7 +55,7 @@ const ImVector<ImWchar>& glyph_ranges() {
   return ranges;
 }
 
-/// Loads one role: the wanted font, with DejaVu's glyphs for missing ones.
+/// Loads the font of one role, with DejaVu's glyphs for those that it lacks.
 FontRef add_font(const std::string& path, const std::string& fallback, float size) {
   ImFontAtlas* atlas = ImGui::GetIO().Fonts;
   const float pixels = std::round(size);

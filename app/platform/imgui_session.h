@@ -22,20 +22,20 @@ struct FontFiles {
 FontFiles find_font_files();
 
 /// Fills the atlas of the current ImGui context with every role at each of the scales (1 = the
-/// 1600 x 900 design); the fonts of each scale, in the order of the scales. A font that is not
-/// installed is replaced by the next best, finally by ImGui's own, so this cannot fail. The texture
-/// must be uploaded again afterwards.
+/// 1600 x 900 design); returns the fonts of each scale, in this order. A font that is not installed
+/// is replaced by the next best, in the end by ImGui's own, so this cannot fail. The texture must
+/// be uploaded again afterwards.
 std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales);
 
 /// A rectangle of one opaque colour behind everything that Dear ImGui draws. With a software
-/// OpenGL, filling large surfaces this way costs a fraction of blended triangles.
+/// OpenGL, filling large surfaces this way costs a fraction of drawing blended triangles.
 struct Surface {
   Rect rect;
   ImU32 color = 0;
 };
 
-/// One ImGui context with the OpenGL 3 backend. Create it after the OpenGL context, destroy it
-/// before.
+/// One ImGui context with the OpenGL 3 backend. Create it after the OpenGL context, and destroy it
+/// first.
 class ImGuiSession {
  public:
   ImGuiSession();
@@ -44,9 +44,9 @@ class ImGuiSession {
   ImGuiSession& operator=(const ImGuiSession&) = delete;
 
   /// Begins a frame of the backend, before ImGui::NewFrame(), in the theme and the scales:
-  /// `layout_scale` of lengths, `font_scale` of text. A new font scale costs tens of milliseconds,
-  /// so those of `font_scales` are loaded together: for the normal and for presenter mode.
-  /// `font_scale` is one of them.
+  /// `layout_scale` of lengths, `font_scale` of text. Loading a font scale takes tens of
+  /// milliseconds, so all of `font_scales`, which includes `font_scale`, are loaded together: for
+  /// the normal and for presenter mode.
   void begin_frame(ThemeName theme, float layout_scale, float font_scale,
                    std::vector<float> font_scales);
 
@@ -58,9 +58,9 @@ class ImGuiSession {
 
  private:
   const FontFiles font_files_ = find_font_files();
-  std::vector<float> font_scales_;  ///< of loaded_
+  std::vector<float> font_scales_;  ///< the scales of loaded_
   std::vector<Fonts> loaded_;
-  const Fonts* fonts_ = nullptr;  ///< of loaded_
+  const Fonts* fonts_ = nullptr;  ///< one of loaded_
   ThemeName theme_ = ThemeName::dark;
   float layout_scale_ = 0.0f;
 };

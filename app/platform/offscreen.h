@@ -1,5 +1,5 @@
-/// An OpenGL 3.3 core context without any window or X server, through EGL: for pictures made on a
-/// server, and for tests.
+/// An OpenGL 3.3 core context through EGL, without any window or X server, for pictures made on a
+/// server and for tests.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 
 namespace attnscope::app {
 
-/// While it lives, Dear ImGui draws without smooth edges: viewers smooth vector graphics
+/// While it exists, Dear ImGui draws without smooth edges, because viewers smooth vector graphics
 /// themselves. Create it between ImGuiSession::begin_frame(), which sets the style, and
 /// ImGui::NewFrame().
 class PlainEdges {

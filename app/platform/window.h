@@ -23,7 +23,7 @@ namespace attnscope::app {
 
 class InputQueue {
  public:
-  /// Takes over the key, character and drop callbacks, after Dear ImGui's own were installed.
+  /// Takes over the key, character and drop callbacks; call it after Dear ImGui installs its own.
   void attach(GLFWwindow* window);
   /// Passes on the events that fit into the frame that begins now.
   void pump();
@@ -47,7 +47,7 @@ class InputQueue {
   std::vector<std::string> dropped_;
 };
 
-/// Buttons, text and tensors need at least this size: the user cannot make the window smaller.
+/// Buttons, text and tensors need at least this size, so the user cannot make the window smaller.
 inline constexpr int kLeastWidth = 960;
 inline constexpr int kLeastHeight = 540;
 
@@ -74,18 +74,18 @@ class Window {
   bool take_close_request();
   int width() const;  ///< of the framebuffer, in pixels
   int height() const;
-  /// Pixels of the screen per pixel of a 96 dpi one.
+  /// Pixels of the screen per pixel of a 96 dpi screen.
   float content_scale() const;
   void set_vsync(bool on);
 
   /// The window on the desktop, without its frame.
   WindowRect place() const;
-  /// Moves it there if that lies on a monitor, else only sets its size.
+  /// Moves the window to the place if that is on a monitor, else only sets its size.
   void move_to(const WindowRect& place);
   /// The files that were dropped on the window since the last call.
   std::vector<std::string> take_dropped_files() { return input_.take_dropped_files(); }
 
-  /// Handles pending events; waits for the next event, at most `wait_s` seconds.
+  /// Handles pending events; if there are none, waits for the next, at most `wait_s` seconds.
   void handle_events(double wait_s);
   /// Whether input waits for later frames.
   bool has_input() const { return input_.pending(); }
