@@ -25,12 +25,12 @@ struct LessonPlayer::Desk {
   lessons::LessonProgress done;
 
   Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
-  /// Sets these changes of the lesson's fields, whatever earlier work has set.
+  /// Prepares the step with these changes of the lesson's fields, which replace earlier ones.
   Result<Reply> prepare(std::size_t step, const lessons::Changes& changes);
   Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
 
  private:
-  /// The name of the run that a step shows at first: its own, else the one that the previous step
+  /// The name of the run that a step shows first: its own run, else the one that the previous step
   /// left.
   const std::string& run_of(std::size_t step) const;
   /// The name of the run that a step shows at its end.
@@ -42,8 +42,8 @@ struct LessonPlayer::Desk {
 
 namespace {
 
-/// An axis with an order of magnitude to spare on both sides of the curve, so that the axis does
-/// not give the curve away.
+/// An axis that extends an order of magnitude beyond both ends of the curve, so that it does not
+/// give the curve away.
 CurveAxis axis_around(const std::vector<double>& curve) {
   const auto [low, high] = std::ranges::minmax(curve);
   if (!(low > 0.0)) return {false, std::min(low, 0.0) * 2.0, std::max(high, 1.0) * 2.0};
@@ -246,7 +246,7 @@ void LessonPlayer::go_to(std::size_t step) {
   problem_.clear();
   StepState& state = states_[step_];
   if (!state.prepared) {
-    cue_ = {};  // of the step that it leaves
+    cue_ = {};  // the cue of the step before
     return start(Phase::preparing, [desk = desk_, step, changes = changes_](WorkControl&) {
       return desk->prepare(step, changes);
     });
@@ -321,7 +321,7 @@ void LessonPlayer::take_failure(const Error& error) {
 void LessonPlayer::update() {
   for (const Action action : std::exchange(actions_, {})) execute(action);
 
-  // Changed fields: every step is computed, and asked, again
+  // After a change of fields, every step is computed and asked again
   if (is_open() && phase_ != Phase::judging && wanted_changes_) {
     changes_ = *std::exchange(wanted_changes_, std::nullopt);
     for (StepState& state : states_) state = {.attempts = state.attempts};

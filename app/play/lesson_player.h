@@ -20,7 +20,7 @@
 
 namespace attnscope::app {
 
-/// Where a user's answers and progress are kept.
+/// The files in which a user's answers and progress are kept.
 struct LessonFiles {
   std::filesystem::path progress;  ///< empty: nowhere
   std::optional<lessons::AnswersFile> answers;
@@ -37,9 +37,9 @@ struct CurveAxis {
 struct PreparedStep {
   std::string say;
   RunSpec run;                      ///< the run on the screen; Br and Bc are set
-  std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same
+  std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same run
   std::optional<RunSpec> beside;    ///< a second run to its right; Br and Bc are set
-  Index start = 0;  ///< of the playhead: the place of the previous step of the same run
+  Index start = 0;  ///< of the playhead: where the previous step with the same run left it
   std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
 };
 
@@ -60,7 +60,7 @@ class LessonPlayer {
   enum class Phase : std::uint8_t {
     closed,
     opening,    ///< the lesson is being read
-    preparing,  ///< the step's text and run are being computed
+    preparing,  ///< the step's text and its run are being computed
     asking,     ///< nothing is revealed
     judging,    ///< an answer is being checked, or the truth computed
     revealed,
@@ -74,7 +74,7 @@ class LessonPlayer {
     std::optional<std::size_t> option;
     std::optional<lessons::TilePlace> tile;
     std::vector<std::optional<double>> curve;
-    std::string error;    ///< why it cannot be checked
+    std::string error;    ///< why the prediction cannot be checked
     bool typing = false;  ///< the text field has the keyboard
   };
 

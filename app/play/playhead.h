@@ -13,12 +13,12 @@ namespace attnscope::app {
 
 Index clamp_step(const RunInfo& run, Index step);
 
-/// `count` operations, tiles or iterations of the outer loop further; backwards when negative.
-/// Moves by tile or iteration stop after the last operation of one; going back from inside a tile
-/// first reaches that tile's own beginning.
+/// The step that is `count` operations, tiles or iterations of the outer loop later; earlier if
+/// negative. Moves by tile or iteration stop after its last operation; going back from inside a
+/// tile first reaches that tile's own beginning.
 Index moved_step(const RunInfo& run, Index step, Granularity granularity, int count);
 
-/// Faster (direction 1) or slower (-1), in powers of two.
+/// The next faster (direction 1) or slower (-1) speed, a power of two.
 double next_speed(double speed, int direction);
 
 /// Moves the playhead in time, by units of the granularity per second, times the speed.
@@ -39,11 +39,11 @@ class Player {
   double units_ = 0.0;
 };
 
-// Two runs on one clock: where each of them is.
+// Two runs on one clock, and where each of them is.
 
-/// The clock ticks whenever one of the two completes a tile. Its reading, requested bytes of the
-/// shown head or visits of tiles, is an upper limit for each, as the other may be in the middle of
-/// a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS: standard
+/// The clock ticks whenever either run completes a tile. Its reading, requested bytes of the shown
+/// head or visits of tiles, is an upper limit for each run, because the other may be in the middle
+/// of a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS: standard
 /// attention, which has several launches, visits each tile several times.
 class RaceCourse {
  public:
@@ -61,12 +61,12 @@ class RaceCourse {
   Index step_of(Racer racer, Index tick) const;
   /// The first operation of that tile; -1 before the first tile.
   Index begin_of(Racer racer, Index tick) const;
-  /// Visits of tiles that it has completed by then, and in total.
+  /// Visits of tiles that the racer has completed by then, and in total.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
   /// The first tick at which the racer has executed operation `step`.
   Index tick_of(Racer racer, Index step) const;
-  /// The reading at which it finishes.
+  /// The reading at which the racer finishes.
   Index finish(Racer racer) const { return ends_[racer].back().reading; }
 
  private:

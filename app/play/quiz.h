@@ -18,7 +18,7 @@ class Quiz {
  public:
   enum class Phase : std::uint8_t { closed, drawing, asking, answered };
 
-  /// Asks about this choice, ignoring its own break, in this head (batch * heads + head). The same
+  /// Asks about this choice, ignoring its own break, for this head (batch * heads + head). The same
   /// seed gives the same question.
   void start(const RunSpec& choice, Index head, std::uint64_t seed);
   /// Asks about another operation of the same run.
@@ -41,7 +41,7 @@ class Quiz {
   const BreakQuiz* question() const { return question_ ? &*question_ : nullptr; }
   const std::optional<std::size_t>& given() const { return given_; }
   Index asked() const { return asked_; }  ///< questions that were answered or revealed
-  Index right() const { return right_; }  ///< of these, answered correctly
+  Index right() const { return right_; }  ///< questions that were answered correctly
 
   /// The run that the screen must show: a broken one, or the correct one at the end. Returned once.
   std::optional<RunSpec> take_run() { return std::exchange(run_, std::nullopt); }

@@ -9,8 +9,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Widgets that size themselves by their contents need one frame to measure them, one to apply the
-/// size, and one for widgets that depend on it.
+/// Widgets that size themselves by their contents need a few frames: to measure the contents, to
+/// apply the size, and for other widgets that depend on it.
 constexpr int kSettlingFrames = 4;
 
 }  // namespace

@@ -24,8 +24,7 @@ class PictureMaker {
   /// Errors: those of OffscreenContext::create().
   static Result<std::unique_ptr<PictureMaker>> create(int width, int height);
 
-  /// The screen, or one of its panels alone, once everything on it is computed and laid
-  /// out.
+  /// The screen, or one of its panels alone, after everything on it is computed and laid out.
   Result<Image> draw(App& app, std::optional<Slot> panel = {});
   /// A panel alone as an SVG document.
   Result<std::string> draw_svg(App& app, Slot panel);

@@ -7,7 +7,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Operations per second: slow enough to read. A frame then lasts a whole number of hundredths of a
+/// Operations per second: slow enough to read, and a frame lasts a whole number of hundredths of a
 /// second, the time unit of GIF.
 constexpr int kFramesPerSecond = 5;
 

@@ -1,5 +1,5 @@
-/// The kinds of pictures that `attnscope render` makes (run_render.cpp), in render_animation.cpp
-/// and render_lesson.cpp.
+/// Special pictures of `attnscope render` (run_render.cpp): animations (render_animation.cpp) and
+/// lessons (render_lesson.cpp).
 #pragma once
 
 #include "app/arguments.h"

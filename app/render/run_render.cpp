@@ -69,7 +69,7 @@ int run_render(const Arguments& arguments, Scene scene) {
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
   const bool seeks = arguments.step && !raced;
-  if (seeks) scene.view.step = 0;  // --step is checked below, once the last operation is known
+  if (seeks) scene.view.step = 0;  // --step is checked below, when the last operation is known
   App app(std::move(scene), {});
   if (const auto error = settle(app)) return report(*error);
   if (raced && !app.view.race) {
