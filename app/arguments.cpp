@@ -181,7 +181,8 @@ CLI::Option* add_render_options(CLI::App& render, Arguments& arguments, Raw& raw
   for (auto& [option, file, help] :
        {std::tuple{"--gif", &arguments.gif,
                    "Write the operations of --step A-B as a GIF animation"},
-        {"--mp4", &arguments.mp4, "Write them as an MP4 video; needs the program ffmpeg"}}) {
+        {"--mp4", &arguments.mp4,
+         "Write the operations of --step A-B as an MP4 video; needs the program ffmpeg"}}) {
     render.add_option(option, *file, help)
         ->excludes(out)
         ->excludes("--lesson")

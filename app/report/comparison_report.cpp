@@ -64,7 +64,7 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "SM's boundary.\n"
       "- `l2`: what the slices of L2 serve: all that is requested, and the part of it that misses, "
       "because the SM's partition of L2 does not hold it. Recorded where the slices look sectors "
-      "up; that they merge reads of one line is not modelled.\n"
+      "up; the model does not merge reads of the same line.\n"
       "- `dram`: what reaches {0}, predicted: thread blocks move tiles through a model of L2, in "
       "the order in which the GPU starts them. If the data that they read again is about as large "
       "as L2, the run is in transition, and the reason gives an interval.\n"

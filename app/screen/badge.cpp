@@ -91,8 +91,8 @@ BadgeText badge_text(const Frame& frame) {
   }
   if (!measurements.recorded.empty()) {
     return model_only(
-        "No recording has this problem. The numbers come from the model alone; shipped recordings "
-        "are in the charts, and the timeline's SMs offer traces of other problems." +
+        "There is no recording of this problem. The numbers come from the model alone; shipped "
+        "recordings are in the charts, and the timeline's SMs offer traces of other problems." +
         no_gpu);
   }
   return model_only("No recordings were found. Every number comes from the model or a datasheet." +

@@ -272,9 +272,9 @@ ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
   shown.subtitle = fmt::format(
       "{}{}, {}", model.time ? "" : "bounds only: ", problem_words(model.run), gpu.display_name);
   shown.about =
-      "The rate of the run's matrix products, by the predicted and by the recorded time, against "
-      "their number for each byte that passes a level: requested by thread blocks, served by L2, "
-      "moved by DRAM.\nNo point can lie above the ceiling of its level. Measured ceilings are the "
+      "FLOP/s of the run's matrix products, from the predicted and the recorded time, against "
+      "their FLOP per byte at each level: requested by thread blocks, served by L2, moved by "
+      "DRAM.\nNo point can lie above the ceiling of its level. Measured ceilings are the "
       "calibration's: reads of L2 and of DRAM, and products on all SMs.\n" +
       time_basis_text(model, gpu);
   Making making(roofline, gpu, theme);

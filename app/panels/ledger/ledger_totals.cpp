@@ -97,8 +97,8 @@ void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
   row.gives_way = true;
   row.formula_text =
-      "of the bytes that are read from L2, or added to in it: those that the SM's own partition "
-      "does not hold; they come from the other partition or from DRAM";
+      "of the bytes that are read from L2 or added to in L2, those that the SM's own partition "
+      "does not hold: they come from the other partition or from DRAM";
 }
 
 /// Adds the note of a row with a time; if the predicted time is missing, its cell says so, too.

@@ -234,8 +234,8 @@ void draw_warps(const Snapshot& snapshot, ViewState& view, const PanelContext& c
   Rect rest = draw_memory_tabs(context, view, "modelled · a thread block of 4 warps");
   if (!run.algorithm->warps) {
     draw::wrapped_text(context, context.fonts.ui, rest.min, context.theme.text_faint,
-                       "No paper says how the warps of standard attention share a tile: its "
-                       "products are a library's. Choose a flash algorithm.",
+                       "No paper says how the warps of standard attention share a tile: a "
+                       "library computes its products. Choose a flash algorithm.",
                        rest.width(), 4);
     return;
   }
