@@ -22,7 +22,7 @@ constexpr int kMaxSize = 16384;
 constexpr int kLeastPanelWidth = 320;
 constexpr int kLeastPanelHeight = 200;
 
-/// "1600x900" as two numbers in range, or nothing.
+/// The two numbers of "1600x900" if they are in range, else nothing.
 std::optional<std::pair<int, int>> parse_size(const std::string& text, int least_width,
                                               int least_height) {
   const std::size_t cross = text.find('x');
@@ -44,7 +44,7 @@ struct Raw {
   std::optional<std::string> panel;
 };
 
-/// A flag that may be given once.
+/// Adds a flag that may be given only once.
 void add_flag_once(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
   app.add_flag(name, value, help)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }

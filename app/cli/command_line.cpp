@@ -28,7 +28,7 @@ std::vector<std::string> GivenOptions::all(std::string_view name) const {
 
 namespace {
 
-/// A CLI11 parser for the command.
+/// Adds the command's options and operands to the parser.
 void define_options(CLI::App& app, const CommandSpec& command) {
   app.allow_extras();
   for (const OptionSpec& spec : command.options) {
@@ -46,7 +46,7 @@ void define_options(CLI::App& app, const CommandSpec& command) {
   }
 }
 
-/// The end of the command's own arguments: the command line after "--" belongs to another command.
+/// The end of the command's own arguments: those after "--" belong to another command.
 auto end_of_own(const CommandSpec& command, const std::vector<std::string>& arguments) {
   return command.takes_command ? std::find(arguments.begin(), arguments.end(), "--")
                                : arguments.end();

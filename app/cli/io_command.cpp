@@ -133,7 +133,7 @@ Study io_study(const IoQuestion& question, const std::vector<IoPoint>& points) {
       .footnotes = footnotes(question, std::ranges::all_of(points, &IoPoint::in_range))};
 }
 
-/// io_curve(), one value at a time: drawing a large block mask takes seconds.
+/// Calls io_curve() for one value at a time, because drawing a large block mask takes seconds.
 Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
   std::vector<IoPoint> points;
   IoQuestion one = question;

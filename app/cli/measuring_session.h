@@ -18,10 +18,10 @@ class MeasuringSession {
   /// `given` are the options of the command line that measures; its --json and --csv are outputs.
   explicit MeasuringSession(GivenOptions given) : given_(std::move(given)) {}
 
-  /// Errors as in Gpu::open().
+  /// Opens the GPU on first use; errors as in Gpu::open().
   Result<std::shared_ptr<Gpu>> gpu();
 
-  /// An existing file must be a recording, and no output may replace one of its mask files.
+  /// Nothing if the file is new, or is a recording whose mask files no output would replace.
   std::optional<Error> check_recording(const std::filesystem::path& path);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,

@@ -28,7 +28,7 @@ struct OutputFiles {
   std::string csv;
 };
 
-/// Errors as in parse_output().
+/// The files of --json and --csv; errors as in parse_output().
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
 
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
@@ -112,7 +112,7 @@ std::optional<Error> write_tensor_files(
 /// their first occurrence; a missing key is an empty cell. Arrays are left out.
 class CsvTable {
  public:
-  /// True if the row has columns that the rows before it lack.
+  /// Adds a row; returns whether it has columns that earlier rows lack.
   bool add(const ordered_json& row);
   /// The columns' names and all rows.
   std::string text() const;
@@ -136,7 +136,7 @@ class RowFiles {
   /// The files of --json and --csv, except standard output and devices: write_outputs() writes
   /// those at the end.
   explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
-  /// Failed when a file cannot be written.
+  /// Adds the row to both; failed if a file cannot be written.
   std::optional<Error> add(const ordered_json& row);
   /// Waits until the rows are on the disk.
   std::optional<Error> finish();

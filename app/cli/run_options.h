@@ -1,4 +1,4 @@
-/// Options and the values of a run, from the table of fields (reference/run_fields.h).
+/// Options of a run and their values, from the table of fields (reference/run_fields.h).
 #pragma once
 
 #include <initializer_list>
@@ -19,8 +19,8 @@ std::string default_text(const RunField& field, const RunSpec& defaults = {});
 /// Options of the fields with these keys, in the table's order; their help shows `defaults`.
 std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> keys,
                                       const RunSpec& defaults = {});
-/// Options of every field of the model (for FieldTarget::kernel, of a kernel) and of both, except
-/// those that are left out; --algorithm is required.
+/// Options of every field that applies to the model (to a kernel for FieldTarget::kernel), except
+/// those in `without`; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
 /// The options, with the help and (if not empty) the value names in `changes`.
@@ -41,7 +41,7 @@ std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> li
 /// files, the packed sequences or the defaults, in this order. Text that cannot be understood and
 /// numbers out of range are errors here; resolve() checks the combination of fields.
 Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults = {});
-/// The same, but requires --algorithm to be one of `algorithms`.
+/// As parse_run(), but --algorithm is required and must be one of `algorithms`.
 Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::string>& algorithms);
 /// The GPU of the model that a kernel is compared with: the spec's if --gpu was given, else the
 /// shipped description that matches the device; unavailable when none does.

@@ -16,7 +16,7 @@ struct ModelRun {
 /// GPU. Errors as in gpu_of(), resolve() and, for TilingRule::kernel, kernels::resolve().
 Result<ModelRun> model_run(RunSpec spec);
 
-/// What the schedule counts, and its warps. Errors as in simulate().
+/// The counts of the schedule and of its warps. Errors as in simulate().
 Result<SimulationAnswer> count_run(const ModelRun& model);
 
 /// Adds the DRAM bytes, unless they take too long to predict, and the time, if the GPU has a

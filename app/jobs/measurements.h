@@ -101,7 +101,7 @@ SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);
 /// `problems`.
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems);
 
-/// The runs of every trace in assets/recordings/traces, in the same way.
+/// The runs of every trace in assets/recordings/traces; `problems` as above.
 std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems);
 
 }  // namespace attnscope::app

@@ -32,7 +32,7 @@ std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog
 
 namespace {
 
-/// Every tile is a place on the scrub bar, so there must not be too many.
+/// An error if there are too many tiles, each of which is a place on the scrub bar.
 std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
   const Index Tr = ceil_div(problem.N, tiling.Br);
   const Index Tc = ceil_div(problem.N_kv, tiling.Bc);

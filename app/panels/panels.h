@@ -23,16 +23,16 @@ Panel make_scores_panel();
 /// The running softmax of the chosen query row: formulas, live numbers, results.
 Panel make_online_softmax_panel();
 
-/// Why the softmax is online: the naive one, which overflows, beside the safe and the online one,
-/// on the chosen query row, with every operation rounded.
+/// Why the softmax is online: the naive softmax, which overflows, beside the safe and the online
+/// softmax, for the chosen query row, with every operation rounded.
 Panel make_why_online_panel();
 
 /// What the last operation did and why: the pseudo-code with its line highlighted, or the CUDA
 /// source of its kernel, and one sentence each.
 Panel make_explain_panel();
 
-/// What each thread block of the shown head does, operation by operation: an order, not time. Or
-/// the SM and time of each block, predicted above recorded.
+/// The operations of each thread block of the shown head, in order but not in time; or the SM and
+/// the time of each block, predicted above recorded.
 Panel make_timeline_panel();
 
 /// Charts, counted in the background: bytes, time, TFLOP/s and memory over N, heads, d, tiles or

@@ -26,7 +26,7 @@ class Player {
  public:
   static constexpr double kUnitsPerSecond = 3.0;
 
-  /// The step after `elapsed_s` more seconds of playing; stops (view.playing = false) at the end.
+  /// Plays for `elapsed_s` more seconds; stops (view.playing = false) at the end.
   void advance(const RunInfo& run, ViewState& view, double elapsed_s);
   /// The whole units played in `elapsed_s` more seconds.
   int units(const ViewState& view, double elapsed_s);

@@ -24,11 +24,11 @@ class PictureMaker {
   /// Errors: those of OffscreenContext::create().
   static Result<std::unique_ptr<PictureMaker>> create(int width, int height);
 
-  /// The screen, or one of its panels alone, after everything on it is computed and laid out.
+  /// Draws the screen, or one panel alone, after everything on it is computed and laid out.
   Result<Image> draw(App& app, std::optional<Slot> panel = {});
-  /// A panel alone as an SVG document.
+  /// Draws a panel alone as an SVG document.
   Result<std::string> draw_svg(App& app, Slot panel);
-  /// The screen again, if only the playhead has moved since the last picture.
+  /// Draws the screen again, if only the playhead has moved since the last picture.
   Result<Image> draw_moved(App& app);
 
  private:

@@ -27,8 +27,8 @@ void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const std::atomic<bool>* cancel = nullptr);
 
-/// predict_schedule() of a launch of the report's run, which has a DRAM prediction. unavailable if
-/// the GPU has no calibration.
+/// Calls predict_schedule() for a launch of the report's run, which has a DRAM prediction.
+/// unavailable if the GPU has no calibration.
 Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report,
                                                   const GpuDescription& gpu,
                                                   std::string_view launch,

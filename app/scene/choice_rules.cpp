@@ -29,7 +29,7 @@ RunSpec rival_after(const RunSpec& before, const RunSpec& choice, const RunSpec&
 
 namespace {
 
-/// Packed queries determine the packed keys: the same ends if N = N_kv, else the same number of
+/// Sets the packed keys by the packed queries: the same ends if N = N_kv, else the same number of
 /// sequences.
 void follow_queries(AttentionProblem& problem) {
   const std::vector<Index>& queries = problem.cu_seqlens_q;

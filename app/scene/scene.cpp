@@ -43,7 +43,7 @@ void read_value(const JsonObject& object, const char* key, bool& value) {
   value = object.boolean_or(key, value);
 }
 
-/// A count or an index; `least` is 0, or -1 for a step.
+/// Reads a count or an index; `least` is 0, or -1 for a step.
 void read_value(const JsonObject& object, const char* key, Index& value, Index least = 0) {
   value = object.integer_or(key, value);
   if (value >= least) return;
@@ -123,7 +123,7 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::enlarged>("view", "enlarged"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 
-/// The rival is a whole run, "rival", or the choice with another algorithm, "against".
+/// Reads the rival: a whole run, "rival", or the choice with another algorithm, "against".
 void read_race(const JsonObject& race, const std::filesystem::path& folder, ViewState& view) {
   if (race.has("rival")) {
     view.race = Race{run_of_scene(race.object("rival"), folder)};

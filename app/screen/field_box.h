@@ -26,7 +26,7 @@ class DropList {
   DropList(const Frame& frame, std::string field) : frame_(frame), field_(std::move(field)) {}
   /// Begins the popup of this field under the box, if it is open.
   void begin(const Rect& box);
-  /// An area named `id` that opens the list when it is clicked.
+  /// Draws an area named `id` that opens the list when it is clicked.
   void draw_opener(const std::string& id, const Rect& rect) const;
   void draw_surface(const Rect& box, bool hovered) const;
   void draw_arrow(const Rect& box) const;

@@ -16,7 +16,7 @@ void handle_keys(App& app);
 /// Every key, and what it does.
 std::span<const std::pair<const char*, const char*>> key_help();
 
-/// The card with every key, over the screen. A click, F1 or Escape closes it.
+/// Draws the card with every key over the screen. A click, F1 or Escape closes it.
 void draw_keys_overlay(const Frame& frame);
 
 }  // namespace attnscope::app

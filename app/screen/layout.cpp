@@ -116,7 +116,7 @@ bool any_below(const Layout& layout, Row row, float font_scale, Length length, L
   });
 }
 
-/// Three columns above; below them the timeline and the charts.
+/// Places three columns above, and the timeline and the charts below them.
 Layout place_panels(float width, float height, const Scales& scales, const std::set<Slot>& shown) {
   const float margin = margin_of(scales);
   Layout layout = layout_bars(width, height, scales);
@@ -141,8 +141,8 @@ Layout place_panels(float width, float height, const Scales& scales, const std::
   return layout;
 }
 
-/// The counter of bytes over the whole width; the memory above the online softmax on the left;
-/// scores, timeline and the whole pseudo-code on the right.
+/// Places the counter of bytes over the whole width, the memory above the online softmax on the
+/// left, and scores, timeline and the whole pseudo-code on the right.
 Layout place_for_presenter(float width, float height, const Scales& scales,
                            const std::set<Slot>& shown) {
   const float margin = margin_of(scales);

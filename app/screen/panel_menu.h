@@ -5,8 +5,8 @@
 
 namespace attnscope::app {
 
-/// The context menu of a panel (right mouse button): items for the thing that was clicked, and
-/// items that enlarge the panel, save its picture, or copy the command that prints the run's
+/// Draws the context menu of a panel (right mouse button): items for the thing that was clicked,
+/// and items that enlarge the panel, save its picture, or copy the command that prints the run's
 /// numbers. Named rectangles: "panel_menu.enlarge" and so on.
 void draw_panel_menu(const Frame& frame, const Panel& panel, const Rect& rect, bool of_rival);
 

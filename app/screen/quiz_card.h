@@ -5,8 +5,8 @@
 
 namespace attnscope::app {
 
-/// The question with its options, the answer, and how many answers were right. Named rectangles:
-/// "quiz.option.a", "quiz.show", "quiz.next", "quiz.leave".
+/// Draws the question with its options, the answer, and how many answers were right. Named
+/// rectangles: "quiz.option.a", "quiz.show", "quiz.next", "quiz.leave".
 void draw_quiz_card(const Frame& frame, const Rect& rect);
 
 }  // namespace attnscope::app

@@ -24,7 +24,7 @@ bool draw_button(const Frame& frame, std::string_view name, const char* label) {
   return ui::visit_item(frame, name) || clicked;
 }
 
-/// An entry of a list, which keeps the dialog open; scrolls to it when Tab reaches it.
+/// Draws an entry of a list; choosing it keeps the dialog open. Scrolls to it when Tab reaches it.
 bool draw_entry(const Frame& frame, const std::string& kind, const std::string& id,
                 const std::string& label) {
   const std::string name = "dialog." + kind + "." + id;
@@ -60,7 +60,7 @@ void SceneDialog::ask(const Frame& frame, const Command& command) {
   frame.app.commands.push(command);
 }
 
-/// Why the path was not opened or saved, and what can be done.
+/// Draws why the path was not opened or saved, and what the user can do.
 void SceneDialog::draw_answer(const Frame& frame) {
   const std::string path = path_.data();
   ImGui::PushTextWrapPos(frame.text_px(kWidth));

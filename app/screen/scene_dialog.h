@@ -33,7 +33,7 @@ class SceneDialog {
   std::array<char, 512> path_{};
 };
 
-/// The box of the top bar: the shipped scenes, and entries that open the dialog.
+/// Draws the top bar's box: the shipped scenes, and entries that open the dialog.
 void draw_scene_field(const Frame& frame, const Rect& box);
 
 }  // namespace attnscope::app

@@ -48,7 +48,7 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
   list->AddRect(card.min, card.max, frame.theme.card_border, radius);
 }
 
-/// A thin line above the transport bar while something is computed, with a button that cancels it.
+/// Draws a thin line above the transport bar while work is in progress, and a button to cancel it.
 void draw_progress(const Frame& frame, const Rect& transport) {
   App& app = frame.app;
   const std::optional<double> progress = app.waiting();
@@ -141,7 +141,7 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
   ImGui::EndChild();
 }
 
-/// The card of the open lesson or quiz, and the panels beside it; nothing if neither is open.
+/// Places the card of the open lesson or quiz, and panels beside it; nothing if neither is open.
 std::optional<LessonLayout> lay_out_card(const App& app, const Layout& layout,
                                          const Scales& scales) {
   if (!app.snapshot()) return std::nullopt;

@@ -73,7 +73,7 @@ std::string_view label_of(const Field& field) {
   return run_field(field.key).label;
 }
 
-/// The boxes that start a race against another algorithm, and choose its clock.
+/// Draws the boxes that start a race against another algorithm, and choose its clock.
 void draw_race_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
   const auto& race = app.view.race;
@@ -228,7 +228,7 @@ struct TopBar::Columns {
     for (std::size_t k = 0; k < kCount; ++k) sum += labels[k] + gap + boxes[k];
     return sum;
   }
-  /// Where the column begins, from the left of the first one.
+  /// Where the column begins, relative to the first one.
   float begin(std::size_t column) const {
     float x = 0.0f;
     for (std::size_t k = 0; k < column; ++k) x += labels[k] + boxes[k] + 3.0f * gap;

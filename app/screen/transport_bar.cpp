@@ -45,7 +45,7 @@ std::string widest_position(const RunInfo& run) {
                      run.algorithm->splits_keys ? "  split 00" : "");
 }
 
-/// "op", "tile" or "outer loop": the unit of playing. A click selects the next.
+/// Draws the unit of playing: "by op", "by tile" or "by outer loop". A click selects the next.
 void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};

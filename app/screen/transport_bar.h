@@ -5,7 +5,7 @@
 
 namespace attnscope::app {
 
-/// The fixed bar at the bottom: steps, playing, speed, and the whole run as a line.
+/// Draws the fixed bar at the bottom: steps, playing, speed, and the whole run as a line.
 void draw_transport_bar(const Frame& frame, const Rect& rect);
 
 }  // namespace attnscope::app

@@ -250,7 +250,7 @@ void WalkCard::draw(const Frame& frame) {
 
 namespace {
 
-/// The title and the four choices, each with a line about it.
+/// Draws the title and the four choices, each with a line about it.
 void draw_choices(const Frame& frame) {
   {
     const FontScope title(frame.fonts.ui_bold);

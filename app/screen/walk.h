@@ -53,7 +53,7 @@ class WalkCard {
 /// it does not have.
 Index last_step_of(const RunInfo& run, const Stop& stop);
 
-/// The card of the first start. Esc or a click outside the card closes it.
+/// Draws the card of the first start. Esc or a click outside the card closes it.
 void draw_welcome(const Frame& frame);
 
 }  // namespace attnscope::app

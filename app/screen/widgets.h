@@ -49,15 +49,15 @@ bool draw_button(const Frame& frame, const Button& button);
 /// Enter presses it.
 bool visit_item(const Frame& frame, std::string_view name);
 
-/// A tooltip in the app's font, wrapped; shown when the last item is hovered.
+/// Shows a wrapped tooltip in the app's font if the mouse is over the last item.
 void tooltip(const Frame& frame, std::string_view text);
 /// Shows a tooltip at once, beside the rectangle that it explains.
 void tooltip_beside(const Frame& frame, std::string_view text, const Rect& about);
 
-/// Escape closes the popup that is being drawn.
+/// Closes the popup that is being drawn if Escape is pressed.
 void close_popup_on_escape();
 
-/// Text drawn with its middle at `center`.
+/// Draws text with its middle at `center`.
 void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);
 

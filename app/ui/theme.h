@@ -91,7 +91,7 @@ ImU32 mix(ImU32 a, ImU32 b, float t);
 /// The relative luminance of WCAG 2 and the contrast ratio that follows from it (1 to 21).
 double contrast_ratio(ImU32 a, ImU32 b);
 
-/// Colours, paddings and rounding of Dear ImGui's own widgets.
+/// Sets the colours, paddings and rounding of Dear ImGui's own widgets.
 void apply_to_imgui(const Theme& theme, float scale);
 
 // The roles of text on the screen, and the font and size of each.

@@ -185,7 +185,7 @@ using FusionKey = RunSpec;
 FusionKey figure2_key(std::string gpu);
 FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std::string gpu);
 
-/// fusion_steps(), with progress.
+/// Calls fusion_steps(), and reports its progress.
 Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
                                              WorkControl& control);
 

@@ -36,8 +36,8 @@ struct BelowHeading {
   float plot_top = 0.0f;
 };
 
-/// Title and settings, and the two choices: the x axis in the first line, the quantity in the
-/// second. Settings that do not fit beside the title are placed under it.
+/// Draws title and settings, and the tabs of the x axis (first line) and the quantity (second
+/// line). Settings that do not fit beside the title are placed under it.
 BelowHeading draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
   const Rect& rect = context.rect;
   const FontRef& font = context.fonts.small;
@@ -74,7 +74,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   return below;
 }
 
-/// The precision of flash1's O in HBM, for the error chart; returns the button's left edge.
+/// Draws the button for the precision of flash1's O in HBM (error chart); returns its left edge.
 float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 right) {
   const bool rounded = view.error_carry == Carry::problem;
   const TextButton button =
@@ -83,7 +83,7 @@ float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 rig
   return button.left;
 }
 
-/// The legend on the right, above the buttons; returns its left edge.
+/// Draws the legend on the right, above the buttons; returns its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
   const FontRef& font = context.fonts.small;
@@ -314,8 +314,8 @@ void draw_progress(const PanelContext& context, const Rect& plot, const Progress
                     at.x - plot.min.x, draw::Align::right);
 }
 
-/// The notes in lines above the plot: at least one, and as many as leave the plot most of its
-/// height; returns the top of the rest. Named rectangles: "charts.note.INDEX".
+/// Draws the notes in lines above the plot: at least one, and as many as leave the plot most of its
+/// height. Returns the top of the rest. Named rectangles: "charts.note.INDEX".
 float draw_notes(const PanelContext& context, const Rect& plot,
                  const std::vector<std::vector<std::string>>& notes) {
   const FontRef& font = context.fonts.small;

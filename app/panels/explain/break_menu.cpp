@@ -77,8 +77,8 @@ float notice_padding(const PanelContext& context) {
   return context.px(6.0f);
 }
 
-/// The buttons that move to the first wrong operation and the first wrong store; `long_labels` with
-/// the number of the operation.
+/// The buttons that move to the first wrong operation and the first wrong store; `long_labels`
+/// include the number of the operation.
 std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labels) {
   std::vector<PlaceButton> buttons;
   const auto add = [&](const char* name, std::string_view what,

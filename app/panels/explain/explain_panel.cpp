@@ -242,7 +242,7 @@ ImU32 op_color(const Theme& theme, const TileOp& op) {
   return text_color_of(theme, op.dests()[0].tensor);
 }
 
-/// The CUDA source of the kernel that runs the shown launch.
+/// Draws the CUDA source of the kernel that runs the shown launch.
 void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext& context,
                  const Rect& rect) {
   const RunInfo& run = *snapshot.run;
@@ -289,7 +289,7 @@ MarkedCode ExplainPanel::marked_code(const Snapshot& snapshot, const ViewState& 
   return code;
 }
 
-/// The pseudo-code: a click on a line seeks its next operation.
+/// Draws the pseudo-code; a click on a line seeks its next operation.
 void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const PanelContext& context,
                              const Rect& rect, const MarkedCode& code) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
@@ -305,7 +305,7 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
 }
 
-/// The menu of the line under the mouse.
+/// Chooses the menu items of the line under the mouse.
 void ExplainPanel::choose_menu(const Snapshot& snapshot, const PanelContext& context) {
   const auto& lines = launch_of(snapshot).pseudo_code;
   for (std::size_t line = 0; line < lines.size(); ++line) {

@@ -84,7 +84,7 @@ GpuPanel::Newest GpuPanel::ask(const RunInfo& run) {
   return {own_.latest(), now_.latest()};
 }
 
-/// "predicted 132 us instead of 194 us: 1.47 times as fast".
+/// Draws "predicted 132 us instead of 194 us: 1.47 times as fast".
 void GpuPanel::draw_times(const PanelContext& context, const RunInfo& run, const Newest& newest,
                           const Rect& line) {
   const auto [own, now] = newest;
@@ -169,7 +169,7 @@ float draw_resources(const PanelContext& context, const LaunchResidency& shown,
   return y + pitch;
 }
 
-/// The waves of a launch as boxes, the last one filled in part; at most kMostWaves of them.
+/// Draws the waves of a launch as boxes, the last one partly filled; at most kMostWaves boxes.
 void draw_waves(const PanelContext& context, const LaunchResidency& shown, const Rect& rect) {
   constexpr int kMostWaves = 16;
   const double waves = shown.waves();

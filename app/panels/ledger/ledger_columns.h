@@ -41,7 +41,7 @@ struct LedgerColumns {
   std::optional<float> end(LedgerColumn column) const {
     return ends[static_cast<std::size_t>(column)];
   }
-  /// Where the column begins: the end of the one before it.
+  /// Where the column begins, which is the end of the previous one.
   float begin(LedgerColumn column) const;
 };
 

@@ -25,7 +25,7 @@ struct LedgerLayout {
   std::size_t time_bar = 0;      ///< lines of the time's bar; 1: its legend is beside it
 };
 
-/// One column of tensors, else two, else two with the last rows behind "and n more"; the time's bar
+/// Chooses one column of tensors, else two, else two with "and n more" at the end; the time's bar
 /// loses the line of its legend before tensors are hidden, and disappears before totals touch.
 /// `room` is the height in pixels for headings, tensors, totals and the footer; `size` is the
 /// font's.

@@ -270,7 +270,7 @@ void draw_footer(const Table& table, const Rect& rect) {
   }
 }
 
-/// Presenter mode's ledger: the bytes requested so far as a number and as a bar.
+/// Draws presenter mode's ledger: the bytes requested so far, as a number and as a bar.
 void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
   const FontRef& font = context.fonts.ui_bold;
   const Bytes so_far = sum(snapshot.bytes_so_far);

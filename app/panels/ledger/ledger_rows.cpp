@@ -69,7 +69,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
   return rows;
 }
 
-/// Rows of the tensors without a closed form: in a variant, or in both passes together.
+/// Adds rows of the tensors without a closed form, as in a variant or in both passes together.
 void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
                               std::vector<LedgerRow>& rows) {
   for (const Tensor tensor : kTensors) {

@@ -96,7 +96,7 @@ void draw_bar(const PanelContext& context, const std::vector<BarPart>& parts, co
   draw::outline(context, bar, context.theme.card_border);
 }
 
-/// The parts in a line, the smallest ones left out if there is no room for all.
+/// Draws the parts in a line, without the smallest ones if there is no room for all.
 void draw_legend(const PanelContext& context, std::vector<BarPart> parts, const Rect& line) {
   const FontRef& font = context.fonts.small;
   const float swatch = font.size * 0.72f;

@@ -89,8 +89,8 @@ TrafficFormula writes(Tensor tensor, const Term& bytes, bool per_kv_head = false
   return {tensor, true, bytes.value, bytes.text, per_kv_head};
 }
 
-/// In the backward pass K and V are loaded for every column tile that is not all padding, or only
-/// for those that are used.
+/// The keys whose K and V the backward pass loads: those of every column tile that is not all
+/// padding, or only of the tiles that are used.
 Index count_loaded_keys(const FormulaRequest& request, const Visits& visits) {
   const AttentionProblem& problem = request.run.problem;
   if (request.options.variant.skip_unused_kv) return visits.keys_seen;

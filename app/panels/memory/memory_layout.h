@@ -50,7 +50,7 @@ RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, f
 RowLayout lay_out_row(std::span<const RowItem> items, const RowScale& scale, float width,
                       float min_size);
 
-/// The same for a row with its own scale.
+/// Places the items of a row that has its own scale.
 RowLayout lay_out_row(const std::vector<RowItem>& items, float width, float height, float gap,
                       float min_size);
 

@@ -31,7 +31,7 @@ ImU32 text_color_of(const Theme& theme, Tensor tensor);
 /// A gradient is drawn in a lighter shade of its tensor's hue, hatched.
 bool is_gradient(Tensor tensor);
 void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
-/// A small box in the tensor's colour, for legends.
+/// Draws a small box in the tensor's colour, for legends.
 void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 
 /// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" if an index has two digits.

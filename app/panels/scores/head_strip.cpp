@@ -55,7 +55,7 @@ std::string about(const AttentionProblem& problem, Index head) {
   return text + "\nclick: step through this head";
 }
 
-/// "head ◀ 3 ▶": steps an index within its count; returns where it ends.
+/// Draws "head ◀ 3 ▶", which steps an index within its count; returns its right end.
 float draw_stepper(const PanelContext& context, std::string_view name, const std::string& label,
                    ImVec2 at, Index& index, Index count) {
   const FontRef& font = context.fonts.small;

@@ -233,7 +233,7 @@ void draw_current_tile(const ScoresFrame& frame) {
   frame.context.named_rects.add("scores.current_tile", tile);
 }
 
-/// The tiles that belong to the thing under the mouse: one, or a whole row or column of them.
+/// Marks the tiles that belong to the thing under the mouse: one, or a whole row or column.
 void draw_pointed_tiles(const ScoresFrame& frame) {
   if (!frame.pointed || !(frame.pointed->queries || frame.pointed->keys)) return;
   const AttentionProblem& problem = frame.run().problem();

@@ -154,8 +154,8 @@ std::string tiles_text(const RunInfo& run, bool zoomed) {
                      run.tiling().Br, run.tiling().Bc);
 }
 
-/// The grid's tiles, and the mask if there is room, right-aligned in the line of the axis name;
-/// returns its left end.
+/// Draws the size of the grid's tiles, and the mask if there is room, right-aligned in the line of
+/// the axis name; returns the text's left end.
 float draw_tiles_note(const Snapshot& snapshot, const PanelContext& context, const Rect& rest,
                       bool zoomed) {
   const RunInfo& run = *snapshot.run;

@@ -254,7 +254,7 @@ Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gp
 
 namespace {
 
-/// The SMs of the GPU, and of the trace, if its device has more.
+/// The number of SMs of the GPU, or of the trace's device if it has more.
 Index count_sms(const SmRunPair& pair, const GpuDescription& gpu) {
   Index count = gpu.sm_count;
   for (const SmRun* run : {&pair.upper, &pair.recorded}) {

@@ -92,7 +92,7 @@ std::vector<Index> shown_sms(const std::vector<Index>& current, Index count, Ind
   return shown;
 }
 
-/// Thin lanes for all SMs, or thick ones around those of the current block.
+/// Plans thin lanes for all SMs, or thick ones for the current block's SMs and those around them.
 LanePlan plan_lanes(const Frame& frame, const SmRunPair& pair, bool shows_all) {
   const float font = frame.context.fonts.small.size;
   const bool both = pair.trace.has_value();

@@ -148,7 +148,7 @@ class TimelinePanel {
   Index step_ = -1;               ///< of the last frame
 };
 
-/// The wheel zooms and scrolls; the playhead's next step brings it back to the middle.
+/// The wheel zooms and scrolls; when the playhead moves, it is brought back to the middle.
 Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
   const Index longest = lanes_.longest();
   const auto operations = static_cast<double>(longest);
