@@ -25,7 +25,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The head of the problem nearest to this index, which may be that of a head of another problem.
+/// The head of the problem nearest to this index, which may belong to another problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }

@@ -20,7 +20,7 @@ void App::run_on_gpu() {
   }
 }
 
-/// The notice of what was measured, and where it is shown.
+/// The notice that names the measurement and says where it is shown.
 std::string App::measured_notice(const MeasuredRun& run) const {
   const RunSpec& asked = run.row.run.asked;
   const AttentionProblem& problem = run.row.run.problem;

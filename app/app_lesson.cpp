@@ -48,8 +48,8 @@ ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson&
   return ChartAxis::seq_len;
 }
 
-/// The chart of the quantity that is asked for, over the field in which its runs differ or that of
-/// its curve; over the shared memory or tiles, bytes are those of the IO theorems.
+/// The chart of the requested quantity, over the field in which the question's runs differ or over
+/// its curve's field; the chart of bytes over shared memory or tiles is that of the IO theorems.
 std::optional<ChartChoice> chart_of(const lessons::Question& question,
                                     const lessons::Lesson& lesson) {
   const auto* curve = std::get_if<lessons::CurveQuestion>(&question.kind);

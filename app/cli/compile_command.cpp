@@ -118,8 +118,8 @@ Result<std::optional<Disassembler>> disassembler_for(const GivenOptions& given) 
   return std::optional(std::move(found).value());
 }
 
-/// The architecture to compile for; an error if an option writes machine code and there is only
-/// PTX.
+/// The architecture to compile for; an error if an option writes machine code and NVRTC can make
+/// only PTX.
 Result<std::string> architecture_for(const GivenOptions& given, const GpuDescription& gpu) {
   auto architecture = kernels::target_architecture(gpu.compute_capability);
   if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;

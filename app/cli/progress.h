@@ -16,8 +16,8 @@ void clear_progress();
 /// Shows a step of the work after the line, "calibrating: launch_gap_s", instead of the last step.
 void show_step(std::string_view step);
 
-/// Calls Gpu::compile(); "compiling 2 of 3" appears after the progress line once this has taken
-/// 100 ms, so that cached kernels show nothing.
+/// Calls Gpu::compile(). After 100 ms the progress line also shows "compiling 2 of 3"; cached
+/// kernels take less time and show nothing.
 std::optional<Error> compile_with_progress(Gpu& gpu, const ResolvedRun& run, kernels::RunUse use);
 
 }  // namespace attnscope::cli

@@ -71,7 +71,7 @@ inline bool is_of_dram(Level level) {
 /// which perform the reductions.
 inline constexpr std::string_view kAddedQuantity = "of it added";
 
-/// The bytes of level `l2` that its partition of L2 did not hold when an SM requested them.
+/// The bytes of level `l2` that the SM's partition of L2 did not hold when the SM requested them.
 inline constexpr std::string_view kMissedQuantity = "missed";
 
 /// One quantity of one run.

@@ -44,8 +44,8 @@ std::string product_tiles_text(const RecordingRow& run, std::string_view launch)
                      tile->cols);
 }
 
-/// Why standard's products read more than each operand once, or differ from the model: for all
-/// products of the pass, or for the product of the launch.
+/// Why standard's products read operands more than once, or differ from the model: for all products
+/// of the pass, or for the product of the launch.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
   const bool one_tile =

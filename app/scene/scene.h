@@ -1,5 +1,5 @@
-/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/3"; earlier ones are read
-/// too). Shipped scenes are in assets/scenes/; users save and open their own.
+/// Scenes, which are a problem and a view of it, as files (schema "attnscope.scene/3"; earlier ones
+/// are read too). Shipped scenes are in assets/scenes/; users save and open their own.
 #pragma once
 
 #include <filesystem>

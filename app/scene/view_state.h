@@ -85,7 +85,7 @@ constexpr std::array<std::string_view, 5> enum_names(PanelPart) {
   return {"dram", "time", "notes", "safe", "online"};
 }
 
-/// What a chart shows, by the names that scenes use. Each axis has some of them
+/// The quantity of a chart, by the names that scenes use. Each axis has some of these quantities
 /// (chart_choice.cpp).
 enum class ChartQuantity : std::uint8_t {
   bytes,

@@ -18,7 +18,7 @@ struct Scales {
 
 Scales scales_for(float width, float height, float content_scale, bool presenter);
 
-/// Splits a rectangle into two columns (or rows), `share` of it for the first, with a gap between.
+/// Splits a rectangle into two columns (or rows) with a gap; the first gets `share` of the size.
 std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap);
 std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap);
 

@@ -82,7 +82,7 @@ ImU32 tensor_text_color(const Theme& theme, std::string_view tensor);
 /// The colour that repeats a number's kind.
 ImU32 number_color(const Theme& theme, NumberKind kind);
 
-/// The same colour at another opacity, 0 to 1.
+/// The colour at another opacity, 0 to 1.
 ImU32 with_alpha(ImU32 color, float alpha);
 
 /// Linear mix of two colours: t = 0 gives a, t = 1 gives b.
@@ -103,7 +103,7 @@ struct FontRef {
 
   /// Width and height of the text in pixels.
   ImVec2 measure(std::string_view text) const;
-  /// Draws the text, and notes the word of it under the mouse (app/ui/pointed_word.h).
+  /// Draws the text, and notes its word under the mouse (app/ui/pointed_word.h).
   void draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const;
 };
 

@@ -122,8 +122,8 @@ double tflops(const SizeSweep& sweep, const SimulationReport& model, double time
 /// "N = 4096, N_kv = 4096, d = 64, 16 heads in 4 sequences".
 std::string setting(const AttentionProblem& problem);
 
-/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep:
-/// over block_size and density, which change nothing for them, at every value.
+/// Adds other libraries' times, or rates, that were recorded on this GPU for problems of the sweep.
+/// They are drawn at every value of block_size and density, which do not affect them.
 void add_peers(draw::Chart& chart, const SizeSweep& sweep, ChartQuantity quantity,
                const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
 

@@ -60,7 +60,7 @@ struct PlaceButton {
   Index step = 0;
 };
 
-/// What the notice says.
+/// The contents of the notice.
 struct Notice {
   std::string title;
   std::vector<std::string> sentence;  ///< lines shown instead of the buttons

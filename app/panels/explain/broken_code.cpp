@@ -85,7 +85,7 @@ std::optional<Part> divisor_of(std::string_view line, Tensor tensor) {
   return Part{divided, statement->end};
 }
 
-/// The characters that stand for the operation, if any.
+/// The characters that represent the operation, if any.
 std::optional<Part> part_of_operation(std::string_view line, const PassOperation& operation) {
   switch (operation.kind) {
     case OpKind::load:

@@ -24,7 +24,7 @@ bool is_word(char c) {
 }
 
 /// Draws the letters of a line that are wholly visible between `at` and `right`; the line begins
-/// `scrolled` pixels to the left of `at`. "…" stands for those beyond the right edge.
+/// `scrolled` pixels to the left of `at`. "…" replaces those beyond the right edge.
 void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
                float right, float scrolled) {
   const Theme& theme = canvas.theme;

@@ -1,6 +1,6 @@
 #include "app/panels/panels.h"
 
-/// The modelled GPU: what if it had other numbers, and how its SMs hold the thread blocks.
+/// The modelled GPU: sliders that change its numbers, and how thread blocks fill its SMs.
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 namespace attnscope::app {
 
-/// The multiple of the GPU's own number that a field of RunSpec::what_if stands for; 1 if it is
+/// The value of a field of RunSpec::what_if as a multiple of the GPU's own number; 1 if it is
 /// unset.
 double what_if_multiple(const RunSpec& spec, const RunField& field, const GpuDescription& own);
 /// Sets the field to this multiple of the GPU's own number; 1 unsets it.

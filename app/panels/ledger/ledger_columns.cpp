@@ -140,7 +140,7 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
     columns.exact = false;
     widths = widths_of(ledger, headings, fonts, swatch, false);
   }
-  // A column of a GPU without numbers gives way first, then those that follow from other columns
+  // Leave out the GPU's column first if it has no numbers, then columns that follow from others
   const bool has_seen = std::ranges::any_of(
       all_rows(ledger), [](const LedgerRow* row) { return row->seen.value.has_value(); });
   std::vector<LedgerColumn> order = {LedgerColumn::size, LedgerColumn::formula, LedgerColumn::gap,

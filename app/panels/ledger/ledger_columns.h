@@ -1,5 +1,5 @@
-/// The texts of the ledger's cells, and which columns have room: those without content give way
-/// first, and no word is cut for a column that could give way.
+/// The texts of the ledger's cells, and which columns have room: columns without content are left
+/// out first, and no word is cut for a column that could be left out.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct LedgerColumns {
 LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headings,
                               const Fonts& fonts, float left, float right, float swatch, float gap);
 
-/// The text in place of a missing GPU number: "unavailable" in the first row of the totals that
+/// The text that replaces a missing GPU number: "unavailable" in the first row of the totals that
 /// lacks one; in the others a dash, if the column has numbers.
 std::string in_place_of_seen(const Ledger& ledger, const LedgerRow& row);
 

@@ -29,7 +29,7 @@ struct LedgerRow {
   std::string unit = "bytes";      ///< or "s"
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
-  double whole = 0.0;                     ///< the same over the whole pass
+  double whole = 0.0;                     ///< the modelled number of the whole pass
   std::optional<double> size_bytes = {};  ///< of the tensor, in the shown heads
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
@@ -47,7 +47,7 @@ std::string number_text(const LedgerRow& row, double value);
 /// The full description of a row, for its tooltip.
 std::string in_words(const LedgerRow& row, bool so_far);
 
-/// A predicted time, and what it rests on.
+/// A predicted time, and its basis.
 struct PredictedTime {
   std::optional<TimePrediction> prediction;
   TimeBasis basis = TimeBasis::bounds_only;

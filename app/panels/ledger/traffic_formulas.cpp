@@ -13,10 +13,10 @@ struct Visits {
   Index keys = 0;          ///< sum over row tiles of the keys in the column tiles that each visits
   Index rows = 0;          ///< sum over visited tiles of their query rows
   Index keys_seen = 0;     ///< keys in the column tiles that any row tile visits
-  Index keys_in_band = 0;  ///< the same, ignoring the block mask
+  Index keys_in_band = 0;  ///< keys_seen, ignoring the block mask
 };
 
-/// For each column tile, whether a row of [first_row, past_row) sees a key of it.
+/// For each column tile, whether a row of [first_row, past_row) sees one of its keys.
 std::vector<bool> column_tiles_seen(const AttentionProblem& problem, const Tiling& tiling,
                                     Index first_row, Index past_row, Index b) {
   std::vector<bool> seen(static_cast<std::size_t>(ceil_div(problem.N_kv, tiling.Bc)), false);
@@ -144,7 +144,7 @@ std::vector<TrafficFormula> flash1_forward(const Symbols& s) {
   Term keys{s.options.variant.skip_unused_kv ? s.visits.keys_seen : s.visits.keys_in_band, "N_kv"};
   if (keys.value != s.problem.N_kv) keys.text = "(keys that are seen)";
   const Term sweeps = s.rows * s.d() * s.carried;
-  // The launch that rounds O reads it once more
+  // The launch that rounds O reads it again
   std::vector<TrafficFormula> all{
       reads(Tensor::Q, s.rows * s.d() * s.e()), reads(Tensor::K, keys * s.d() * s.e()),
       reads(Tensor::V, keys * s.d() * s.e()),
@@ -231,7 +231,7 @@ std::vector<TrafficFormula> flash1_backward(const Symbols& s) {
   const Term keys = s.keys_loaded * s.d() * s.e();
   const Term rows = s.rows * s.d() * s.e();
   const Term sweeps = s.rows * s.d() * s.carried;
-  // The launch that rounds dQ reads it once more
+  // The launch that rounds dQ reads it again
   std::vector<TrafficFormula> all{reads(Tensor::Q, rows),
                                   reads(Tensor::K, keys),
                                   reads(Tensor::V, keys),

@@ -76,7 +76,7 @@ int HbmBox::told() const {
 }
 
 void HbmBox::choose_labels(const Rows& rows) {
-  // Give up the sizes where the tensors would become too low, then the line of the title
+  // If the tensors would become too low, leave out the sizes, then the line of the title
   sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
   title_beside_ = false;
   const float enough = context_.px(rows.size() > 1 ? 40.0f : 56.0f);

@@ -117,8 +117,8 @@ class HbmBox {
 // and registers.
 
 /// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
-/// dotted where it is invalid. `area` is that of the tile in the slot: a ragged one fills a part
-/// of the box.
+/// dotted where it is invalid. `area` is that of the tile in the slot: a ragged tile fills only a
+/// part of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Area& area);
 

@@ -36,7 +36,7 @@ void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 
 /// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" if an index has two digits.
 draw::Symbol symbol_of(const Tile& tile);
-/// The same with letters, for an empty slot: {"K", "j"}.
+/// The symbol with letters as indices, for an empty slot: {"K", "j"}.
 draw::Symbol empty_symbol_of(Tensor tensor);
 /// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);

@@ -24,8 +24,8 @@ std::string score_formula(const AttentionProblem& problem, Index head, std::stri
 
 /// How S in HBM relates to the scores that the softmax uses.
 enum class StoredScores : std::uint8_t {
-  final_values,  ///< the same, or S is not kept
-  unmasked,      ///< the same for visible keys; hidden ones still have a score
+  final_values,  ///< the scores themselves, or S is not kept
+  unmasked,      ///< the scores of visible keys; hidden keys still have a score, too
   unfinished,    ///< a different value: scale, cap or bias follow in a later launch
 };
 StoredScores stored_scores(const Snapshot& snapshot);

@@ -148,7 +148,7 @@ draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells
 const SlotState* top_slot(const ScoresFrame& frame);
 
 /// Marks the tiles and rows of a broken run that are wrong at this step (wrong_tiles.cpp). Named
-/// rectangles: "scores.wrong.TENSOR.ROW" of wrong rows beside each other, named after the first.
+/// rectangles: "scores.wrong.TENSOR.ROW" of adjacent wrong rows, named after the first.
 void draw_wrong_tiles(const ScoresFrame& frame);
 
 /// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one.

@@ -57,8 +57,8 @@ class Strip {
   draw::Canvas canvas_;
   float top_, bottom_, right_;
   ImU32 ground_;
-  float begin_;  ///< of the pixels that are not drawn yet
-  float end_;    ///< of those and of everything before them
+  float begin_;  ///< where the pixels that are not drawn yet begin
+  float end_;    ///< where they end
   ImU32 color_ = kNothing;
 };
 

@@ -87,7 +87,7 @@ struct SmRunPair {
   SmRun recorded;         ///< empty without a trace
   std::string gpu;        ///< the modelled GPU: the trace's own
   Index sm_count = 0;     ///< of the GPU, idle ones as well
-  bool same_run = false;  ///< as the one on the screen, on the same GPU
+  bool same_run = false;  ///< whether it is the run on the screen, on the same GPU
 };
 
 /// The key of the search for a recorded run.
