@@ -13,7 +13,7 @@ constexpr int warps_across(int rows, int columns, int warps) {
   return across;
 }
 
-/// Whether that gives every warp a part of whole pieces.
+/// Whether such a division gives every warp a part of whole pieces.
 constexpr bool warp_parts_fit(int rows, int columns, int warps) {
   const int down = warps / warps_across(rows, columns, warps);
   return rows % (16 * down) == 0;

@@ -15,12 +15,12 @@ __device__ inline float tanh_fast(float x) {
   return 1.0f - __fdividef(2.0f, exp2_fast(x * kTwoLog2e) + 1.0f);
 }
 
-/// 0 if there is none.
+/// The head's ALiBi slope; 0 without ALiBi.
 __device__ inline float alibi_slope(const ScoreParameters& scores, int head) {
   return scores.alibi_slopes == nullptr ? 0.0f : __ldg(scores.alibi_slopes + head);
 }
 
-/// -slope |key - aligned|.
+/// -slope |distance|; `distance` is key - aligned.
 __device__ inline float alibi_bias(float slope, float distance) {
   return -slope * fabsf(distance);
 }

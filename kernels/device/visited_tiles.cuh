@@ -35,7 +35,7 @@ struct VisitedTiles<Visits::listed> {
 
   __device__ bool has(int position) const { return (*this)[position] >= 0; }
   __device__ int operator[](int position) const { return __ldg(list + position); }
-  /// 0 if there is none.
+  /// The first tile; 0 if there is none.
   __device__ int first_tile() const { return max((*this)[first], 0); }
   __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
 };

@@ -81,7 +81,7 @@ __device__ inline void close_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
 
-/// Keeps uses of a product's result behind the wait for it.
+/// Keeps uses of a product's result after the wait for it.
 template <int kPieces>
 __device__ inline void settle(FragmentC (&result)[1][kPieces]) {
 #pragma unroll

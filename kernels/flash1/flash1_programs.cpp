@@ -57,7 +57,7 @@ BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& k
           .instructions = kHopper};
 }
 
-/// For a problem in 16 bits.
+/// The problem's precision must be 16-bit.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const BlockShape shape = flash1_backward_shape({problem, run.tiling});

@@ -169,7 +169,7 @@ struct Flash2Consumer {
     }
   }
 
-  /// For rows without keys.
+  /// What attend() does for rows without keys.
   __device__ Rows attend_nothing() {
     device::wait_products<0>();
     leave_Q();

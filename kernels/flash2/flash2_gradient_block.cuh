@@ -97,7 +97,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ TileKV V() const { return {base + TileKV::kBytes}; }
   __device__ Ring Q() const { return {base + kRings, barrier(Barrier::Q)}; }
   __device__ Ring dO() const { return {base + kRings + Ring::kBytes, barrier(Barrier::dO)}; }
-  /// Transposed.
+  /// dS, transposed.
   __device__ TileS dS(int visit) const { return {base + kScores + visit % 2 * TileS::kBytes}; }
   __device__ uint32_t dQ() const { return base + kdQ; }
   /// [Br] each; LSE in the exponent's unit.
@@ -175,7 +175,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ TileKV V() const { return {base + TileKV::kBytes}; }
   __device__ RingQ Q() const { return {base + kRings, barrier(Barrier::Q)}; }
   __device__ RingdO dO() const { return {base + kRings + RingQ::kBytes, barrier(Barrier::dO)}; }
-  /// Transposed.
+  /// dS, transposed.
   __device__ TileS dS(int visit) const { return {base + kScores + visit % 2 * TileS::kBytes}; }
   /// P as the threads of a consumer hold it.
   __device__ uint32_t P(int visit) const { return base + kP + visit % 2 * TileS::kBytes; }

@@ -39,7 +39,7 @@ class RecordedMasks {
   /// The mask, drawn at its first use, or the reason why there is none.
   const Result<SharedBlockMask>& drawn(const RunSpec& spec, const Tiling& tiling);
 
-  /// By pattern, sequence lengths and tiling.
+  /// The masks drawn so far, by pattern, sequence lengths and tiling.
   std::map<std::string, Result<SharedBlockMask>> drawn_;
   Index tiles_left_ = kMostTiles;
 };

@@ -32,7 +32,7 @@ constexpr std::size_t kMaxDepth = 64;
 /// for each of its bytes, and recordings and traces take less.
 constexpr std::size_t kMaxDocumentBytes = 9 * kMaxFileBytes;
 
-/// About what a value takes in memory, without its elements.
+/// Roughly the bytes that a value takes in memory, without its elements.
 std::size_t memory_bytes(const json& value) {
   constexpr std::size_t kString = 48, kList = 32, kObject = 64;
   if (value.is_string()) return sizeof(json) + kString + value.get_ref<const std::string&>().size();

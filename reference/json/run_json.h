@@ -24,7 +24,7 @@ RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {},
 
 /// Only the "problem" object.
 nlohmann::json problem_to_json(const AttentionProblem& problem);
-/// Br first, in documents that keep their order.
+/// Br comes first, in documents that keep their members' order.
 nlohmann::ordered_json tiling_to_json(const Tiling& tiling);
 Tiling tiling_from_json(const JsonObject& object);
 

@@ -43,7 +43,7 @@ class GroupTransfers {
   const LaunchTransfers* of(std::size_t launch, Group group, Index head) const;
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
 
-  // For the first group
+  // Numbers for the first group
   double transfers_of_group() const;                 ///< in all launches
   double bytes_of_group() const;                     ///< of the tensors that it touches
   double blocks_of_group(std::size_t launch) const;  ///< thread blocks

@@ -59,7 +59,7 @@ class L2Cache {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// A piece's place in the order of use of its set.
+  /// A piece's place in its set's order of use.
   struct Node {
     std::uint32_t newer = kNone;
     std::uint32_t older = kNone;

@@ -221,7 +221,7 @@ void NumericExecutor::set_hidden(const Tile& tile, double value) {
   }
 }
 
-/// Matrix products, from operands in the storage type.
+/// Executes a matrix product; its operands are in the storage type when values are rounded.
 void NumericExecutor::execute_product(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   const RowMatrix a = operand(op.source_tiles[0]);

@@ -31,7 +31,7 @@ RowMatrix row_maxima(const RowMatrix& source) {
   return maxima;
 }
 
-/// f(values(r, c), row(r)) for every element.
+/// The values, with every element replaced by f(values(r, c), row(r)).
 template <typename F>
 RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
   for (Eigen::Index r = 0; r < values.rows(); ++r) {

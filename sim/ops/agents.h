@@ -28,7 +28,7 @@ class Agents {
   using Emit = std::function<void(const TileOp&)>;
   using Report = std::function<void(std::span<const StuckAgent>)>;
 
-  /// Appends operations to those of an agent.
+  /// Appends operations to an agent's sequence.
   void add(Agent agent, std::span<const TileOp> ops);
   bool any() const { return !agents_.empty(); }
   /// Emits every operation once, then discards all of them; a skipped wait or arrive has no effect.

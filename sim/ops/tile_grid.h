@@ -72,7 +72,7 @@ struct TileRange {
   }
   /// The position of the first tile that is not before `index`.
   std::int32_t position_of(std::int32_t index) const;
-  /// The ones within the plain range `bounds`.
+  /// The tiles of this range that lie within the plain range `bounds`.
   TileRange within(const TileRange& bounds) const;
 };
 

@@ -69,7 +69,7 @@ class CalibrationRun {
 double span_s(const std::vector<BlockTime>& blocks);
 /// The median block's cycles.
 double median_cycles(const std::vector<BlockTime>& blocks);
-/// The SM clock, mean of the blocks.
+/// The SM clock, averaged over the blocks.
 double clock_hz(const std::vector<BlockTime>& blocks);
 
 /// The SM clock of one warp on each SM in a kernel of about 0.2 ms: about that of kernels which

@@ -15,7 +15,7 @@ constexpr const char* kBytesPerSecond = "bytes/s";
 /// One block on each SM that visits chunks of device memory, and which chunks.
 class Visits {
  public:
-  /// `turns`: those of each SM, by its number.
+  /// `turns`: each SM's turns, by its number.
   Visits(CalibrationRun& run, const DeviceBuffer& data, VisitProgram program,
          const std::vector<ChunkTurns>& turns)
       : run_(run),

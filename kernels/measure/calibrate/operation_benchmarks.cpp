@@ -16,7 +16,7 @@ std::string in_kernels(std::string_view type) {
   return fmt::format("attnscope::kernels::{}", type);
 }
 
-/// Builds the list.
+/// Builds the list of benchmarks.
 class List {
  public:
   explicit List(const ProgramTarget& target) : target_(target) {}

@@ -27,7 +27,7 @@ KernelProgram program_of_steps(const BlockProgram& kernel) {
           .expression = fmt::format("{}steps::{}", kNamespace, instance)};
 }
 
-/// Builds the list.
+/// Builds the list of steps.
 class List {
  public:
   explicit List(const ProgramTarget& target) : target_(target) {}

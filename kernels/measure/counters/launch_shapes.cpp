@@ -21,7 +21,7 @@ namespace {
 
 using Extent = std::array<Index, 3>;
 
-/// What a call of the driver launches.
+/// What a driver call launches.
 struct DriverLaunch {
   CUfunction function = nullptr;  ///< or a CUkernel
   std::string name = {};          ///< "" if CUPTI does not report it
