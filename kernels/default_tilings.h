@@ -17,10 +17,10 @@ namespace attnscope::kernels {
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
-/// The default on a GPU: that of the program with Hopper's instructions, if the table has one and
-/// the GPU, the problem and the switches allow it; else the first whose blocks fit in the GPU's
-/// shared memory; else the first. `carry`: the precision of O in HBM between passes. Nothing if
-/// default_tilings() is empty.
+/// The default tiling on a GPU: the one of the program with Hopper's instructions, if the table has
+/// one and the GPU, the problem and the switches allow it; else the first whose blocks fit in the
+/// GPU's shared memory; else the first. `carry`: the precision of O in HBM between passes. Nothing
+/// if default_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
                                      const ProgramTarget& target = {}, const Knobs& knobs = {});

@@ -1,5 +1,5 @@
 /// Sums and products of counts that end with an error, not with a wrong number, if the result does
-/// not fit 63 bits.
+/// not fit in 63 bits.
 #pragma once
 
 #include "reference/attention_problem.h"

@@ -201,7 +201,7 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   scale_sequences(before.problem, after.problem);
   if (!after.problem.score.has_dropout()) after.problem.score.dropout.seed = 0;
   if (after.pass == PassKind::forward && before.pass != after.pass) after.files.dO.clear();
-  if (after.kernel == after.algorithm) after.kernel.clear();  // the algorithm's, by rule
+  if (after.kernel == after.algorithm) after.kernel.clear();  // unset: the algorithm's
   const Algorithm* algorithm = find_algorithm(after.algorithm);
   if (algorithm == nullptr) return after;
   const bool is_new = before.algorithm != after.algorithm;

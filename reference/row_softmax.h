@@ -26,8 +26,8 @@ struct RowSoftmax {
   double l = 0;                ///< infinite if the sum overflowed
   Index overflowed_elems = 0;  ///< numerators p_k that are infinite
   Index nan_elems = 0;         ///< elements of P that are NaN
-  double max_abs_error = 0;    ///< of P against the rounded x's in double; NaN elements left out
-  double score_max_abs_error = 0;  ///< of P against the unrounded x
+  double max_abs_error = 0;    ///< of P against softmax(rounded x) in double; NaN elements left out
+  double score_max_abs_error = 0;  ///< of P against softmax(unrounded x) in double
 };
 
 /// The running maximum and sum of the online softmax.

@@ -85,7 +85,7 @@ struct WarpReport {
 };
 
 /// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
-/// algorithms whose paper gives no partition of the warps. too_many if the traffic does not fit
+/// algorithms whose paper gives no partition of the warps. too_many if the traffic does not fit in
 /// 63 bits.
 Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 

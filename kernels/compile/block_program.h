@@ -39,7 +39,7 @@ inline std::string in_device(std::string_view name) {
   return fmt::format("attnscope::kernels::device::{}", name);
 }
 
-/// The trace policy of a kernel: it records into a TraceBuffer, or does not.
+/// The trace policy of a kernel: whether it records into a TraceBuffer.
 inline std::string trace_policy(bool traced) {
   return in_device(traced ? "BlockTrace" : "NoTrace");
 }

@@ -1,4 +1,4 @@
-/// Compiled kernels: in memory, else on the disk, else compiled now.
+/// Provides compiled kernels: from memory, else from the disk, else by compiling them.
 #pragma once
 
 #include <atomic>

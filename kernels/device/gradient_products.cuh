@@ -155,7 +155,7 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uin
                                        int A_piece, uint32_t B_lane, int B_piece) {
   using TileA = SharedTile<16, kTileColumns>;
   using TileB = SharedTile<16, d>;
-  // Whether the part's further pieces are found from its first piece as from that of the tile
+  // Whether the part's other pieces can be addressed from its first one, as in a whole tile
   constexpr bool kIsPowerOfTwo = (kRowPieces & (kRowPieces - 1)) == 0;
   constexpr bool kFromFirst =
       kRowPieces == 1 ||

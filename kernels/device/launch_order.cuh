@@ -4,7 +4,7 @@
 
 namespace attnscope::kernels::device {
 
-/// The next launch may start once every block of this one has called it or has ended.
+/// The next launch may start once every block of this one has called this or has ended.
 __device__ inline void let_next_launch_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");

@@ -28,7 +28,7 @@ class ScoreRows {
     int first_row, rows, head, batch;
   };
   static_assert(sizeof(Place) == kScorePlaceBytes && sizeof(SeenKeys) == kSeenKeysBytes);
-  /// The keys that dropout keeps of a row, four bits for every eight keys: [0] has keys 0 to 3 of
+  /// The keys of a row that dropout keeps, four bits for every eight keys: [0] has keys 0 to 3 of
   /// each eight, [1] keys 4 to 7.
   using Kept = uint32_t[2][kDrawings];
   static constexpr int kKeptOffset =

@@ -17,7 +17,7 @@ struct TileCounter {
   uint32_t launch;
   bool opened = false;  ///< this thread has read this launch's number
 
-  /// Called by one thread of block 0, before it asks.
+  /// Called by one thread of block 0, before its first take().
   __device__ void open(int first_number) const {
     const auto number = static_cast<unsigned>(first_number);
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;\n" ::"l"(word),

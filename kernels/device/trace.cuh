@@ -27,7 +27,7 @@ struct NoTrace {
 };
 
 /// Thread 0 writes the block's events; the first of the lanes that share a row writes the row.
-/// Places in a trace of at most kMaxTraceBytes fit 32 bits.
+/// Places in a trace of at most kMaxTraceBytes fit in 32 bits.
 class BlockTrace {
  public:
   template <typename KernelParameters>
@@ -48,7 +48,7 @@ class BlockTrace {
     record_of_block.begin_cycles = clock_cycles();
   }
 
-  /// The step on tile (i, j) has been executed, or skipped.
+  /// Records a step on tile (i, j) that has ended; `done` is false if it was skipped.
   __device__ void did(TraceStep step, int i, int j, bool done = true) {
     if (writes_events() && count_ < buffer_.events_per_block) {
       const uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
@@ -61,7 +61,7 @@ class BlockTrace {
     ++count_;
   }
 
-  /// The same on column tile tiles[n], which is read here, so that it is not read without a trace.
+  /// The same on column tile tiles[n], which is read only here, so that only a trace reads it.
   template <typename Tiles>
   __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n, bool done = true) {
     did(step, i, tiles[n], done);

@@ -118,7 +118,7 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
 }
 
 /// Pass P of a consumer from its registers through shared memory, 16 bytes per thread at a time, to
-/// the same thread of another consumer.
+/// the thread of the same number in another consumer.
 template <int kSteps>
 __device__ inline void leave_operand(uint32_t destination, const FragmentA (&P)[kSteps],
                                      int thread) {

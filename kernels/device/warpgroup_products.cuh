@@ -36,7 +36,7 @@ struct PanelTile {
 };
 
 /// Makes this thread's ordinary loads and stores in shared memory visible to products and bulk
-/// copies that any thread starts after a barrier with this one.
+/// copies that any thread starts after a barrier that includes this one.
 __device__ inline void show_to_async_units() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
@@ -46,7 +46,7 @@ __device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }
 
-/// Numbers of the block's hardware barriers; 0 is that of __syncthreads().
+/// Numbers of the block's hardware barriers; __syncthreads() uses 0.
 inline constexpr int kFirstWarpgroupBarrier = 1, kBothWarpgroupsBarrier = 3;
 
 /// A barrier of one of two warpgroups, or of both.
@@ -60,8 +60,8 @@ __device__ inline void both_warpgroups_barrier() {
                : "memory");
 }
 
-/// Sets the registers of each thread of a warpgroup from here on: fewer, or more once others have
-/// released some.
+/// Changes the number of registers of each thread of a warpgroup: to fewer, or to more after others
+/// have released some.
 template <int kRegisters>
 __device__ inline void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
@@ -99,8 +99,8 @@ __device__ inline void wait_products(FragmentC (&... results)[1][kPieces]) {
   (settle(results), ...);
 }
 
-/// How wgmma finds an operand of 16 values along the sum: rows of a panel are 128 bytes apart,
-/// eight of them repeat the swizzle, and the next panel begins `panel_bytes` further.
+/// How wgmma finds an operand of 16 values along the sum: rows of a panel are 128 bytes apart, the
+/// swizzle repeats every eight rows, and the next panel begins `panel_bytes` further.
 __device__ inline uint64_t product_operand(uint32_t address, int panel_bytes) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
   constexpr uint64_t kEightRows = uint64_t{1024 / 16} << 32;

@@ -40,8 +40,8 @@ namespace attnscope::kernels::device {
       : C_OPERANDS                                                                                 \
       : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "l"(B))
 
-/// start_score_product: C [64 x n] = A B, or C + A B where `adds`: 16 values along the sum, which
-/// runs along the rows of both operands, product_operand().
+/// start_score_product: C [64 x n] = A B, or C + A B if `adds`: 16 values along the sum, which runs
+/// along the rows of both operands, product_operand().
 /// start_output_product: C [64 x n] += A B; the sum runs down the rows of B, a product_operand().
 #define ATTNSCOPE_PRODUCTS(n, C_REGISTERS, C_OPERANDS, r0, r1, r2, r3, r4)                         \
   template <typename T>                                                                            \

@@ -83,7 +83,7 @@ class Flash1RowTiles {
     return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
   }
 
-  /// Starts the copies of Qi, Oi, dOi and dQi into stage n, one group, and reads mi, li.
+  /// Starts the copies of Qi, Oi, dOi and dQi into stage n, as one group, and reads mi, li.
   template <typename Trace>
   __device__ void load(int i, int n, Trace& trace) {
     const ForwardShape& shape = parameters_.shared.shape;

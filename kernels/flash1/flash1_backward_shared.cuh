@@ -25,7 +25,7 @@ constexpr Index flash1_backward_width(Index padded, bool scored) {
 /// Warps of a block: the fewest that leave a thread enough registers beside the sums dKj, dVj and
 /// the tiles P, dP, or the most that can share the tiles.
 constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
-  constexpr Index kMostWarps = 8, kMostFloats = 96;  // of the four, in one thread
+  constexpr Index kMostWarps = 8, kMostFloats = 96;  // of the sums and tiles, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
   int most = 1;
   for (int warps = 1; warps <= kMostWarps; ++warps) {

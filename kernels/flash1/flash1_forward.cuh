@@ -7,7 +7,7 @@
 /// through HBM once for every column tile, and O is kept normalised (line 12).
 ///
 /// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is computed with
-/// the merged maximum at once, which gives the same result with one exponential less per row.
+/// the merged maximum at once, which gives the same result with one exponential fewer per row.
 ///
 /// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long sequences at a
 /// fixed number of tokens) most of the GPU is idle, and standard attention, whose products use all
@@ -119,9 +119,9 @@ class Flash1WarpRows {
   uint32_t address_;
 };
 
-/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the
-/// previous O, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor
-/// that P V lacks besides the row sums, and that O already has.
+/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is the previous
+/// O's, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor that P V
+/// lacks besides the row sums, and that O already has.
 __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowStatistic<1>& weight,
                                       device::RowStatistic<1>& inverse_l,
                                       const device::RowStatistic<1>& alpha,

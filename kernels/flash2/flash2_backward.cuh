@@ -101,7 +101,7 @@ class Flash2RowTiles {
     return {{stage + Shared::Q}, {stage + Shared::dO}};
   }
 
-  /// Starts the copies of Qi and dOi, one group, and reads LSEi, Di. Visits are loaded in order.
+  /// Starts the copies of Qi and dOi, as one group, and reads LSEi, Di. Visits are loaded in order.
   template <typename Trace>
   __device__ void load(int n, Trace& trace) {
     const int i = visited_[n];

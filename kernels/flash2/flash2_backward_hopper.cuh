@@ -35,7 +35,7 @@ __device__ inline void add_query_gradients(const Block& block) {
   for (; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
     block.dQ_slot().await_filled(visit);
-    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds had the time of a tile to complete
+    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds have had a tile's time to complete
     turns.await(row_tiles[n]);
     add_pieces(block, dQ_head, row_tiles[n] * kRowPieces, kRowPieces, block.dQ(), 0,
                Block::kWidth / 8);

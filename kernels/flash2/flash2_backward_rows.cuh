@@ -21,7 +21,7 @@ __device__ inline float* dQ_accum_of_tile(const BackwardParameters& parameters,
   return parameters.dQ_accum + row_piece * dQ_accum_pieces(shape.d) * device::kFragmentFloats;
 }
 
-/// D = rowsum(dO * O); dQ_accum = 0, and the first turn. `lanes` threads share a row, a chunk each;
+/// D = rowsum(dO * O); dQ_accum and the turns become 0. `lanes` threads share a row, a chunk each;
 /// it is a power of two up to 32. Br is at most kFlash2RowThreads.
 template <typename T>
 __global__ void __launch_bounds__(kFlash2RowThreads)

@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 /// Warps of a block: one for every 16 rows or keys, whichever is more; if that is fewer than eight,
 /// more if the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
-  constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the four, in one thread
+  constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the sums and tiles, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
   Index warps = (tiling.Br > tiling.Bc ? tiling.Br : tiling.Bc) / 16;
   if (warps < kEnoughWarps && floats > kMostFloats * warps * 32) {

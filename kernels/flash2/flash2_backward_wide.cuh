@@ -130,7 +130,7 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
     trace.did(TraceStep::store_dVj, 0, block.j);
   }
 
-  /// The consumer's panels of dQ, once consumer 1 has written dS.
+  /// Adds the consumer's panels of dQ when consumer 1 has written dS.
   __device__ void add_query_gradient(int n, Trace& trace) {
     using namespace device;
     block.dS_slots().await_filled(visit(n));

@@ -85,7 +85,7 @@ struct Flash2Scores {
                  block.shared + Block::kLayout.scores +
                      device::thread_index() / 32 * Features::kSharedBytes) {}
 
-  /// The rows of a turn; the product for their first scores is started, if there is any.
+  /// Starts the product for the first scores of a turn's rows, if there are any; returns the rows.
   __device__ Rows begin(int turn, int visits) {
     const Rows rows(block, block.hear(turn, 0xffffffffU), warpgroup, turn, visits);
     if constexpr (Block::kFeatures.depend_on_place()) {

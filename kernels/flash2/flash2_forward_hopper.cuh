@@ -75,7 +75,7 @@ struct Flash2ForwardBlock {
     device::show_barriers();
   }
 
-  /// The row tile of a turn, from 0 on; one without rows when none is left. Called by a single
+  /// The row tile of a turn, counted from 0; one without rows when none is left. Called by a single
   /// listening thread of the serving group, or by all lanes of a consumer's warp.
   __device__ RowTile hear(int turn, unsigned lanes = 1) const {
     if constexpr (!knob::kPersistent) {

@@ -79,7 +79,7 @@ constexpr int flash2_hopper_width(Index d) {
 struct Flash2HopperLayout {
   Index K, V;      ///< the rings of Kj and Vj
   Index O;         ///< Oi on its way out; 0: in the rows of Qi
-  Index news;      ///< of the next row tiles (device::TileNews)
+  Index news;      ///< numbers of the next row tiles (device::TileNews)
   Index barriers;  ///< two for each stage of a ring, two for each consumer, five more
   Index scores;    ///< what the score features need, each warp its own
   Index bytes;

@@ -100,7 +100,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   /// dS, transposed.
   __device__ TileS dS(int visit) const { return {base + kScores + visit % 2 * TileS::kBytes}; }
   __device__ uint32_t dQ() const { return base + kdQ; }
-  /// [Br] each; LSE in the exponent's unit.
+  /// Br values each of LSE, in the exponent's unit, and of D.
   __device__ float* LSE_log2(int visit) const {
     return reinterpret_cast<float*>(shared + kStatistics) + visit % 2 * 2 * Br;
   }
@@ -159,7 +159,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   static constexpr int kBytes = kBarriers + static_cast<int>(Barrier::past_last) * 8;
 };
 
-/// The slots and the barriers of a block of which one consumer has dKj, the other dVj.
+/// The slots and the barriers of a block in which one consumer has dKj, the other dVj.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   using Place = Flash2GradientPlace<d, Br, Bc, kVisits>;
@@ -181,7 +181,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ uint32_t P(int visit) const { return base + kP + visit % 2 * TileS::kBytes; }
   /// A panel of dQ.
   __device__ uint32_t dQ(int consumer) const { return base + kdQ + consumer * kPanelBytes; }
-  /// [Br] each; LSE in the exponent's unit.
+  /// Br values each of LSE, in the exponent's unit, and of D.
   __device__ float* LSE_log2(int visit) const {
     return reinterpret_cast<float*>(shared + kStatistics) + visit % 2 * 2 * Br;
   }

@@ -21,8 +21,8 @@ struct TileQueueParameters {
   unsigned long long* next = nullptr;  ///< in device memory, not cleared
 };
 
-/// In addition to flash2_forward's parameters: the same, and the order in which row tiles are
-/// computed.
+/// In addition to flash2_forward's parameters: the tensor maps, and the order in which row tiles
+/// are computed.
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
   TileQueueParameters queue;

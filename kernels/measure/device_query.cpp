@@ -65,8 +65,8 @@ class ManagementLibrary {
   ManagementLibrary(const ManagementLibrary&) = delete;
   ManagementLibrary& operator=(const ManagementLibrary&) = delete;
 
-  /// Under MIG the bus id is that of the whole GPU: the instances share its clocks and its power
-  /// limit. What differs between instances is read elsewhere.
+  /// Under MIG the bus id names the whole GPU: the instances share its clocks and its power limit.
+  /// What differs between instances is read elsewhere.
   void describe(const char* pci_bus_id, DeviceInfo& device) const {
     if (!ready_) return;
     std::array<char, 96> driver{};

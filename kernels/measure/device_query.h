@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Makes the GPU current on the calling thread and describes it. unavailable when there is no
-/// driver, no such GPU, or it is too old for the kernels; each with its remedy.
+/// Makes the GPU current on the calling thread and describes it. unavailable, with the remedy, when
+/// there is no driver or no such GPU, or when the GPU is too old for the kernels.
 Result<DeviceInfo> open_device(int device);
 
 }  // namespace attnscope::kernels

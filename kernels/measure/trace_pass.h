@@ -19,7 +19,7 @@ struct RawTrace {
   std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
   std::vector<TraceRow> rows;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the traced launch
-  double plain_time_s = 0.0;       ///< the pass without
+  double plain_time_s = 0.0;       ///< the pass without a trace
 };
 
 /// The device memory of a plan.

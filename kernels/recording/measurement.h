@@ -81,7 +81,7 @@ struct LaunchShape {
 
   std::string name;                          ///< as the driver spells it: mangled
   std::array<Index, 3> grid = {1, 1, 1};     ///< thread blocks along x, y and z
-  std::array<Index, 3> cluster = {1, 1, 1};  ///< thread blocks of a cluster; 1, 1, 1 without
+  std::array<Index, 3> cluster = {1, 1, 1};  ///< thread blocks of a cluster; 1, 1, 1: no cluster
   Index threads = 1;                         ///< of a thread block
   Index registers = 0;                       ///< per thread
   Index shared_bytes = 0;                    ///< per thread block, static and dynamic

@@ -1,6 +1,6 @@
 /// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1"; "/2"
 /// if a row has the hash of a user's own file, or a kernel's switches. A row's fields follow
-/// ResolvedRun and Measurement; those of its "launches": recorded_launches.h. Plain C++: programs
+/// ResolvedRun and Measurement; recorded_launches.h describes its "launches". Plain C++: programs
 /// without CUDA read them.
 #pragma once
 

@@ -51,8 +51,8 @@ struct CublasHandle {
 class CublasHandles {
  public:
   /// The stream's handle on the current device: created at the first call and reused. unavailable
-  /// when neither libcublas.so.13 nor .12 can be loaded or cuBLAS does not start; the next call
-  /// tries the latter again.
+  /// when neither libcublas.so.13 nor .12 can be loaded, or when cuBLAS does not start, which the
+  /// next call tries again.
   Result<std::shared_ptr<CublasHandle>> of(void* stream);
 
  private:

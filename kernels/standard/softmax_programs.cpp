@@ -14,7 +14,7 @@ struct RowShape {
   int elements;
 };
 
-// The first that holds a row is taken; rows with score features, and gradients, have fewer steps
+// The first shape that holds a row is used; with score features, and for gradients, there are fewer
 constexpr RowShape kForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
                                  {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
 constexpr RowShape kScoredForward[] = {{32, 32}, {256, 16}, {512, 32}, {1024, 32}};

@@ -20,7 +20,7 @@ class DiskCache {
  public:
   /// Describes the entries.
   struct Kind {
-    std::string_view format;  ///< first line of every entry: the kind, and a number of its layout
+    std::string_view format;  ///< first line of every entry: the kind, and the number of its layout
     std::string_view suffix;  ///< of the files' names
   };
 

@@ -30,9 +30,9 @@ namespace attnscope {
 /// The interval of a prediction comes from L2 caches that are smaller and larger by this factor.
 inline constexpr double kL2Margin = 1.25;
 
-/// Increment it with every change that affects predictions, in this model or in the schedules that
-/// it follows: cached predictions of other versions are ignored. tests/sim/dram/dram_model_test.cpp
-/// notices most changes.
+/// Increment this with every change that affects predictions, in this model or in the schedules
+/// that it follows: cached predictions of other versions are ignored.
+/// tests/sim/dram/dram_model_test.cpp notices most changes.
 inline constexpr std::uint32_t kDramModelVersion = 3;
 
 /// Whether a prediction includes its interval, which takes two thirds of the time.

@@ -62,7 +62,7 @@ class L2Run {
   struct Slot {
     const LaunchTransfers* transfers = nullptr;
     std::size_t next = 0, past_last = 0;                     ///< groups of its block's transfers
-    std::uint64_t begin = 0;                                 ///< of its block, in ticks
+    std::uint64_t begin = 0;                                 ///< when its block begins, in ticks
     std::array<std::uint32_t, kTensorCount> first_pieces{};  ///< of its block's head
     std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
   };
@@ -101,7 +101,7 @@ class L2Run {
   const GroupTransfers moved_;
 
   WatchedHead* watched_ = nullptr;
-  Group followed_ = 0;  ///< groups
+  Group followed_ = 0;  ///< number of followed groups
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
   std::vector<L2Cache> caches_;  ///< all get the same transfers

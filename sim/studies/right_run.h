@@ -25,7 +25,7 @@ struct RightResult {
 /// may differ from that in the broken run, run a whole thread block in advance.
 class RightRun : public Observer {
  public:
-  /// Both must outlive it; the pass is that of the correct run.
+  /// Both must outlive the object; `pass` is the correct run's.
   RightRun(NumericExecutor& executor, const Pass& pass) : executor_(executor), pass_(pass) {}
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;

@@ -37,7 +37,7 @@ struct LaunchSetting {
 
 class SteppingLaunch {
  public:
-  /// The arguments must outlive it.
+  /// The arguments must outlive the object.
   SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs, const LaunchWork& work);
 
   double clock_hz() const { return clock_hz_; }

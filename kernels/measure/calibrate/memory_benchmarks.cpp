@@ -179,7 +179,7 @@ void measure_additions(CalibrationRun& run, const Sms& sms, const DeviceBuffer& 
   }
 }
 
-/// Seconds per byte of each repeat at each working set, [repeats, sizes], after one visit of all.
+/// Seconds per byte of each repeat at each working set, [repeats, sizes], after one warm-up visit.
 struct Curves {
   std::vector<double> sizes_bytes;
   std::vector<std::vector<double>> s_per_byte;

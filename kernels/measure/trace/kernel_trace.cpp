@@ -116,8 +116,8 @@ std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& re
 }
 
 /// Merges the states of warps that each have a part of a row's keys: m = max(m_w), beta_w =
-/// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so that the row's is the
-/// largest beta_w alpha_w. NaN where the parts are.
+/// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so that the row's alpha is
+/// the largest beta_w alpha_w. NaN where the parts are NaN.
 kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
   kernels::TraceRow row{-INFINITY, 0.0f, 0.0f};
   for (const kernels::TraceRow& part : parts) {

@@ -55,7 +55,7 @@ struct KernelTrace {
   std::string unidentified;   ///< as in RecordingRow
   std::string launch;         ///< the traced launch of the pass
   double time_s = 0.0;        ///< one pass with the traced launch, by CUDA events
-  double plain_time_s = 0.0;  ///< one pass without
+  double plain_time_s = 0.0;  ///< one pass without a trace
   double sm_clock_mhz = 0.0;  ///< during the launch: cycles by the global timer
   /// Resolution of the global timer: the smallest difference of its readings. Nothing when they are
   /// too far apart to tell, as with only a few blocks.

@@ -245,7 +245,7 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
 
 std::string kernel_trace_text(const KernelTrace& trace) {
   ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
-                  true);  // no kernel with one is traced
+                  true);  // no kernel with a block mask is traced
   std::string text = json_dump(header_json(trace));
   text.pop_back();  // the object continues
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {
