@@ -52,7 +52,7 @@ struct FileLists {
 
 /// The result of opening or saving a scene.
 struct SceneAnswer {
-  std::string error;         ///< empty: done
+  std::string error;         ///< empty: the scene was opened or saved
   std::string nearest = {};  ///< an existing file or scene of nearly the same name, or empty
   bool file_exists = false;  ///< saving stopped, because the file would be replaced
 };
@@ -77,7 +77,7 @@ class App {
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
-  std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
+  std::optional<SceneAnswer> scene_answer;  ///< answers the last OpenScene or SaveScene
   FileLists listed;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
@@ -128,7 +128,7 @@ class App {
  private:
   /// The latest choice: the pending one, else the valid one.
   const RunSpec& wanted_choice() const { return pending_ ? *pending_ : view.choice; }
-  /// The request for this choice.
+  /// The request for the wanted choice.
   Request wanted() const;
   void execute(const Command& command);
   /// Moves the playhead to the step, and stops playing.

@@ -71,7 +71,7 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question,
   return has("traffic") ? std::optional(ChartChoice{ChartQuantity::bytes, axis}) : std::nullopt;
 }
 
-/// Selects the tabs of the step's panels; if two share a place, the first one.
+/// Selects the tabs of the step's panels; if two panels share a place, the first panel's tab.
 void show_tabs(const lessons::Step& step, const lessons::Lesson& lesson, ViewState& view) {
   const std::vector<std::string>& panels = step.show.panels;
   for (auto panel = panels.rbegin(); panel != panels.rend(); ++panel) {
@@ -102,7 +102,7 @@ void App::run_lesson(double elapsed_s) {
     view.hidden.clear();
     view.shows_query_row = true;
   }
-  if (opening_ && !first_error_) return;  // the scene opens first
+  if (opening_ && !first_error_) return;  // wait until the scene is open
   const LessonPlayer::Cue cue = lesson_player.take_cue();
   if (cue.enters) enter_lesson_step();
   if (cue.reveals) reveal_lesson_step();

@@ -120,7 +120,7 @@ std::optional<Error> read_step(const Raw& raw, Arguments& arguments) {
 
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.size) {
-    // A panel alone needs less room than all of them
+    // A single panel needs less room than the whole screen
     const int least_width = raw.panel ? kLeastPanelWidth : kLeastWidth;
     const int least_height = raw.panel ? kLeastPanelHeight : kLeastHeight;
     const auto size = parse_size(*raw.size, least_width, least_height);

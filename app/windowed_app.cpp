@@ -82,7 +82,7 @@ void WindowedApp::save_pictures() {
     std::optional<PlainEdges> plain;
     TextRecorder recorder;
     std::vector<Surface> surfaces;
-    // Twice: widgets that size themselves by their contents need a frame to measure them
+    // Draw twice: widgets that size themselves by their contents need a frame to measure them
     for (int frame = 0; frame < 2; ++frame) {
       recorder.clear();
       if (is_svg) plain.emplace();

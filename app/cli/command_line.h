@@ -115,7 +115,7 @@ Result<Whole> read_whole(const GivenOptions& given, std::string_view option,
                      by_default);
 }
 
-/// The parts of a list.
+/// Splits a list into its parts.
 std::vector<std::string> split(std::string_view text, char separator = ',');
 
 }  // namespace attnscope::cli

@@ -26,7 +26,7 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
   recorded.set_tiling(row.run.tiling);
   return std::ranges::all_of(run_fields(), [&](const RunField& field) {
     if (field.target == FieldTarget::model || !given.has(field.option)) return true;
-    // A spec without a kernel runs the algorithm's
+    // A spec without a kernel runs the algorithm's default kernel, so compare only the given name
     if (field.key == "kernel") return recorded.kernel == given.text(field.option);
     return field.print(recorded) == field.print(asked);
   });
@@ -97,8 +97,8 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   return answer;
 }
 
-/// The fields of a run, which select rows here: one that is not given selects all rows, so none has
-/// a default.
+/// The options of a run, which select rows here. They have no defaults, because an option that is
+/// not given selects all rows.
 std::vector<OptionSpec> row_filters() {
   std::vector<OptionSpec> filters =
       run_options(FieldTarget::kernel, {"deterministic", "inputs", "seed", "q", "k", "v", "do"});

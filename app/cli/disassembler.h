@@ -10,7 +10,7 @@ namespace attnscope::cli {
 
 struct Disassembler {
   std::filesystem::path program;
-  std::string option;  ///< before the file's name: print code only
+  std::string option;  ///< the option that prints only code; precedes the file's name
 };
 
 /// nvdisasm, else cuobjdump; each on PATH, else in CUDA_HOME/bin. unavailable, with the remedy, if

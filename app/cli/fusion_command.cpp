@@ -25,7 +25,7 @@ struct FusionQuestion {
   std::vector<FusionStep> steps;
 };
 
-/// Figure 2's numbers apply only to its problem.
+/// The bytes that Figure 2 prints for the step; nothing for a problem other than the figure's.
 std::optional<double> printed_bytes(const FusionQuestion& question, const FusionStep& step) {
   if (question.problem != figure2_problem()) return std::nullopt;
   return figure2_printed_bytes(step);
@@ -99,7 +99,7 @@ std::vector<Cell> step_row(const FusionQuestion& question, const FusionStep& ste
           unfit.empty() ? "fits" : unfit};
 }
 
-/// Steps that are not counted, and passes that do not fit.
+/// Notes on steps that are not counted and passes that do not fit.
 std::vector<Footnote> exceptions(const std::vector<FusionStep>& steps) {
   std::vector<Footnote> notes;
   for (const FusionStep& step : steps) {

@@ -113,7 +113,7 @@ Result<Answer> grade_folder(const GivenOptions& given, const std::string& folder
 
 constexpr std::string_view kWords[] = {"list", "run", "grade", "check"};
 
-/// The name after the word, which is required.
+/// The required name after the word, such as the lesson of "run".
 Result<std::string> object_of(const GivenOptions& given, std::string_view word,
                               std::string_view what) {
   const auto object = given.text(kObject);

@@ -40,7 +40,7 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
   return protocol;
 }
 
-/// The user's tensors, with missing ones generated; nothing when all are generated, on the GPU.
+/// The user's tensors, completed by generated ones; nothing if all are generated, on the GPU.
 Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
   if (!spec.files.any()) return std::optional<AttentionInputs>();
   if (auto error = check_host_memory(spec.problem)) return *error;

@@ -76,7 +76,7 @@ struct Answer {
   std::string csv;                    ///< csv_text() of its rows
   std::string text;                   ///< as text for the terminal
   std::optional<Error> failure;       ///< an error in the results, reported after they are written
-  std::vector<Document> others = {};  ///< besides JSON and CSV
+  std::vector<Document> others = {};  ///< documents other than JSON and CSV
 };
 
 /// The study as JSON, CSV and text.
@@ -108,8 +108,8 @@ std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors);
 
-/// A document per line, its keys joined by dots into column names. Columns are in the order of
-/// their first occurrence; a missing key is an empty cell. Arrays are left out.
+/// A table with a document per line, whose keys are joined by dots into column names. Columns are
+/// in the order of their first occurrence; a missing key is an empty cell. Arrays are left out.
 class CsvTable {
  public:
   /// Adds a row; returns whether it has columns that earlier rows lack.

@@ -9,7 +9,7 @@
 namespace attnscope::cli {
 namespace {
 
-/// --cu-seqlens-q, --cu-seqlens-k: each value contains commas.
+/// The prefix of cu-seqlens-q and cu-seqlens-k, each of whose values contains commas.
 constexpr std::string_view kPackedLengths = "cu-seqlens-";
 
 /// Whether the next piece belongs to this one: the second side of a window or of a local-global
@@ -25,7 +25,7 @@ bool takes_next(const std::string& piece, const std::string& next) {
 /// The prefix of a kernel's switch: "knob.stages".
 constexpr std::string_view kKnob = "knob.";
 
-/// Splits at the commas between values.
+/// Splits the text at the commas between values, but not at commas within a value.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values;
   for (const std::string& piece : split(text)) {

@@ -15,7 +15,7 @@ struct SweepAxis {
   std::vector<std::vector<std::string>> values;  ///< each has one part per key
 };
 
-/// One combination: (key, value) in the order of the axes.
+/// One combination of values: (key, value) pairs in the order of the axes.
 using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr std::size_t kMaxSweepPoints = 100'000;

@@ -72,7 +72,7 @@ ordered_json traffic_json(const SimulationReport& report) {
   return traffic;
 }
 
-/// The fields at this place of a file whose values differ from their defaults.
+/// The fields that files store at this place and whose values differ from their defaults.
 ordered_json changed_fields(const RunSpec& spec, std::span<const RunField> fields,
                             std::string_view place) {
   ordered_json json = ordered_json::object();

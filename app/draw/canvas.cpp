@@ -55,8 +55,8 @@ void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std
 
 void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view words) {
-  // Draw it horizontally in the middle of the clip rectangle, where nothing is clipped, then rotate
-  // and move it
+  // Draw the text horizontally in the middle of the clip rectangle, where nothing is clipped, then
+  // rotate and move it
   const ImVec2 low = canvas.list->GetClipRectMin();
   const ImVec2 high = canvas.list->GetClipRectMax();
   const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
@@ -139,7 +139,7 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
   std::vector<std::string> lines = wrapped(font, words, width);
   const auto limit = static_cast<std::size_t>(std::max(max_lines, 0));
   if (lines.size() > limit) {
-    // The last line shown ends with a sign that more text follows
+    // The last line shown gets all remaining text, so that it is cut with "…"
     std::string rest;
     for (std::size_t k = limit - (limit > 0 ? 1 : 0); k < lines.size(); ++k) {
       rest += (rest.empty() ? "" : " ") + lines[k];

@@ -1,5 +1,5 @@
-/// The canvas of every drawing helper, with its colours, fonts and scale; text that stays inside
-/// its rectangle, symbols with true subscripts; lines and surfaces beyond ImDrawList's own.
+/// The canvas that every drawing helper uses, with its colours, fonts and scale; text that stays
+/// inside its rectangle; symbols with true subscripts; shapes that ImDrawList lacks.
 #pragma once
 
 #include <imgui.h>
@@ -131,7 +131,7 @@ class Route {
 void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thickness,
                 bool dashed);
 
-/// Text in a rounded box, centred at `center` but kept inside `bounds`; returns the box.
+/// Draws text in a rounded box, centred at `center` but kept inside `bounds`; returns the box.
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
            ImU32 color, std::string_view text);
 

@@ -171,7 +171,7 @@ void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot,
     text(canvas, font, {area.min.x - canvas.px(7.0f), y - font.size * 0.5f}, theme.text_faint,
          tick.label, Align::right);
   }
-  float free_x = rect.min.x;  // labels below must not touch
+  float free_x = rect.min.x;  // labels below the axis must not touch
   for (const Tick& tick : visible_ticks(plot.chart.x, plot.chart.x_ticks, plot.zoom.x, nullptr)) {
     const float x = plot.pixel(tick.value, plot.chart.y.low).x;
     const float half = font.measure(tick.label).x * 0.5f;
@@ -206,7 +206,7 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
   }
   const std::vector<Turn> turns = turns_of(pieces, canvas.px(1.5f));
 
-  // Draw dashed lines last: lines below are visible through their gaps
+  // Draw dashed lines last, because lines below them are visible through their gaps
   for (const bool dashed : {false, true}) {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       const LinePiece& piece = pieces[k];
@@ -222,7 +222,7 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
   }
 }
 
-/// Screens count rows from the top, the axis from the bottom.
+/// Zooms both axes. The screen counts rows from the top, the y axis from the bottom.
 void zoom_by_wheel(const Rect& area, ChartZoom& zoom) {
   constexpr double kLeast = 0.01;
   ZoomedAxis down{1.0 - zoom.y.end, 1.0 - zoom.y.begin};
@@ -230,7 +230,7 @@ void zoom_by_wheel(const Rect& area, ChartZoom& zoom) {
   zoom.y = {1.0 - down.end, 1.0 - down.begin};
 }
 
-/// Returns the point of any series near the mouse.
+/// Draws the markers; returns the point nearest to the mouse, if one is near.
 const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
   const ChartPoint* nearest = nullptr;
   const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -113,7 +113,7 @@ struct Bar {
   std::string label;  ///< the value with its unit, or the reason why there is none
   bool refused = false;
   std::vector<BarSegment> segments;
-  std::optional<double> mark;  ///< a value to compare with
+  std::optional<double> mark;  ///< a value to compare the bar with
   std::string about;           ///< shown on hover of name and value
 };
 

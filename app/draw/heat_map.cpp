@@ -56,7 +56,7 @@ ValueRange range_of(const ValueTile& values) {
 }
 
 ImU32 sequential_color(const Theme& theme, float t) {
-  // Start slowly, so that lightness rises evenly
+  // The mix starts slowly, so that lightness rises evenly
   return mix(theme.heat_low, theme.heat_high, t * t * (1.4f - 0.4f * t));
 }
 

@@ -62,7 +62,7 @@ class GpuRunner {
   std::vector<MeasuredRun> results_;
   std::deque<RunSpec> waiting_;
   std::atomic<bool> cancel_ = false;
-  std::future<void> work_;  // last: its destructor waits for work that uses all of the above
+  std::future<void> work_;  // last: its destructor waits for work that uses the members above
 };
 
 }  // namespace attnscope::app

@@ -106,7 +106,7 @@ class Worker {
   /// Runs of earlier answers that the screen may still show. Freeing one takes milliseconds, so the
   /// worker frees it, not the drawing thread, soon after the screen has released it.
   std::vector<std::shared_ptr<const RunInfo>> replaced_;  // used by the worker's thread only
-  std::thread thread_;                                    // last: it uses all of the above
+  std::thread thread_;                                    // last: it uses the members above
 };
 
 }  // namespace attnscope::app

@@ -78,7 +78,7 @@ class Window {
   float content_scale() const;
   void set_vsync(bool on);
 
-  /// The window on the desktop, without its frame.
+  /// The place of the window on the desktop, without its frame.
   WindowRect place() const;
   /// Moves the window to the place if that is on a monitor, else only sets its size.
   void move_to(const WindowRect& place);

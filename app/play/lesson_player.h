@@ -61,7 +61,7 @@ class LessonPlayer {
     closed,
     opening,    ///< the lesson is being read
     preparing,  ///< the step's text and its run are being computed
-    asking,     ///< nothing is revealed
+    asking,     ///< the question is open; nothing is revealed yet
     judging,    ///< an answer is being checked, or the truth computed
     revealed,
     failed,  ///< problem() says why the step cannot be shown

@@ -84,7 +84,7 @@ struct ComparisonLine {
   std::optional<double> modelled;
   std::optional<double> recorded;
   std::string unavailable;            ///< the reason why nothing was recorded
-  std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
+  std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled, in percent
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;
   /// Why the prediction is not based on calibrated steps; empty if it is.
@@ -176,7 +176,7 @@ struct GapWords {
   std::string reason;  ///< "launch latency; 4 of 132 SMs"
 };
 
-/// The words for requested bytes of a kernel that spills, for a time that is mostly launch latency,
+/// The text for requested bytes of a kernel that spills, for a time that is mostly launch latency,
 /// and for DRAM bytes below kSmallDramBytes; nothing for other lines.
 std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,

@@ -157,7 +157,7 @@ Table speedups_table(const std::vector<Comparison>& comparisons) {
   return table;
 }
 
-/// A section of the document: nothing if the table has no rows.
+/// A section of the document; empty if the table has no rows.
 std::string section(std::string_view heading, std::string_view words, const Table& table) {
   if (table.rows.empty()) return "";
   return fmt::format("## {}\n\n{}{}\n", heading, words, to_markdown(table));

@@ -39,7 +39,7 @@ double value_of(const Calibration& calibration, const std::string& name) {
   return quantity == nullptr ? 0.0 : quantity->value;
 }
 
-constexpr Index kMostBlocksOnSm = 32;  // of every GPU so far
+constexpr Index kMostBlocksOnSm = 32;  // the limit of every GPU so far
 
 /// The measured cycles of a step, [k - 1] for k blocks on an SM; 0 if they were not measured.
 std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {
@@ -147,7 +147,7 @@ MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   return rates;
 }
 
-/// The cost of flash1's initialisation lines and row statistics.
+/// flash1's launches that set initial values and compute LSE, with the bytes that they move.
 std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
   if (run.algorithm() != "flash1") return {};
   const AttentionProblem& problem = run.problem;

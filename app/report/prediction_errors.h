@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// How far predictions of one kind are off, in percent of the recorded bytes of whole passes.
+/// How far predictions of one kind are off, in percent of the recorded value of whole passes.
 struct PredictionErrors {
   Level level = Level::dram;  ///< or requested, l2, time
   /// "read", "written", for L2 also "missed"; for times "time", "cycles" (time by clock) and

@@ -196,7 +196,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-/// The words for an inaccurate prediction.
+/// Why a predicted number differs from the recorded one, or "agrees".
 std::string prediction_reason(const ComparisonLine& line, const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
   const bool agrees = std::abs(gap) <= kDramAgreementPercent;

@@ -23,7 +23,7 @@ enum class Unit : std::uint8_t {
   words,
   count,  ///< a whole number, or four digits
   error,  ///< three digits
-  share,  ///< of 1, shown in percent
+  share,  ///< a share of 1, shown in percent
   percent,
   bytes,
   flops,
@@ -106,7 +106,7 @@ struct Footnote {
 /// What a study returns: facts about the whole, tables and footnotes.
 struct Study {
   std::string title;                                ///< the lines above the tables in text
-  std::vector<std::pair<std::string, Cell>> facts;  ///< members of the JSON document, first schema
+  std::vector<std::pair<std::string, Cell>> facts;  ///< members of the JSON document, schema first
   std::vector<Table> tables;
   std::vector<Footnote> footnotes = {};
 };

@@ -27,7 +27,7 @@ struct Choices {
 /// What has changed in `now`, in a few words: "N = 128", "scene flash1-64".
 std::string difference(const Choices& before, const Choices& now);
 
-/// At most kMostKept choices; the oldest are forgotten.
+/// Keeps at most kMostKept choices; the oldest are forgotten.
 class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
@@ -35,12 +35,12 @@ class ChoiceHistory {
   /// Records the playhead. If the choices of the scene and the view differ from the current ones,
   /// appends them, and forgets undone choices. Call it every frame.
   void note(const Scene& opened, const ViewState& view);
-  /// The choices `by` places after the current ones, before them when negative; nullptr when there
+  /// The choices `by` places after the current ones, or before them if negative; nullptr if there
   /// are none.
   const Choices* at(std::ptrdiff_t by) const;
   /// Makes the choices at(by), which must exist, the current ones.
   void move(std::ptrdiff_t by);
-  bool empty() const { return all_.empty(); }  ///< until note()
+  bool empty() const { return all_.empty(); }  ///< true until the first note()
 
  private:
   std::deque<Choices> all_;

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
 /// A guided walk through the app: a run that plays and explains itself, or its panels.
 enum class Walk : std::uint8_t { watch, panels };
 
-/// The place of a panel on the screen. The neighbour takes the place of a slot without a panel.
+/// The place of a panel on the screen. If a slot has no panel, its neighbour takes the place.
 enum class Slot : std::uint8_t {
   memory,          ///< left column: memory, the warps of the thread block, or the GPU
   scores,          ///< middle column, upper part
@@ -179,8 +179,8 @@ struct ViewState {
   TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
-  bool hides_break = false;     ///< a quiz asks which operation is missing
-  bool hides_effect = false;    ///< a lesson asks what the break of its run changes
+  bool hides_break = false;     ///< true while a quiz asks which operation is missing
+  bool hides_effect = false;    ///< true while a lesson asks what the break of its run changes
   std::set<PanelPart> hidden;   ///< a lesson asks about them later
   bool shows_query_row = true;  ///< false: a lesson does not follow a row
   ChartQuantity chart = ChartQuantity::bytes;
@@ -197,7 +197,7 @@ struct ViewState {
   // Appearance
   ThemeName theme = ThemeName::dark;
   bool presenter = false;        ///< larger fonts, fewer panels
-  std::optional<Slot> enlarged;  ///< its panel replaces all others
+  std::optional<Slot> enlarged;  ///< the panel of this slot replaces all others
   bool show_keys = false;
   /// The requested dialog: to save a scene (true) or to open one.
   std::optional<bool> scene_dialog;

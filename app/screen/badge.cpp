@@ -197,7 +197,7 @@ float widest_text(const Frame& frame, const std::string& shown) {
     return std::max(width, font.measure("live: " + short_name(measurements.live_gpu)).x);
   }
   width = std::max(width, font.measure(kModelAndTrace).x);
-  std::string_view last;  // the runs of a recording come from one GPU
+  std::string_view last;  // skips equal names: the runs of a recording come from one GPU
   for (const MeasuredRun& run : measurements.recorded) {
     const std::string& gpu = run.provenance.gpu();
     if (gpu == std::exchange(last, gpu)) continue;

@@ -32,7 +32,7 @@ void KeyboardFocus::begin_frame() {
     to = (found - order.begin() + (io.KeyShift ? count - 1 : 1)) % count;
   }
   focused_ = order[static_cast<std::size_t>(to)];
-  if (io.WantTextInput) ImGui::ClearActiveID();  // the text is accepted, and a popup stays open
+  if (io.WantTextInput) ImGui::ClearActiveID();  // accepts the text; a popup stays open
 }
 
 bool KeyboardFocus::visit(std::string_view name, const Rect& rect, const Theme& theme) {

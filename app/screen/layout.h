@@ -30,7 +30,7 @@ struct Layout {
   std::vector<Rect> cards;      ///< the surfaces behind the panels; two panels may share one
 };
 
-/// Places the panels that exist; the neighbour takes the place of a slot without a panel. Presenter
+/// Places the panels that exist; if a slot has no panel, its neighbour takes the place. Presenter
 /// mode shows only memory, explain, scores and online softmax.
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);

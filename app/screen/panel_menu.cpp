@@ -40,7 +40,7 @@ void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
       frame.app.commands.push(SavePicture{panel.slot, of_rival, path});
     }
   }
-  // A quiz asks what is broken: the command would reveal it
+  // While a quiz asks what is broken, the command would reveal it
   if (!view.hides_break && item(frame, "panel_menu.command", "Copy the run as a command line")) {
     const RunSpec& run = of_rival ? view.race->rival : view.choice;
     frame.app.commands.push(

@@ -17,7 +17,7 @@ RaceLayout lay_out_race(const Frame& frame, const Rect& body) {
   const float bar = std::round(frame.text_px(15.0f) + frame.px(22.0f));
   const float head = std::round(frame.text_px(46.0f) + frame.px(9.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
-  // On a projector the memory takes all the room, so that the back row sees it
+  // In presenter mode the memory takes all the room, so that the back row can see it
   const bool presenter = frame.app.view.presenter;
   const float top = body.min.y + bar + gap;
   const float memory = std::round((body.max.y - top - head - 2.0f * gap) * 0.5f);
@@ -86,7 +86,7 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
   const Bytes so_far = sum(snapshot.bytes_so_far);
   const Bytes whole = sum(run.head_bytes);
   const bool alike =
-      !run.problem().has_key_lengths();  // else heads differ, and only their sum is shown
+      !run.problem().has_key_lengths();  // else heads differ, and counts per head are unknown
   const Index heads = run.problem().batch * run.problem().heads;
   struct Line {
     const char* label;

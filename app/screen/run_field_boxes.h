@@ -41,7 +41,7 @@ class RunFieldBoxes {
 
   /// The list of files of a box, read again each time it opens.
   struct FilesAsked {
-    std::string file;  ///< lists its folder; empty: the current folder
+    std::string file;  ///< the file whose folder is listed; empty: the current folder
     int opening = 0;
     bool operator==(const FilesAsked&) const = default;
   };

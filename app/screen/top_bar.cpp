@@ -198,7 +198,7 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     x = box.max.x + field_gap;
   }
 
-  // The rest
+  // The "more" button opens the hidden fields
   const Rect more{{x, y}, {x + more_width, y + height}};
   constexpr std::string_view kHelp =
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "

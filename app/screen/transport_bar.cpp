@@ -323,7 +323,7 @@ void draw_scrub_bar(const Frame& frame, const Rect& rect) {
 void draw_transport_bar(const Frame& frame, const Rect& rect) {
   const auto snapshot = frame.app.snapshot();
   std::optional<Position> position;
-  constexpr float kMostHeadShare = 0.13f;  // the scrub bar has the rest
+  constexpr float kMostHeadShare = 0.13f;  // the scrub bar needs the rest
   if (snapshot) position.emplace(frame, *snapshot, kMostHeadShare * rect.width());
   const Parts parts = choose_parts(frame, rect, position ? position->width() : 0.0f);
   float x = draw_buttons(frame, rect, parts) + frame.px(10.0f);
@@ -332,7 +332,7 @@ void draw_transport_bar(const Frame& frame, const Rect& rect) {
     x += position->width() + frame.px(14.0f);
   }
 
-  // Speed and granularity, from the right
+  // Place speed and granularity, from right to left
   float right = rect.max.x - frame.px(18.0f);
   const auto place_right = [&](float design_width, float h) {
     const float top = std::round(rect.center().y - h * 0.5f);

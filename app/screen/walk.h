@@ -45,7 +45,7 @@ class WalkCard {
   std::optional<Walk> walk_;
   std::size_t stop_ = 0;
   bool playing_ = false;   ///< in Walk::watch: the playhead moves, and the next stop follows
-  double played_s_ = 0.0;  ///< at this stop
+  double played_s_ = 0.0;  ///< seconds played at this stop
   double last_s_ = 0.0;    ///< time of the last frame
 };
 

@@ -37,7 +37,7 @@ struct Button {
   Rect rect;
   std::string_view text;
   std::string_view help = {};  ///< shown while the pointer is over it
-  Icon icon = Icon::none;      ///< before the text, or after it when it points forward
+  Icon icon = Icon::none;      ///< before the text; `forward` is after it
   bool primary = false;        ///< drawn in the primary colour
   bool enabled = true;         ///< false: drawn faint, and cannot be pressed
 };

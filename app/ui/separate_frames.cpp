@@ -23,7 +23,7 @@ SeparateFrames::SeparateFrames()
 }
 
 SeparateFrames::~SeparateFrames() {
-  ImGui::GetIO().BackendRendererUserData = nullptr;  // the screen's
+  ImGui::GetIO().BackendRendererUserData = nullptr;  // shared with the screen's context
   ImGui::SetCurrentContext(screen_);
   ImGui::DestroyContext(own_);
 }

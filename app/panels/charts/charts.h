@@ -24,7 +24,7 @@ struct ShownChart {
   std::string subtitle;  ///< the problem: sizes, type, device
   std::string about;     ///< hover on the heading: what the chart assumes
   draw::AnyChart picture;
-  bool has_recorded = false;  ///< an algorithm has a recorded or measured point
+  bool has_recorded = false;  ///< whether an algorithm has a recorded or measured point
   /// Lines above the plot, each in several wordings, the longest first.
   std::vector<std::vector<std::string>> notes = {};
 };
@@ -54,12 +54,12 @@ std::string bytes_tick(double value);
 void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel label);
 
 // Bytes, time, TFLOP/s and memory of every algorithm (size_sweep.cpp counts, size_charts.cpp and
-// peer_series.cpp draw): the problem of the screen with one field
+// peer_series.cpp draw): the problem on the screen with one field
 // swept, or the recorded problems of 16k tokens in all.
 
 struct SweepKey {
-  /// Its problem has no block mask, key lengths or packed sequences; `block_mask` is that of the
-  /// block-sparse algorithms.
+  /// Its problem has no block mask, key lengths or packed sequences; its field `block_mask` is for
+  /// the block-sparse algorithms.
   RunSpec run;
   /// Every axis but sram and fusion; over `tokens`, the batch shrinks as N grows.
   ChartAxis over = ChartAxis::seq_len;
@@ -75,7 +75,7 @@ struct SweepKey {
 inline constexpr Index kSweepTokens = 16384;
 inline constexpr Index kSweepHidden = 2048;
 
-/// The problem of the screen: all fields that are not swept are taken from it.
+/// The key for the problem on the screen, from which all fields that are not swept are taken.
 SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu);
 /// 16k tokens in all, with the problem's d and precision if they were recorded on a GPU, else with
 /// the nearest recorded ones (bf16, d = 64 or 128), else with the problem's.
@@ -127,7 +127,7 @@ std::string setting(const AttentionProblem& problem);
 void add_peers(draw::Chart& chart, const SizeSweep& sweep, ChartQuantity quantity,
                const std::vector<PeerTime>& peers, const GpuDescription& gpu, const Theme& theme);
 
-/// A swept quantity: modelled lines, recorded or measured points. Every series names its kind.
+/// A swept quantity: lines are modelled, points recorded or measured. Every series names its kind.
 ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme);
 
@@ -138,11 +138,11 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
 using ErrorKey = RunSpec;
 ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
 
-/// accuracy_errors() of one head, N = 64 to 512, gaussian inputs, 32 x 32 tiles.
+/// Calls accuracy_errors() for one head, N = 64 to 512, gaussian inputs and 32 x 32 tiles.
 Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
                                                WorkControl& control);
 
-/// A line for each algorithm, and the unfused computation beside them.
+/// The chart with a line for each algorithm, and one for the unfused computation.
 ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
                        const Theme& theme);
 
@@ -169,16 +169,16 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
                                      WorkControl& control);
 
 /// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
-/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: the measurements of flash1's
-/// kernel on this GPU, scaled to the shown number of heads; its bytes depend only on Bc, so a
-/// different Br changes nothing.
+/// lower bound, drawn for d^2 <= M <= N d. Over Bc and the SRAM, also the measurements of
+/// flash1's kernel on this GPU, scaled to the shown number of heads; its bytes depend only on Bc,
+/// so a different Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);
 
 // Fusion, step by step, as bars (fusion_chart.cpp): bytes of every launch of every step.
 
-/// Problem, tiling and GPU.
+/// Only the problem, the tiling and the GPU matter.
 using FusionKey = RunSpec;
 /// Figure 2 (left) of arXiv 2205.14135, or the problem without its block mask, which the dense
 /// algorithms do not take.

@@ -109,7 +109,7 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
     buttons_left = draw_carry_button(context, view, {copy.left - context.px(2.0f), at.y});
   }
 
-  // As wide as its widest line, or as its lines need, if that leaves the larger part to the chart
+  // As wide as its widest line or the buttons; as wide as allowed if the lines do not fit
   const float most = 0.42f * rest.width();
   const float width = std::max(rest.max.x - buttons_left, draw::legend_width(context, entries));
   Rect room{
@@ -131,7 +131,7 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
 
 /// The progress of the wanted chart.
 struct Progress {
-  bool stale = false;  ///< the chart shown has other settings
+  bool stale = false;  ///< whether the chart shown was made with other settings
   bool given_up = false;
   bool busy = false;
   double busy_for_s = 0.0;

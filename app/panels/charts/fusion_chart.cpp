@@ -17,14 +17,14 @@ Colors colors_of(const Theme& theme) {
   return {tensor_color(theme, "Q"), tensor_color(theme, "K"), theme.text_faint};
 }
 
-/// The bytes of a launch without tensors of one number per row.
+/// The bytes of a launch, not counting tensors with one number per row.
 Bytes matrices_of(const LaunchReport& launch) {
   const Bytes statistics = statistics_of(launch.by_tensor);
   return {launch.paper.read_bytes - statistics.read_bytes,
           launch.paper.write_bytes - statistics.write_bytes, 0};
 }
 
-/// The launches of both passes, the one pointed at marked.
+/// Lists the launches of both passes, and marks the one under the mouse.
 std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
   std::string lines;
   for (const SimulationReport* report : {&step.forward, &step.backward}) {

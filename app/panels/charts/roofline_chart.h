@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 /// The run's prediction, and the ceilings that the GPU's calibration measured.
 struct Roofline {
-  SimulationReport model;  ///< with `time`, where the GPU is calibrated
+  SimulationReport model;  ///< with `time` if the GPU is calibrated
   std::optional<MachineRates> measured;
 };
 

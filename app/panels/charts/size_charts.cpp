@@ -32,7 +32,7 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
   if (algorithm != nullptr && algorithm->splits_keys) {
     about += fmt::format(", {} splits", point.report.run.splits);
   }
-  // The tiles of a kernel fit, whatever the model counts
+  // A kernel's own tiles fit, even if the model's count says otherwise
   const bool is_chosen = sweep.key.over == ChartAxis::block_size;
   if (is_chosen && !point.report.fits) about += "\ndoes not fit: " + point.report.overflow_reason;
   return about;
@@ -210,7 +210,7 @@ struct Making {
       if (point.report.run.problem.block_mask != nullptr) {
         label += fmt::format(", mask {}", mask_words(sweep.key));
       }
-      // Tiles of few rows, made for few queries, read K most often
+      // Name Br: tiles of few rows, meant for few queries, read K most often
       if (find_algorithm(last)->splits_keys && sweep.key.over != ChartAxis::block_size) {
         label += fmt::format(", Br {}", point.report.run.tiling.Br);
       }

@@ -33,7 +33,7 @@ Result<SimulationReport> report_at(const SweepKey& key, double value, const Algo
   spec.problem = sweep_problem(key, value);
   spec.algorithm = algorithm.name;
   spec.separate_heads = algorithm.splits_keys;  // as in its kernel
-  spec.allow_overflow = true;                   // a kernel's tiles may not fit by the model's count
+  spec.allow_overflow = true;  // by the model's count, a kernel's tiles may not fit
   const auto size = static_cast<Index>(value);
   const bool is_block = key.over == ChartAxis::block_size;
   const std::optional<Tiling> tiling =

@@ -95,7 +95,7 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
   const std::string algorithm = sparse ? "block_sparse" : "flash1";
   const std::string counted = "modelled: counted from the schedule";
   const ImU32 flash_color = tensor_text_color(theme, "m");
-  // In the style of `series`; a curve without points is left out, also from the legend
+  // Adds the curve in the style of `series`, unless it has no points
   const auto add = [&](const Curve& curve, const std::string& legend, draw::Series series,
                        const auto& value_of) {
     for (const IoPoint& point : points) {

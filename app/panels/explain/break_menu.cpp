@@ -64,7 +64,7 @@ struct PlaceButton {
 struct Notice {
   std::string title;
   std::vector<std::string> sentence;  ///< lines shown instead of the buttons
-  std::vector<PlaceButton> buttons;   ///< from the right to the left
+  std::vector<PlaceButton> buttons;   ///< from right to left
   int lines = 0;
   bool in_one_line = false;           ///< title and sentence share a line
   std::vector<std::string> deadlock;  ///< further lines: which agents wait forever

@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Characters of a line.
+/// A range of characters of a line.
 struct Part {
   std::size_t begin = 0, end = 0;
 };

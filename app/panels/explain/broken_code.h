@@ -21,7 +21,7 @@ struct ShownLine {
   bool operator==(const ShownLine&) const = default;
 };
 
-/// The lines of the pass's launch, whose operations are listed by operations_of().
+/// The lines of a launch of the pass; `operations` are those that operations_of() lists.
 std::vector<ShownLine> shown_lines(const Pass& pass, std::size_t launch,
                                    std::span<const PassOperation> operations,
                                    const RunBreak& broken);

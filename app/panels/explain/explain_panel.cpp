@@ -62,11 +62,11 @@ struct MarkedCode {
   std::span<const ShownLine> shown;  ///< one for each line
   int lit = -1;                      ///< the line of the last operation; -1: none
   ImU32 color = 0;
-  std::vector<bool> pointed = {};  ///< has an operation that touches the thing under the mouse
-  std::vector<std::string> agents = {};  ///< who executes each line; "" for every warp
+  std::vector<bool> pointed = {};  ///< which lines have an operation on the thing under the mouse
+  std::vector<std::string> agents = {};  ///< which agents execute each line; "" for every warp
 };
 
-/// Who executes a line of a program of agents: "producer, statistics loader".
+/// Which agents execute a line of a program of agents: "producer, statistics loader".
 std::string agents_of(const LineOperands& line) {
   std::vector<std::string> names;
   for (const Agent agent : line.agents) {

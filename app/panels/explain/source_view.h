@@ -26,9 +26,9 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
 
 class SourceView {
  public:
-  /// Shows the file at `path` in the rest of the current ImGui window, highlights the lines that do
-  /// the step (none before the first one), and scrolls to the first of them when it changes. If the
-  /// source marks no such line, the view stays in place.
+  /// Shows the file at `path` in the rest of the current ImGui window, highlights the lines that
+  /// implement the step (none before the first one), and scrolls to the first of them when it
+  /// changes. If the source marks no such line, the view stays in place.
   void draw(const PanelContext& context, const Rect& rect, std::string_view path,
             std::optional<Step> step);
 

@@ -45,7 +45,7 @@ struct Widths {
   float label = 0.0f;
   std::array<float, kLedgerColumns> columns{};
 
-  /// Of the label and the columns, with gaps between them.
+  /// The width of the label and the columns, with gaps between them.
   float total(float gap) const {
     float sum = label;
     for (const float width : columns) sum += width > 0.0f ? width + gap : 0.0f;
@@ -59,7 +59,7 @@ Widths widths_of(const Ledger& ledger, const LedgerHeadings& headings, const Fon
   for (const LedgerRow* row : all_rows(ledger)) {
     widths.label =
         std::max(widths.label, fonts.small.measure(row->label).x + (row->tensor ? swatch : 0.0f));
-    LedgerRow at_end = *row;  // the widest number of a count that grows
+    LedgerRow at_end = *row;  // with the widest number of a count that grows
     if (row->modelled) at_end.modelled = std::max(*row->modelled, row->whole);
     const LedgerCells cells = cells_of(at_end, exact);
     for (std::size_t k = 0; k < kLedgerColumns; ++k) {

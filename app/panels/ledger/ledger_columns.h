@@ -16,7 +16,7 @@ namespace attnscope::app {
 enum class LedgerColumn : std::uint8_t { modelled, formula, size, seen, gap };
 inline constexpr std::size_t kLedgerColumns = 5;
 
-/// The text of each column; empty where there is none.
+/// The text of each column of a row; empty if there is none.
 struct LedgerCells {
   std::array<std::string, kLedgerColumns> texts;
   bool has_number(LedgerColumn column, const LedgerRow& row) const;
@@ -34,7 +34,7 @@ LedgerHeadings headings_of(const Ledger& ledger, bool so_far);
 
 /// Right edges of the columns.
 struct LedgerColumns {
-  bool exact = false;  ///< cells_of()
+  bool exact = false;  ///< as in cells_of()
   float left = 0.0f, right = 0.0f;
   std::array<std::optional<float>, kLedgerColumns> ends;
 

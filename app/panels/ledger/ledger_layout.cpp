@@ -9,7 +9,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr float kTightest = 0.9f;  ///< pitch of lines, in sizes of the font
+constexpr float kTightest = 0.9f;  ///< least pitch of lines, in sizes of the font
 
 }  // namespace
 
@@ -25,7 +25,7 @@ LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
     return {std::min(pitch, loosest), false, n, n, 0, lines.time_bar};
   }
 
-  // A line above the totals has the headings for which the halves have no room
+  // In two columns, headings of the totals need a line of their own, above the totals
   const std::size_t titled = others + (lines.has_kernel_title ? 0 : 1);
   const std::size_t half = (n + 1) / 2;
   for (const std::size_t bar : {lines.time_bar, std::min<std::size_t>(lines.time_bar, 1)}) {

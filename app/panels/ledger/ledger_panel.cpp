@@ -282,7 +282,7 @@ void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
   draw::text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f}, context.theme.text,
              draw::fitted(font, count, inner.width() * 0.75f));
 
-  // The bar begins where the widest text ends, so that it keeps its place
+  // The bar begins where the widest text would end, so that it does not move
   const float left = inner.min.x + inner.width() * 0.75f + context.px(12.0f);
   const float half = context.px(7.0f);
   const Rect bar{{left, inner.center().y - half}, {inner.max.x, inner.center().y + half}};

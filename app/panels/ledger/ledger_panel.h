@@ -1,4 +1,4 @@
-/// The ledger: modelled beside measured bytes and time.
+/// The ledger: modelled bytes and times beside measured ones.
 #pragma once
 
 #include <atomic>

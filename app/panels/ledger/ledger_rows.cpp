@@ -29,7 +29,7 @@ double size_of(Tensor tensor, const RunInfo& run, bool all_heads) {
   return static_cast<double>(elements * element_bytes(tensor, problem.dtype));
 }
 
-/// A tensor in one direction, without its closed form.
+/// The row of a tensor in one direction, without its closed form.
 LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool all_heads,
                      bool so_far) {
   const RunInfo& run = *snapshot.run;
@@ -88,7 +88,7 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
   }
 }
 
-/// Whether the run is compared with the model at the kernel's tiles, which are not the screen's.
+/// Whether the run is compared with the model at the kernel's tiles, unlike the screen's.
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
   if (!basis.comparison || stands_alone(basis)) return false;
   const SimulationReport& model = basis.comparison->model;
@@ -167,7 +167,7 @@ std::string about_run(const MeasuredRun& run) {
   return about;
 }
 
-/// Counts so far are of the shown head; the paper's bytes and the peak are of the whole pass.
+/// Counts so far are for the shown head; the paper's bytes and the peak are for the whole pass.
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const RunInfo& run = *snapshot.run;
   const SimulationReport& totals = run.totals;

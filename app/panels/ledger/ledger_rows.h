@@ -91,11 +91,11 @@ struct Ledger {
   std::string seen_gpu;       ///< "H200"; empty if nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
-  bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
+  bool all_heads = false;          ///< true: for all heads; false: for the shown head only
   std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };
 
-// The rows below those of the tensors (ledger_totals.cpp).
+// The rows below the tensors' rows (ledger_totals.cpp).
 
 /// Whether the run may not be compared with the model at all.
 bool stands_alone(const LedgerBasis& basis);

@@ -50,7 +50,7 @@ std::optional<PanelPart> part_of(const Total& total) {
   return PanelPart::dram;
 }
 
-/// Sets the modelled number of the whole pass; of DRAM and time, only if there is a prediction.
+/// Sets the modelled number of the whole pass; for DRAM and time, only if there is a prediction.
 void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& totals,
                   const LedgerBasis& basis, const Bytes& requested) {
   switch (total.level) {

@@ -60,7 +60,7 @@ std::string in_words(const BarPart& part) {
                      draw::format_seconds(part.seconds), meaning(part.part));
 }
 
-/// Patterns distinguish the parts without work, colours the others.
+/// Fills a part with a pattern if SMs do no work in it, else with a colour.
 void fill_part(const PanelContext& context, const Rect& rect, TimePart part) {
   const Theme& theme = context.theme;
   switch (part) {

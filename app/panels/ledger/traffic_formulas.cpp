@@ -8,7 +8,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The tiles that a mask leaves: computed only from the mask, independent of the schedules.
+/// Counts of tiles that a mask does not skip, from the mask alone, independently of the schedules.
 struct Visits {
   Index keys = 0;          ///< sum over row tiles of the keys in the column tiles that each visits
   Index rows = 0;          ///< sum over visited tiles of their query rows
@@ -124,7 +124,7 @@ struct Symbols {
   Visits visits;
   Term Tr, Tc;
   Term rows;         ///< query rows of the tiles that are visited
-  Term keys_loaded;  ///< in the backward pass
+  Term keys_loaded;  ///< keys that the backward pass loads
   Term statistic{kStatisticBytes, "4"};
   Term wide{4, "4"};  ///< bytes of an element in fp32
   Term carried;  ///< bytes of an element of flash1's O or dQ in HBM between sweeps over the keys
@@ -164,7 +164,7 @@ std::vector<TrafficFormula> standard_forward(const Symbols& s) {
       reads(Tensor::Q, s.Tc * s.N() * s.d() * s.e()),
       reads(Tensor::K, s.Tr * s.N_kv() * s.d() * s.e()), writes(Tensor::S, scores),
       reads(Tensor::S, times(sweeps, scores)), writes(Tensor::P, scores)};
-  // With dropout the product reads P after dropout
+  // With dropout, the product reads P after dropout
   const bool drops = s.problem.score.has_dropout();
   if (drops) all.push_back(writes(Tensor::P_drop, scores));
   all.push_back(reads(drops ? Tensor::P_drop : Tensor::P, scores));
@@ -174,7 +174,7 @@ std::vector<TrafficFormula> standard_forward(const Symbols& s) {
   return all;
 }
 
-/// flash2's sweep for every split of the keys, and the launch that merges their parts.
+/// The formulas of flash2's sweep for every split of the keys, and of the launch that merges them.
 std::vector<TrafficFormula> split_kv_forward(const Symbols& s) {
   const Term splits{s.options.splits, "splits"};
   const Term O_parts = splits * s.N() * s.d() * s.wide;

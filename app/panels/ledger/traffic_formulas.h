@@ -9,7 +9,7 @@
 
 namespace attnscope::app {
 
-/// The bytes of one tensor in one direction, of one head.
+/// The bytes of one tensor of one head in one direction.
 struct TrafficFormula {
   Tensor tensor = Tensor::Q;
   bool write = false;

@@ -17,9 +17,9 @@ struct Bandwidth {
   std::string between;                ///< "L2 to the SMs"
   std::optional<double> bytes_per_s;  ///< nothing where it was not measured
   std::string kind;                   ///< "measured", "what if", "datasheet", "not measured"
-  std::string basis;                  ///< where the number is from, in lines
+  std::string basis;                  ///< the source of the number, in lines of text
 
-  /// The text of the picture, the longest wording first; each says the kind.
+  /// The wordings of the text in the picture, the longest first; each names the kind.
   std::vector<std::string> wordings() const;
   /// The tooltip.
   std::string about() const;

@@ -130,7 +130,7 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const std::vector<std::string> lines = ghost_words(placed);
   if (lines.empty()) return;  // only the outline is drawn
 
-  // Its bytes are above the words if there is room
+  // Show the tensor's bytes above the words if there is room
   const FontRef& font = context_.fonts.small;
   const float line = draw::line_height(font);
   const std::string bytes = draw::format_bytes(placed.tensor->bytes);

@@ -33,7 +33,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
       context_(context),
       head_words_(in_words(shown_head(snapshot.run->resolved(), view.head))),
       rect_(rect) {
-  // Two rows where the tensors of a backward pass would otherwise be too small
+  // Use two rows if the tensors of a backward pass would otherwise be too small
   std::vector<const HbmTensorState*> all;
   std::vector<const HbmTensorState*> gradients;
   std::vector<const HbmTensorState*> others;
@@ -81,7 +81,7 @@ void HbmBox::choose_labels(const Rows& rows) {
   title_beside_ = false;
   const float enough = context_.px(rows.size() > 1 ? 40.0f : 56.0f);
   if (heights_of(rows.size()).boxes < enough) sizes_ = Sizes::none;
-  const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
+  const float words = 2.3f * draw::line_height(context_.fonts.small);  // height of "never stored"
   title_beside_ = heights_of(rows.size()).boxes < words;
 
   // Where sizes would make the tensors narrow, shorten them, then show only those of wide tensors
@@ -193,7 +193,7 @@ std::optional<draw::Route> HbmBox::route(ImVec2 from, Tensor tensor, const Area&
   const std::optional<Rect> part = part_rect(tensor, area);
   if (found == placed_.end() || !part) return std::nullopt;
 
-  // Down to the box, sideways above the rows that are in the way, down between their tensors
+  // Go down to the box; for each row in the way, sideways above it, then down between its tensors
   const ImVec2 end = part->center();
   ImVec2 at{from.x, std::max(from.y, rect_.min.y)};
   std::vector<draw::Curve> curves{draw::vertical_curve(from, at)};

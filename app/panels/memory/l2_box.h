@@ -39,7 +39,7 @@ class L2Box {
   static float height(const PanelContext& context, float panel_height);
   /// Height between the box and HBM, for the bandwidth; 0 if there is no room.
   static float height_below(const PanelContext& context, float panel_height);
-  /// nullptr until they are available.
+  /// The bandwidths on both sides of L2; nullptr until they are available.
   const Bandwidths* bandwidths(const Snapshot& snapshot);
   /// Draws the box without its text, which is drawn after the arrows that cross the box.
   void draw_frame(const PanelContext& context, const Rect& rect) const;

@@ -132,7 +132,7 @@ class SramBox {
   SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 
   void draw() const;
-  /// Arcs from the operands of the last operation to its result, above the slots.
+  /// Draws arcs from the operands of the last operation to its result, above the slots.
   void draw_operation() const;
   /// Marks the slots whose tiles belong to the thing under the mouse.
   void draw_pointed_slots(const Highlight& pointed) const;
@@ -149,7 +149,7 @@ class SramBox {
     bool shows_size = false;
   };
 
-  /// From top to bottom, below the title: capacity bars, room for arcs, slots, their names.
+  /// Heights from top to bottom, below the title: capacity bars, room for arcs, slots, their names.
   struct Heights {
     float bars = 0.0f, arcs = 0.0f, slots = 0.0f, names = 0.0f;
   };
@@ -182,7 +182,7 @@ class SramBox {
   float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
   bool small_names_ = false;        ///< true if larger names would overlap
-  bool names_have_indices_ = true;  ///< "K0"; "K" where they would overlap even if small
+  bool names_have_indices_ = true;  ///< true: "K0"; false: "K", if even small names would overlap
   bool show_title_ = true;
   bool show_sizes_ = true;
 };

@@ -61,7 +61,7 @@ RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, f
     scale.gap = std::min(scale.gap, std::max(0.5f * spare, kLeastGap * gap));
   }
 
-  // One scale for both axes where the picture then fills a good part of its room
+  // Use one scale for both axes if the picture then fills enough of its room
   scale.unit_y = height / static_cast<float>(max_rows);
   scale.unit_x = width;
   for (const auto& items : rows) {

@@ -27,7 +27,7 @@ struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< true: shapes are to scale; false: only areas
   bool largest_true = true;  ///< the widest and the highest tensor are exactly to scale
-  bool fits = true;          ///< labels and least boxes are no wider than the row
+  bool fits = true;          ///< whether labels and the smallest boxes fit in the row
   float gap = 0.0f;          ///< between cells
 };
 

@@ -32,7 +32,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
     border_x_ = split_x_;
     has_both_spaces_ = true;
   }
-  const float room = rect.max.x - left_edge();  // both capacity bars need some
+  const float room = rect.max.x - left_edge();  // room for both capacity bars
   const float words =
       context.fonts.small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
   const float least = std::min(std::max(0.33f * room, words), 0.5f * room);

@@ -19,7 +19,7 @@ Rect draw_panel_header(const PanelContext& context, std::string_view title,
   const float padding = 14.0f * scale;
   ImDrawList* list = ImGui::GetWindowDrawList();
 
-  // The baseline of all three is that of the title
+  // Title, subtitle and note share the title's baseline
   const float y = context.rect.min.y + 10.0f * scale;
   const float title_size = context.fonts.title.size;
   const auto y_for = [&](const FontRef& font) { return y + (title_size - font.size) * 0.8f; };

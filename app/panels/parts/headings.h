@@ -11,7 +11,7 @@
 
 namespace attnscope::app {
 
-// Headings, and choices at their right end: "pseudo-code | CUDA source".
+// Headings, some with choices at their right end: "pseudo-code | CUDA source".
 
 /// Draws a panel's heading: title and subtitle on the left, a note on the right (each may be
 /// empty). Returns the rest of the rectangle below it, without the card's padding.

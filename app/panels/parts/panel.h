@@ -83,7 +83,7 @@ struct ChooseRace {
 struct OpenScene {
   std::string name_or_path;
 };
-/// Opens files of a dialog, or dropped on the window: scenes, recordings, .npy files of Q, K, V.
+/// Opens files chosen in a dialog or dropped on the window: scenes, recordings, Q, K, V as .npy.
 struct OpenFiles {
   std::vector<std::string> paths;
 };
@@ -146,13 +146,13 @@ struct PanelContext : draw::Canvas {
 using DrawMenuItem = std::function<bool(const std::string& name, const std::string& label)>;
 
 struct Panel {
-  /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
+  /// A unique, stable name in snake_case, which prefixes its named rectangles, such as "memory".
   std::string_view name;
   std::string_view title;  ///< the heading when there is no run
   Slot slot;
-  /// Draws one frame of a snapshot that has a run. Called inside an ImGui child window that covers
-  /// `context.rect` and clips to it, with the cursor at its upper left corner: ImGui widgets and
-  /// the window's draw list both work.
+  /// Draws one frame of a snapshot that has a run. It is called inside an ImGui child window that
+  /// covers `context.rect` and clips to it, with the cursor at its upper left corner: ImGui widgets
+  /// and the window's draw list both work.
   std::function<void(const Snapshot& snapshot, ViewState& view, const PanelContext& context)>
       draw_run;
   /// False while another panel of the same slot is chosen instead.

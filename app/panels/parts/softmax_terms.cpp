@@ -29,7 +29,7 @@ bool hides_keys(const AttentionProblem& problem) {
   return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
 }
 
-/// How many of the score function's steps have been taken.
+/// The position of the step among the steps of the score function.
 int rank(OpKind step) {
   constexpr OpKind kOrder[] = {OpKind::scores, OpKind::soft_cap, OpKind::alibi, OpKind::mask};
   return static_cast<int>(std::ranges::find(kOrder, step) - std::begin(kOrder));
@@ -350,7 +350,7 @@ std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& r
   if (!whole_rows) terms.push_back(score(row, run, key));
   terms.push_back(probability(row, run, key));
   terms.push_back(probability_gradient(row, run, key));
-  // Both are the same number: rowsum(dO ∘ O) needs no whole row of P
+  // Both sums are equal; rowsum(dO ∘ O) does not need the whole row of P
   terms.push_back({"D", "D", whole_rows ? "rowsum(P ∘ dP)" : "rowsum(dO ∘ O)", {}, row.D});
   terms.push_back(score_gradient(row, run, key));
   terms.push_back({dQ, "dQ", "dQ + scale · dS K",

@@ -85,7 +85,7 @@ void draw_cells(const PanelContext& context, const HeadGrid& grid, Index chosen)
                         ? context.px(1.0f)
                         : 0.0f;
   for (Index entry = 0; entry < problem.batch; ++entry) {
-    // The visible share of an entry's keys is the filled width of its cells
+    // The filled width of an entry's cells is the visible share of its keys
     const float share = static_cast<float>(keys_of_entry(problem, entry)) /
                         static_cast<float>(std::max<Index>(problem.N_kv, 1));
     for (Index head = 0; head < problem.heads; ++head) {
@@ -109,7 +109,7 @@ void draw_cells(const PanelContext& context, const HeadGrid& grid, Index chosen)
 
 Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& context,
                      const Rect& rest) {
-  constexpr Index kMostRows = 16;  // of cells that remain distinguishable
+  constexpr Index kMostRows = 16;  // more rows of cells could not be distinguished
   const AttentionProblem& problem = run.resolved().asked.problem;
   const AttentionProblem& chosen = view.choice.problem;
   const bool is_choice = problem.heads == chosen.heads && problem.batch == chosen.batch;

@@ -143,7 +143,7 @@ Tensor shown_scores(const Snapshot& snapshot, ScoresTab chosen) {
   if (chosen != ScoresTab::latest && std::ranges::find(tabs, chosen) != tabs.end()) {
     return kScoreTensors[static_cast<std::size_t>(chosen) - 1];
   }
-  // Flash algorithms compute all of them tile by tile
+  // Flash algorithms compute S, P and their gradients tile by tile, so show S, the first
   std::optional<Tensor> latest;
   for (const Tensor tensor : kScoreTensors) {
     const std::int32_t complete = run.scores(tensor).complete_from;

@@ -1,5 +1,5 @@
 /// Data that the parts of the scores panel share while they draw one frame: the cells
-/// (score_cells.cpp), the grid (scores_grid.cpp), what is beside it (scores_side.cpp), the strip of
+/// (score_cells.cpp), the grid (scores_grid.cpp), the legend (scores_side.cpp), the strip of
 /// heads (head_strip.cpp) and the tiles of a broken run (wrong_tiles.cpp).
 #pragma once
 
@@ -104,7 +104,7 @@ struct ScoresFrame {
 
   std::optional<Highlight> pointed = {};  ///< what belongs to the thing under the mouse
 
-  ShownHead head{};                   ///< which rows these are
+  ShownHead head{};                   ///< the head whose scores the grid shows
   Tensor shown = Tensor::S;           ///< the tensor that the cells show
   bool draws_all_slots = true;        ///< also draws on-chip tiles of tensors other than `shown`
   const WrongTiles* wrong = nullptr;  ///< of a broken run whose effect is shown

@@ -107,7 +107,7 @@ struct Headline {
 Headline draw_headline(const Snapshot& snapshot, Tensor shown, const PanelContext& context,
                        float tabs_left) {
   constexpr std::string_view kTitle = "SCORES";
-  constexpr float kLow = 300.0f;  // of the panel, in design units
+  constexpr float kLow = 300.0f;  // height of a low panel, in design units
   const FontRef& title = context.fonts.title;
   const std::vector<std::string> formulas = scores_headline(snapshot, shown);
   const std::string all = fmt::format("{}", fmt::join(formulas, "; "));
@@ -236,11 +236,11 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   float legend = fonts.small.measure("done, discarded").x + fonts.small.size * 2.2f;
   const bool beside_legend =
       rest.width() - left - legend - context.px(12.0f) >= 0.6f * (rest.height() - above);
-  if (!beside_legend) legend = 0.0f;  // a narrow panel is for the grid
+  if (!beside_legend) legend = 0.0f;  // in a narrow panel, the grid needs the room
   const ImVec2 room{rest.width() - left - legend - context.px(12.0f), rest.height() - above};
   if (room.x < context.px(40.0f) || room.y < context.px(40.0f)) return;
 
-  // To scale, unless one axis would be too thin to read
+  // Draw to scale, unless one axis would be too thin to read
   const auto rows = static_cast<float>(run.problem().N);
   const auto cols = static_cast<float>(run.problem().N_kv);
   const float unit = std::min(room.x / cols, room.y / rows);

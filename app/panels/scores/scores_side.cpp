@@ -18,9 +18,9 @@ constexpr float kInsetBelow = 46.0f;
 /// The legend's lines, in as many columns as its height requires and its width allows.
 struct Flow {
   Rect area;
-  float column = 0.0f;  ///< width of one
+  float column = 0.0f;  ///< the width of a column
   ImVec2 at = area.min;
-  float used = 0.0f;  ///< height
+  float used = 0.0f;  ///< the height used
 
   /// Makes room for an item of this height; returns its upper left corner.
   ImVec2 take(float height) {
@@ -212,7 +212,7 @@ void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const R
   if (slot == nullptr || slot->values.values.empty()) return;
   if (tile_px >= frame.context.px(kInsetBelow)) return;
 
-  // A square in the remaining room, under the tile's name
+  // Draw a square in the remaining room, under the tile's name
   const Theme& theme = frame.context.theme;
   const FontRef& font = frame.context.fonts.ui_bold;
   const float side = std::min(area.width(), area.height() - draw::line_height(font));

@@ -38,7 +38,7 @@ std::vector<float> row_strengths(const Snapshot& snapshot, Tensor tensor, Index 
     for (std::size_t row = 0; row < strengths.size(); ++row) {
       const auto size = static_cast<std::size_t>(tile_size);
       const Deviation& tile = tiles[row / size];
-      if (!tile.by_row.empty() && row % size >= tile.by_row.size()) continue;  // right
+      if (!tile.by_row.empty() && row % size >= tile.by_row.size()) continue;  // not wrong
       strengths[row] =
           std::max(strengths[row],
                    tile.by_row.empty() ? strength_of(tile) : strength_of(tile.by_row[row % size]));

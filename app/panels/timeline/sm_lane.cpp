@@ -13,7 +13,7 @@ constexpr float kLeastStepPixels = 0.4f;
 /// Blocks and rows smaller than this are drawn without a gap to the next one.
 constexpr float kLeastWithGapPixels = 4.0f;
 constexpr float kGapPixels = 1.0f;
-constexpr ImU32 kNothing = 0;  ///< leaves the panel's card as it is
+constexpr ImU32 kNothing = 0;  ///< draws nothing: the panel's card is visible
 
 /// A row of pixels, filled from left to right: each pixel once, neighbours of one colour at once.
 class Strip {

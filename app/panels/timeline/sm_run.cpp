@@ -28,7 +28,7 @@ using kernels::TraceStep;
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
-/// The tensor whose colour a step takes: the one it writes, as for the model's operations.
+/// The tensor whose colour a step has: the tensor that it writes, as for the model's operations.
 struct StepTensor {
   TraceStep step;
   Tensor tensor;

@@ -39,7 +39,7 @@ struct SmStep {
 
 struct SmBlock {
   Index sm = 0;
-  Index slot = 0;  ///< which of the SM's resident blocks
+  Index slot = 0;  ///< index among the SM's resident blocks
   Index batch = 0;
   Index head = 0;
   Index block = 0;  ///< within the head
@@ -56,7 +56,7 @@ struct SmBlock {
 };
 
 struct SmRun {
-  std::vector<SmBlock> blocks;  ///< by SM, and by start time
+  std::vector<SmBlock> blocks;  ///< sorted by SM, then by start time
   Index end_ps = 0;
   Index slots = 1;                     ///< largest number of blocks resident on one SM
   std::vector<std::uint32_t> by_id{};  ///< indices of the blocks, by batch, head and block
@@ -86,7 +86,7 @@ struct SmRunPair {
   SmRun upper;
   SmRun recorded;         ///< empty without a trace
   std::string gpu;        ///< the modelled GPU: the trace's own
-  Index sm_count = 0;     ///< of the GPU, idle ones as well
+  Index sm_count = 0;     ///< of the GPU, including idle SMs
   bool same_run = false;  ///< whether it is the run on the screen, on the same GPU
 };
 

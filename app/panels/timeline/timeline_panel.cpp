@@ -28,7 +28,7 @@ Tensor tensor_of(const TileOp& op) {
   return op.dest_count > 0 ? op.dests()[0].tensor : Tensor::Q;
 }
 
-/// The operations, counted from the start of a thread block, that fit the width.
+/// The visible operations, counted from the start of a thread block.
 struct Window {
   Index first = 0;
   Index count = 1;
@@ -205,7 +205,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const Rect bars{{left, rest.min.y},
                   {rest.max.x, rest.min.y + pitch * static_cast<float>(lanes_.lanes().size())}};
   const Window window = zoom(snapshot, bars);
-  const auto& lanes = lanes_.lanes();  // as scrolled
+  const auto& lanes = lanes_.lanes();  // zoom() may have scrolled them
   float y = rest.min.y;
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     const Lane& lane = lanes[k];

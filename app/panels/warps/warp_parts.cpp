@@ -74,7 +74,7 @@ WarpTile picture_of(const Tile& tile, const TileOp& op, const TileGrid& grid,
   for (const WarpShare& share : warp_shares(op, grid, layout)) {
     const bool shown = concerns(share.use) && share.use.access == picture.use.access &&
                        share.use.spread == picture.use.spread;
-    // A tile that is changed in place is used twice
+    // A tile that is changed in place is listed twice
     const bool known =
         std::ranges::find(picture.shares, share.warp, &WarpShare::warp) != picture.shares.end();
     if (shown && !known) picture.shares.push_back(share);

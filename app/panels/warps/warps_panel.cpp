@@ -55,8 +55,8 @@ std::string cell(const WarpTraffic& traffic, const Row& row) {
   return row.bytes ? draw::format_bytes(value, false) : draw::format_count(value);
 }
 
-/// The lines of the table; presenter mode leaves the room to the picture, except for the difference
-/// between the partitions.
+/// The lines of the table. In presenter mode, only the lines that show the difference between the
+/// partitions, to leave room for the picture.
 std::span<const Row> rows_of(const PanelContext& context) {
   return std::span(kRows).subspan(context.presenter ? 2 : 0);
 }
@@ -217,7 +217,7 @@ Heights choose_heights(const PanelContext& context, std::size_t line_count, int 
   const float lines = pitch * static_cast<float>(line_count) + context.px(4.0f);
   const float sentence = pitch * static_cast<float>(sentence_lines) + context.px(4.0f);
   if (context.presenter && room < lines + sentence) {
-    // The sentence explains the lines, and the table has their bytes
+    // Prefer the sentence, which explains the lines; the table repeats their bytes
     if (room >= sentence) heights.sentence = sentence;
     return heights;
   }
