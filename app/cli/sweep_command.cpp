@@ -189,7 +189,7 @@ SweepOutputs split_outputs(const OutputFiles& outputs) {
   return split;
 }
 
-/// The line about the saved rows that a signal prints; for a recording, it says how to resume.
+/// The line about the saved rows that a signal prints; without a recording, also how to resume.
 std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& planned,
                             const SweepOutputs& outputs, bool is_model) {
   const auto& [files, streams] = outputs;

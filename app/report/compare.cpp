@@ -36,7 +36,7 @@ bool is_choice(const RunField& field) {
   return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
 }
 
-/// Whether the two runs have the same switches except for the kernel's program.
+/// Whether only one run sets the switch for the kernel's program, and all other switches agree.
 bool differ_in_program(const RunSpec& a, const RunSpec& b) {
   auto of_a = a.switches, of_b = b.switches;
   return of_a.erase(kernels::kInstructionsKnob) != of_b.erase(kernels::kInstructionsKnob) &&

@@ -14,7 +14,7 @@
 namespace attnscope {
 namespace {
 
-/// DRAM counters count the whole device and the range's edges: less exact than counters at the SM.
+/// DRAM gaps up to this agree: the counters include the whole device and the range's edges.
 constexpr double kDramAgreementPercent = 5.0;
 
 /// Whether the launch is one of standard's matrix products, or "", the whole pass, which has some.
@@ -219,7 +219,7 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
       capacity_text(gpu.l2_bytes), kL2Margin, bytes_text(least), bytes_text(most));
 }
 
-/// L2's slices serve fewer bytes than are requested if reads are merged before they reach L2.
+/// Why L2's bytes differ: its slices serve fewer than requested if reads are merged before L2.
 std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
                       const RecordingRow& run) {
   const double gap = *line.gap_percent;

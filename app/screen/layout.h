@@ -31,7 +31,7 @@ struct Layout {
 };
 
 /// Places the panels that exist; if a slot has no panel, its neighbour takes the place. Presenter
-/// mode shows only memory, explain, scores and online softmax.
+/// mode has no charts, and of the ledger only a line with the bytes.
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);
 

@@ -51,8 +51,8 @@ void RunFieldBoxes::request(const Frame& frame, const RunSpec& run) const {
   frame.app.commands.push(ChooseRace{Race{run, frame.app.view.race->clock}});
 }
 
-/// Requests the run with a different value of the field; if the text cannot be parsed, the error is
-/// shown at the field.
+/// Requests the run with a different value of the field. If the text cannot be parsed, shows the
+/// error at the field, or, for a rival, as a notice.
 void RunFieldBoxes::change(const Frame& frame, const RunField& field,
                            const std::string& text) const {
   const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)

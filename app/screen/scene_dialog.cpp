@@ -60,7 +60,7 @@ void SceneDialog::ask(const Frame& frame, const Command& command) {
   frame.app.commands.push(command);
 }
 
-/// Draws why the path was not opened or saved, and what the user can do.
+/// Shows why the path was not opened or saved, and what the user can do.
 void SceneDialog::draw_answer(const Frame& frame) {
   const std::string path = path_.data();
   ImGui::PushTextWrapPos(frame.text_px(kWidth));

@@ -60,7 +60,7 @@ std::string in_words(const BarPart& part) {
                      draw::format_seconds(part.seconds), meaning(part.part));
 }
 
-/// Fills a part with a pattern if SMs do no work in it, else with a colour.
+/// Fills a part of the bar; a pattern means that SMs wait or are idle.
 void fill_part(const PanelContext& context, const Rect& rect, TimePart part) {
   const Theme& theme = context.theme;
   switch (part) {

@@ -8,7 +8,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Counts of tiles that a mask does not skip, from the mask alone, independently of the schedules.
+/// Sums over the tiles that a mask does not skip, from the mask alone and not the schedules.
 struct Visits {
   Index keys = 0;          ///< sum over row tiles of the keys in the column tiles that each visits
   Index rows = 0;          ///< sum over visited tiles of their query rows

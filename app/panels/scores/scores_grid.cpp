@@ -244,8 +244,8 @@ void draw_pointed_tiles(const ScoresFrame& frame) {
   frame.context.named_rects.add("scores.pointed", rect);
 }
 
-/// Draws a mark to the left of the row, and lines above and below its cells in the current tile; no
-/// lines where they would hide the neighbouring rows.
+/// Draws a mark to the left of the row, and lines above and below it: in the current tile if that
+/// contains the row, else across the grid; no lines where they would hide the neighbouring rows.
 void draw_query_row(const ScoresFrame& frame) {
   if (frame.query_row < 0) return;
   const float top = frame.y_of(frame.query_row);

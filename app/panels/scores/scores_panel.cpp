@@ -133,7 +133,7 @@ Headline draw_headline(const Snapshot& snapshot, Tensor shown, const PanelContex
   return {rest, {}};
 }
 
-/// Chooses the tensor that the cells show; returns the left end of the tabs.
+/// Draws the tabs that choose the tensor of the cells; returns their left end.
 float draw_tensor_tabs(const RunInfo& run, ViewState& view, const PanelContext& context) {
   const std::vector<ScoresTab> tabs = scores_tabs(run);
   std::vector<std::string_view> labels;

@@ -143,7 +143,7 @@ StepColumns step_columns(const PanelContext& context) {
   return columns;
 }
 
-/// Draws m and l of the online softmax after three column tiles, one of them the playhead's.
+/// Draws m and l of the online softmax after up to three column tiles, including the playhead's.
 void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
