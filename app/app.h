@@ -43,11 +43,11 @@ struct ListedLesson {
 /// The options of the lists of scenes, lessons and GPUs, and the user guide; empty until they are
 /// read.
 struct FileLists {
-  std::vector<ShippedScene> scenes;   ///< of assets/scenes
+  std::vector<ShippedScene> scenes;   ///< the scenes in assets/scenes
   FolderList folder;                  ///< filled by ListFolder
-  std::vector<std::string> gpus;      ///< of assets/gpus
-  Guide guide;                        ///< of assets/guide
-  std::vector<ListedLesson> lessons;  ///< of assets/lessons, in teaching order
+  std::vector<std::string> gpus;      ///< the names of the GPUs in assets/gpus
+  Guide guide;                        ///< the pages in assets/guide
+  std::vector<ListedLesson> lessons;  ///< the lessons in assets/lessons, in teaching order
 };
 
 /// The result of opening or saving a scene.
@@ -190,7 +190,7 @@ class App {
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest one that was wanted
   std::optional<Request> asked_;
   Player player_;
-  Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
+  Index opened_tick_ = 0;  ///< the tick of a scene's race, until its clock is known
   /// The animated move of the playhead to the place of a lesson's step (app_lesson.cpp).
   struct Glide {
     Index to = 0;

@@ -44,7 +44,7 @@ struct Arguments {
 /// invalid_request, in one line, if the arguments are not valid.
 Result<Arguments> parse_arguments(int argc, char** argv);
 
-// The two ways to run the app, in a window or into a picture, and what both print.
+// The two ways to run the app, in a window or to make a picture, and what both print.
 
 /// Exit statuses of both programs.
 inline constexpr int kDone = 0;

@@ -33,7 +33,7 @@ struct OptionFiles {
 struct OptionSpec {
   std::string name;        ///< "seq-len", without dashes
   std::string value_name;  ///< "N"; empty for a switch
-  std::string help;        ///< what it is; its default in brackets, "[64]"
+  std::string help;        ///< what the option means; its default in brackets, "[64]"
   bool repeatable = false;
   OptionFiles files = {};
 };

@@ -21,7 +21,7 @@ class MeasuringSession {
   /// Opens the GPU on first use; errors as in Gpu::open().
   Result<std::shared_ptr<Gpu>> gpu();
 
-  /// Nothing if the file is new, or is a recording whose mask files no output would replace.
+  /// An error unless the file is new, or is a recording whose mask files no output would replace.
   std::optional<Error> check_recording(const std::filesystem::path& path);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
@@ -36,7 +36,7 @@ class MeasuringSession {
   std::filesystem::path checked_path_;
   FileStamp checked_;  ///< the file that was last found to be a recording
   std::filesystem::path written_path_;
-  std::optional<RecordingWriter> writer_;  ///< of written_path_
+  std::optional<RecordingWriter> writer_;  ///< writes written_path_
   int added_ = 0;
 };
 

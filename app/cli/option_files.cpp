@@ -45,7 +45,7 @@ std::optional<FileIdentity> standard_output_file() {
 
 /// A file that an option names, or that standard output goes to.
 struct NamedFile {
-  std::string name;  ///< of the option that names it: "--json"
+  std::string name;  ///< the option that names the file: "--json"
   std::string value;
   fs::path path;
   FileIdentity identity;  ///< empty if standard output is not a regular file

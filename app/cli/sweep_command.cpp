@@ -171,7 +171,7 @@ std::vector<Cell> sweep_row(const Table& table, bool is_model, const SweepPoint&
 /// The rows of a sweep, all of them unless one could not be saved.
 struct SweptRows {
   Table table;
-  std::vector<std::optional<Error>> errors = {};  ///< of each row
+  std::vector<std::optional<Error>> errors = {};  ///< the error of each row, if any
   std::optional<Error> unsaved = {};
 };
 

@@ -25,7 +25,7 @@ std::vector<ProsePiece> prose_pieces(std::string_view text);
 struct ProseStyle {
   FontRef words;
   FontRef symbols;
-  ImU32 color = 0;  ///< of words, and of symbols that do not name a tensor
+  ImU32 color = 0;  ///< the colour of words, and of symbols that do not name a tensor
 };
 
 /// Draws lines of at most `width`, broken at spaces and at line breaks; returns the height used.

@@ -27,7 +27,7 @@ FolderList list_folder(const std::filesystem::path& folder);
 /// The contents of the opened files.
 struct OpenedFiles {
   std::optional<Scene> scene;         ///< from a scene's file, or made for the tensors
-  std::vector<MeasuredRun> recorded;  ///< of recordings
+  std::vector<MeasuredRun> recorded;  ///< the runs in the recordings
   std::string recording;              ///< name of the last recording's GPU
 };
 

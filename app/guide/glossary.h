@@ -14,7 +14,7 @@ namespace attnscope::app {
 struct Term {
   std::string symbol;
   std::string meaning;
-  std::string shape;  ///< of one head; empty if there is none
+  std::string shape;  ///< the shape in one head; empty if there is none
   std::string unit;   ///< "none" for a number without a unit; empty if there is no number
 };
 

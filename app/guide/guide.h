@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 /// One page of the guide.
 struct GuidePage {
-  std::string name;  ///< of its file, without ".md"
+  std::string name;  ///< the name of its file, without ".md"
   std::string title;
   std::vector<MarkdownBlock> blocks;
 };
@@ -31,7 +31,7 @@ Guide load_guide(std::vector<std::string>& problems);
 /// Where a link on a page of the guide leads.
 struct GuidePlace {
   std::string page;    ///< empty: the link leads out of the guide
-  std::string anchor;  ///< of a heading; empty: the top of the page
+  std::string anchor;  ///< the anchor of a heading; empty: the top of the page
   bool operator==(const GuidePlace&) const = default;
 };
 GuidePlace place_of_link(std::string_view link, std::string_view page);

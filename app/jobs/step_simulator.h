@@ -39,7 +39,7 @@ class StepSimulator {
  private:
   std::shared_ptr<GpuCatalog> gpus_;
   std::shared_ptr<SteppedRun> run_;            // shared: std::function copies the simulator
-  std::shared_ptr<const BreakEffect> effect_;  ///< of run_, if it is broken
+  std::shared_ptr<const BreakEffect> effect_;  ///< the effect of run_, if it is broken
   Request request_;                            ///< the request of run_
 };
 

@@ -72,7 +72,7 @@ class Window {
 
   /// Whether the user has asked to close the window since the last call.
   bool take_close_request();
-  int width() const;  ///< of the framebuffer, in pixels
+  int width() const;  ///< the framebuffer's width, in pixels
   int height() const;
   /// Pixels of the screen per pixel of a 96 dpi screen.
   float content_scale() const;

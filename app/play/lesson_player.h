@@ -39,7 +39,7 @@ struct PreparedStep {
   RunSpec run;                      ///< the run on the screen; Br and Bc are set
   std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same run
   std::optional<RunSpec> beside;    ///< a second run to its right; Br and Bc are set
-  Index start = 0;  ///< of the playhead: where the previous step with the same run left it
+  Index start = 0;  ///< the playhead's start: where the previous step with the same run left it
   std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
 };
 

@@ -41,7 +41,7 @@ class PictureMaker {
   std::unique_ptr<OffscreenContext> surface_;
   ImGuiSession session_;  // on the surface's context
   Screen screen_{make_panels(), make_panels()};
-  std::vector<Surface> surfaces_;  ///< of the last frame
+  std::vector<Surface> surfaces_;  ///< the surfaces of the last frame
   int width_, height_;
 };
 

@@ -89,7 +89,7 @@ struct ComparisonLine {
   std::optional<std::pair<double, double>> transition;
   /// Why the prediction is not based on calibrated steps; empty if it is.
   std::string uncalibrated = {};
-  /// A phrase, if the ratio of such small numbers would mislead: "launch latency".
+  /// A phrase instead of a ratio of numbers so small that it would mislead: "launch latency".
   std::string in_place_of_gap;
   std::string reason;  ///< one sentence, from the data
 };
@@ -159,7 +159,7 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
                                      const MeasuredOn& on, const GpuDescription& gpu,
                                      const std::function<void(const std::string&)>& report = {});
 
-/// Name of the shipped description that describes() a recording's device; nothing when none does.
+/// The name of the shipped description that fits a recording's device, as describes() decides.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 
 // Why a recorded number differs from the modelled one: sentences derived from the data

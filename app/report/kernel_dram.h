@@ -37,8 +37,8 @@ BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescrip
                                 const std::vector<LaunchCounters>& launches = {});
 
 /// Sets report.dram to predict_dram() of the report's run, in the order in which its kernel starts
-/// thread blocks, unless that exceeds the limits. A prediction cached on the user's disk is read
-/// from there.
+/// thread blocks, unless the prediction exceeds the limits. Reads a prediction that is cached on
+/// the user's disk.
 void predict_kernel_dram(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const PredictionLimits& limits = {});

@@ -85,12 +85,12 @@ class Cell {
 };
 
 struct Table {
-  std::string key;    ///< of the list in JSON; empty: only in text
+  std::string key;    ///< name of the list in JSON; empty: only in text
   std::string title;  ///< the lines above the table in text
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};  ///< a cell for each column
   std::string indent = {};                   ///< before the first column in text
-  bool columns_as_lines = false;             ///< in text, a line for each column
+  bool columns_as_lines = false;             ///< true: in text, a line for each column
   /// Whether CSV has a line for each row, or for each row of the lists within a row, after the
   /// outer row's own cells.
   enum class Csv : std::uint8_t { none, rows, listed_rows } csv = Csv::rows;

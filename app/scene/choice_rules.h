@@ -17,7 +17,7 @@ Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::s
 
 /// The choice with another algorithm, for the second run of a race.
 RunSpec rival_of(const RunSpec& choice, const std::string& algorithm);
-/// The rival after the choice has changed: a field that both had in common changes in both.
+/// The rival after a change of the choice: fields that were equal stay equal, except "break".
 RunSpec rival_after(const RunSpec& before, const RunSpec& choice, const RunSpec& rival);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.

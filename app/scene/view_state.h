@@ -107,11 +107,11 @@ constexpr std::array<std::string_view, 9> enum_names(ChartQuantity) {
 enum class ChartAxis : std::uint8_t {
   seq_len,     ///< N
   tokens,      ///< N, in the recorded settings: 16k tokens in all
-  heads,       ///< of a batch entry
+  heads,       ///< heads of a batch entry
   head_dim,    ///< d
   block_size,  ///< Br and Bc
   density,     ///< share of the tiles that a block mask keeps
-  sram,        ///< of a thread block
+  sram,        ///< on-chip memory of a thread block
   intensity,   ///< operations per byte of the run on the screen: its roofline
   fusion,      ///< steps of fusion, as bars
 };
@@ -161,7 +161,7 @@ struct ViewState {
   /// tiles are set.
   RunSpec choice;
   std::optional<Race> race;
-  std::optional<RunSpec> pinned;  ///< to compare the choice with (app/jobs/run_comparison.h)
+  std::optional<RunSpec> pinned;  ///< the choice is compared with it (app/jobs/run_comparison.h)
   Index race_tick = 0;  ///< place on the clock that both runs share; see app/play/playhead.h
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
@@ -170,8 +170,8 @@ struct ViewState {
   Granularity granularity = Granularity::op;
 
   // The selections of the panels
-  Index query_row = 0;  ///< of the chosen head, for the online softmax
-  Index O_column = 0;   ///< of O, for the online softmax
+  Index query_row = 0;  ///< the row of the chosen head, for the online softmax
+  Index O_column = 0;   ///< the column of O, for the online softmax
   Index head = 0;       ///< batch * heads + head
   MemoryTab memory_tab = MemoryTab::memory;
   SoftmaxTab softmax_tab = SoftmaxTab::row;
@@ -189,8 +189,8 @@ struct ViewState {
 
   // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
   // highlight what belongs to it
-  std::optional<Thing> pointed;      ///< in the last frame
-  std::optional<Thing> now_pointed;  ///< in this frame, so far
+  std::optional<Thing> pointed;      ///< the thing in the last frame
+  std::optional<Thing> now_pointed;  ///< the thing in this frame, so far
   /// The run that an operation or a line under the mouse belongs to; not kept alive.
   std::weak_ptr<const RunInfo> pointed_run;
 

@@ -1,5 +1,5 @@
-/// The widget that the keyboard acts on: Tab and Shift+Tab move it through the bars, the tabs and
-/// buttons of the panels, or an open popup; Enter presses it.
+/// The widget that has the keyboard focus: Tab and Shift+Tab move the focus through the bars, the
+/// tabs and buttons of the panels, or an open popup; Enter presses the widget.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ class PageView {
                    const std::string& anchor);
 
  private:
-  std::vector<float> heights_;  ///< of the blocks, in pixels
+  std::vector<float> heights_;  ///< the heights of the blocks, in pixels
   // The page and sizes for which the heights hold
   std::string page_;
   float width_ = 0.0f;

@@ -28,7 +28,7 @@ class SceneDialog {
   void ask(const Frame& frame, const Command& command);
 
   bool saving_ = false;
-  bool waiting_ = false;               ///< for the app's result
+  bool waiting_ = false;               ///< true: the app's result is awaited
   std::optional<SceneAnswer> answer_;  ///< why the last path could not be opened or saved
   std::array<char, 512> path_{};
 };

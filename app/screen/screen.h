@@ -72,7 +72,7 @@ class Screen {
   NamedRects rects_;
   KeyboardFocus focus_;
   std::vector<Surface> surfaces_;
-  std::set<const Panel*> shown_;  ///< in the last frame
+  std::set<const Panel*> shown_;  ///< the panels in the last frame
   bool pointed_changes_ = false;
 };
 

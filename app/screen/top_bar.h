@@ -25,7 +25,7 @@ class TopBar {
   /// One labelled box: a field of the run, a switch, the scene, or a race.
   struct Field {
     std::string_view key;  ///< names the field in refusals and named rectangles
-    float width = 0.0f;    ///< of the box, in design units that scale with text
+    float width = 0.0f;    ///< the width of the box, in design units that scale with text
     int priority = 0;      ///< the highest are removed first when the bar is too narrow
     const kernels::Knob* knob = nullptr;  ///< not null: a switch of the kernel
   };

@@ -33,7 +33,7 @@ namespace attnscope::app::ui {
 enum class Icon : std::uint8_t { none, play, pause, to_begin, to_end, back, forward };
 
 struct Button {
-  std::string_view name;  ///< of its rectangle
+  std::string_view name;  ///< the name of its rectangle
   Rect rect;
   std::string_view text;
   std::string_view help = {};  ///< shown while the pointer is over it

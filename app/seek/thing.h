@@ -87,7 +87,7 @@ std::string in_words(const Thing& thing);
 struct Highlight {
   std::optional<Span> queries;  ///< nothing: the thing has no particular queries
   std::optional<Span> keys;
-  TensorSet tensors;    ///< of which parts are highlighted
+  TensorSet tensors;    ///< the tensors of which parts are highlighted
   Index group_row = 0;  ///< first row of the query head in dK_heads and dV_heads
 
   /// The highlighted part of a tensor of this shape; nothing if there is none.

@@ -76,10 +76,10 @@ const Theme& theme(ThemeName name);
 /// D; text colour for any other name. For surfaces; text uses tensor_text_color().
 ImU32 tensor_color(const Theme& theme, std::string_view tensor);
 
-/// The tensor's colour, mixed with the text colour until text in it is readable on a card.
+/// The tensor's colour, mixed with the text colour until it is readable as text on a card.
 ImU32 tensor_text_color(const Theme& theme, std::string_view tensor);
 
-/// The colour that repeats a number's kind.
+/// The colour for a number's kind.
 ImU32 number_color(const Theme& theme, NumberKind kind);
 
 /// The colour at another opacity, 0 to 1.

@@ -77,8 +77,8 @@ inline constexpr Index kSweepHidden = 2048;
 
 /// The key for the problem on the screen, from which all fields that are not swept are taken.
 SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu);
-/// 16k tokens in all, with the problem's d and precision if they were recorded on a GPU, else with
-/// the nearest recorded ones (bf16, d = 64 or 128), else with the problem's.
+/// The key for 16k tokens in all, with the problem's d and precision, or with the nearest recorded
+/// ones (bf16, d = 64 or 128) if only those were recorded on a GPU.
 SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 

@@ -343,7 +343,7 @@ class ChartsPanel {
   ChartJobs jobs_;
   bool busy_ = false;  ///< whether the job of the last frame's chart runs
   ChartChoice zoomed_;
-  draw::ChartZoom zoom_;  ///< of the chart `zoomed_`
+  draw::ChartZoom zoom_;  ///< the zoom of the chart `zoomed_`
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {

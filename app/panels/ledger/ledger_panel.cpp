@@ -314,7 +314,7 @@ class LedgerPanel {
 
   MakeLedgerBasis make_basis_;
   BackgroundJob<BasisKey, LedgerBasis> basis_;
-  std::optional<Ledger> ledger_;  ///< of the newest run with a basis
+  std::optional<Ledger> ledger_;  ///< the ledger of the newest run with a basis
   bool so_far_ = true;            ///< its scope: true for the bytes so far
 };
 

@@ -30,7 +30,7 @@ struct LedgerRow {
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the modelled number of the whole pass
-  std::optional<double> size_bytes = {};  ///< of the tensor, in the shown heads
+  std::optional<double> size_bytes = {};  ///< the tensor's size in the shown heads
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< the formula gives compulsory bytes
@@ -58,8 +58,8 @@ struct PredictedTime {
 
 /// The data of a ledger besides the snapshot; the same for every step of a run.
 struct LedgerBasis {
-  std::vector<TrafficFormula> head_formulas;   ///< of the shown head
-  std::vector<TrafficFormula> whole_formulas;  ///< of all heads together
+  std::vector<TrafficFormula> head_formulas;   ///< formulas for the shown head
+  std::vector<TrafficFormula> whole_formulas;  ///< formulas for all heads together
   std::optional<MeasuredRun> seen;             ///< the run shown beside the model
   /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
@@ -67,7 +67,7 @@ struct LedgerBasis {
   /// The prediction for the run on the screen; nothing if it takes too long.
   std::optional<DramPrediction> dram;
   PredictedTime time;
-  PredictedTime compared_time;  ///< of the comparison's model
+  PredictedTime compared_time;  ///< the time of the comparison's model
 };
 /// The run to show beside the model, a traced one if there is no other; nothing if there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
@@ -84,7 +84,7 @@ struct Ledger {
   std::vector<LedgerRow> apart;
   std::vector<std::string> apart_titles;  ///< longest wording first; each names the rows' scope
   std::string apart_about;                ///< hover on the title
-  PredictedTime time;                     ///< of the rows with a predicted time
+  PredictedTime time;                     ///< the time in the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
   bool stands_alone = false;  ///< whether no row has a gap, neither above nor in `apart`
   std::string seen_heading;   ///< "recorded H200", "measured H200", "recorded"
@@ -97,11 +97,11 @@ struct Ledger {
 
 // The rows below the tensors' rows (ledger_totals.cpp).
 
-/// Whether the run may not be compared with the model at all.
+/// Whether no number of the run can be compared with the model.
 bool stands_alone(const LedgerBasis& basis);
-/// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
-/// of the same scope, and not here when they have separate rows. `other_tiles`: these rows have a
-/// separate model.
+/// The rows of totals. A GPU's numbers, which are for the whole pass of all heads, are shown only
+/// beside modelled numbers of the same scope, and not here when they have separate rows.
+/// `other_tiles`: these rows have a separate model.
 std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
                                   bool other_tiles);
 /// The GPU's numbers for the whole pass of all heads: beside the model at the kernel's tiles, or
@@ -116,7 +116,7 @@ Ledger without(Ledger ledger, const std::set<PanelPart>& hidden);
 /// The ledger as comma-separated values with a heading line.
 std::string ledger_csv(const Ledger& ledger);
 
-/// The text in place of a gap: in full, then in fewer and fewer words.
+/// The text instead of a gap: in full, then in fewer and fewer words.
 std::vector<std::string> brief_wordings(const LedgerRow& row);
 
 /// "H200" of "NVIDIA H200 SXM 141 GB".

@@ -179,7 +179,7 @@ class SramBox {
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
   float split_x_ = 0.0f;     ///< between the two capacity bars
   float border_x_ = 0.0f;    ///< between the slots of shared memory and of registers
-  float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
+  float arc_rise_ = 0.0f;    ///< the height of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
   bool small_names_ = false;        ///< true if larger names would overlap
   bool names_have_indices_ = true;  ///< true: "K0"; false: "K", if even small names would overlap

@@ -35,7 +35,7 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
 /// For the slot `memory`: the titles are the names of MemoryTab.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
 
-/// For the slot `online_softmax`: the followed row, under its title, and why the softmax is online.
+/// Draws the tabs of the slot `online_softmax`: the followed row, under its title, and WHY ONLINE.
 Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
                        std::string_view note);
 /// The title of the followed row's panel: "ONLINE SOFTMAX", "RECOMPUTATION", ...

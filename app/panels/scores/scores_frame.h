@@ -96,7 +96,7 @@ class WrongTiles {
 struct ScoresFrame {
   const Snapshot& snapshot;
   const PanelContext& context;
-  Rect grid;  ///< of the visible part of the N x N_kv scores
+  Rect grid;  ///< the place of the visible part of the N x N_kv scores
   draw::ZoomedAxis rows = {}, cols = {};
   Index query_row = 0;                   ///< the followed row; -1: none
   float name_end = 0.0f;                 ///< right limit of the name of the column axis
@@ -107,7 +107,7 @@ struct ScoresFrame {
   ShownHead head{};                   ///< the head whose scores the grid shows
   Tensor shown = Tensor::S;           ///< the tensor that the cells show
   bool draws_all_slots = true;        ///< also draws on-chip tiles of tensors other than `shown`
-  const WrongTiles* wrong = nullptr;  ///< of a broken run whose effect is shown
+  const WrongTiles* wrong = nullptr;  ///< not null: a broken run, whose effect is shown
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     const double share = static_cast<double>(col) / static_cast<double>(run().problem().N_kv);

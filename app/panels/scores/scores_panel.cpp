@@ -185,8 +185,8 @@ class ScoresPanel {
   ScoreCells cells_;
   WrongTiles wrong_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
-  Index N_ = 0, N_kv_ = 0;        ///< of the scores that `rows_` and `cols_` are a part of
-  Index step_ = -1;               ///< of the last frame
+  Index N_ = 0, N_kv_ = 0;  ///< the size of the scores of which `rows_` and `cols_` are a part
+  Index step_ = -1;         ///< the step in the last frame
 };
 
 /// The wheel zooms and scrolls; a zoomed picture follows the playhead.

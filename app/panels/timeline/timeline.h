@@ -74,19 +74,19 @@ struct SmRun {
 enum class UpperRun : std::uint8_t {
   calibrated,   ///< predicted from measured steps
   estimated,    ///< predicted from the rates of the units
-  lower_bound,  ///< from the datasheet
+  lower_bound,  ///< computed from the datasheet's rates
 };
 
 /// One launch of one problem, predicted and, where there is a trace, recorded.
 struct SmRunPair {
   std::optional<KernelTrace> trace;  ///< without the steps, which are in `recorded`
-  std::string name;                  ///< of its file
+  std::string name;                  ///< the name of the trace's file
   std::string launch;
   UpperRun kind = UpperRun::lower_bound;
   SmRun upper;
   SmRun recorded;         ///< empty without a trace
   std::string gpu;        ///< the modelled GPU: the trace's own
-  Index sm_count = 0;     ///< of the GPU, including idle SMs
+  Index sm_count = 0;     ///< all SMs of the GPU, including idle ones
   bool same_run = false;  ///< whether it is the run on the screen, on the same GPU
 };
 

@@ -145,10 +145,10 @@ class TimelinePanel {
   double shown_ = kShownAtFirst;  ///< operations side by side, in lanes that are long enough
   draw::ZoomedAxis part_;         ///< the visible part of the longest lane
   Index longest_ = 0;             ///< operations of that lane
-  Index step_ = -1;               ///< of the last frame
+  Index step_ = -1;               ///< the step in the last frame
 };
 
-/// The wheel zooms and scrolls; when the playhead moves, it is brought back to the middle.
+/// Zooms and scrolls with the wheel; brings the playhead back to the middle when it moves.
 Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
   const Index longest = lanes_.longest();
   const auto operations = static_cast<double>(longest);
