@@ -201,7 +201,7 @@ class App {
   RunSpec quiz_run_;  ///< the run that the quiz shows: the asked one, then a broken one
   std::optional<RunSpec> lesson_run_;  ///< the run of the lesson's step
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
-  /// The operation that both of its runs show in the clock's tile, until the playhead is moved.
+  /// The operation in the clock's tile that both runs of lesson_race_ show until a move.
   std::optional<Index> lesson_step_;
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;

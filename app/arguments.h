@@ -14,7 +14,7 @@
 namespace attnscope::app {
 
 struct Arguments {
-  bool render = false;  ///< `attnscope render`: a picture without a window
+  bool render = false;  ///< true: `attnscope render`, a picture without a window
   std::string scene = "default";
   bool scene_given = false;  ///< false: the last scene, or the default
   bool size_given = false;   ///< false: the window's last size
@@ -34,10 +34,10 @@ struct Arguments {
   std::string out;                ///< render: the PNG or SVG file; for a lesson, the folder
   std::optional<Slot> panel;      ///< render: the only panel to draw; nothing: the screen
   std::string gif, mp4;           ///< render: the files of an animation; empty: none
-  bool run_on_gpu = false;        ///< render: run the real kernel first
+  bool run_on_gpu = false;        ///< render: whether to run the real kernel first
   int frames = 0;           ///< window: ends after this many frames; 0: runs until it is closed
-  bool dump_ui = false;     ///< window: prints the rectangles of the widgets as JSON at its end
-  bool log_frames = false;  ///< window: prints a line after each frame, for tests that wait
+  bool dump_ui = false;     ///< window: whether to print the widgets' rectangles as JSON at its end
+  bool log_frames = false;  ///< window: whether to print a line after each frame, for tests
   std::string answer;       ///< text for --help or --version: print it and exit
 };
 

@@ -108,7 +108,7 @@ ordered_json inputs_json(const RunSpec& spec, bool has_gradients) {
 struct TensorError {
   const char* tensor;
   const ErrorReport* error;
-  bool is_output;  ///< an output of the pass; others are its inputs, or LSE
+  bool is_output;  ///< true: an output of the pass; false: an input, or LSE
 };
 
 /// Every tensor with a known error, in the order of the table.

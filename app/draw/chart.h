@@ -104,7 +104,7 @@ struct BarSegment {
   double value = 0.0;
   ImU32 color = 0;
   bool hatched = false;
-  bool begins = false;  ///< starts a group: a gap precedes it
+  bool begins = false;  ///< true: starts a group, after a gap
   std::string about;    ///< shown on hover
 };
 

@@ -63,7 +63,7 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
   const int frame = ImGui::GetFrameCount();
   const bool has_begun = window != nullptr && window->LastFrameActive == frame;
   if (!has_begun) {
-    // If the tooltip was there in the last frame, its window's size is that of all its lines
+    // If the tooltip was there in the last frame, its window has the size of all its lines
     const bool was_there = window != nullptr && window->LastFrameActive == frame - 1;
     const ImVec2 alone = size_of(padding, width, text);
     const ImVec2 size =

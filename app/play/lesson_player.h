@@ -22,7 +22,7 @@ namespace attnscope::app {
 
 /// The files in which a user's answers and progress are kept.
 struct LessonFiles {
-  std::filesystem::path progress;  ///< empty: nowhere
+  std::filesystem::path progress;  ///< empty: progress is not kept
   std::optional<lessons::AnswersFile> answers;
 };
 
@@ -120,8 +120,8 @@ class LessonPlayer {
 
   /// What the screen must do for the step; take_cue() returns each request once.
   struct Cue {
-    bool enters = false;   ///< show its run and panels
-    bool reveals = false;  ///< move the playhead to its place
+    bool enters = false;   ///< true: show its run and panels
+    bool reveals = false;  ///< true: move the playhead to its place
   };
   Cue take_cue() { return std::exchange(cue_, {}); }
   /// Why the last lesson could not be opened.

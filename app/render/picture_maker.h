@@ -21,7 +21,7 @@ std::optional<Error> settle(App& app);
 /// Draws one app after another, or the same one in several states, into pictures of one size.
 class PictureMaker {
  public:
-  /// Errors: those of OffscreenContext::create().
+  /// Errors as in OffscreenContext::create().
   static Result<std::unique_ptr<PictureMaker>> create(int width, int height);
 
   /// Draws the screen, or one panel alone, after everything on it is computed and laid out.

@@ -224,7 +224,7 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
 }
 
 /// Adds the lines of the bytes that L2 serves: the requested bytes, and the part that misses. The
-/// recorded bytes are those of the sectors that the L2 slices look up.
+/// recorded bytes are counted from the sectors that the L2 slices look up.
 void add_l2(Comparison& comparison, const GpuDescription& gpu, const std::string& launch,
             const Bytes& requested, const std::optional<Index>& missed, const Counters& counters) {
   const auto add = [&](std::string_view quantity, std::optional<double> modelled,

@@ -67,7 +67,7 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
-/// The description's SM clock divided by that of the GPU's shipped description.
+/// The description's SM clock divided by the clock in the GPU's shipped description.
 double clock_ratio(const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;

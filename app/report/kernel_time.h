@@ -16,7 +16,7 @@ namespace attnscope {
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu);
 
 /// How the run's kernel works on the GPU, according to the GPU's calibration. The number of blocks
-/// on an SM is that of the recorded kernels in `launches`, else the calibration's.
+/// on an SM comes from the recorded kernels in `launches`, else from the calibration.
 KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& gpu,
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches = {});

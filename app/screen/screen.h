@@ -24,7 +24,7 @@ namespace attnscope::app {
 
 class Screen {
  public:
-  /// `rival_panels` are those of the second run in a race.
+  /// `rival_panels` show the second run in a race.
   explicit Screen(Panels panels, Panels rival_panels = {})
       : panels_(std::move(panels)), rival_panels_(std::move(rival_panels)) {}
 

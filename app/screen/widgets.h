@@ -38,7 +38,7 @@ struct Button {
   std::string_view text;
   std::string_view help = {};  ///< shown while the pointer is over it
   Icon icon = Icon::none;      ///< before the text; `forward` is after it
-  bool primary = false;        ///< drawn in the primary colour
+  bool primary = false;        ///< true: drawn in the primary colour
   bool enabled = true;         ///< false: drawn faint, and cannot be pressed
 };
 

@@ -10,7 +10,7 @@ namespace attnscope::app {
 namespace {
 
 /// The steps that may touch the thing: for a tile of scores, from the first to the last step that
-/// touches it; for a line, those of its launch; else all.
+/// touches it; for a line, the steps of its launch; else all steps.
 Span steps_of(const Thing& thing, const RunInfo& run) {
   if (const auto* line = std::get_if<CodeLine>(&thing)) {
     return {run.launches[line->launch].begin, run.launches[line->launch].end};

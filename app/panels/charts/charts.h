@@ -63,7 +63,7 @@ struct SweepKey {
   RunSpec run;
   /// Every axis but sram and fusion; over `tokens`, the batch shrinks as N grows.
   ChartAxis over = ChartAxis::seq_len;
-  bool predicts = false;  ///< also predicts DRAM bytes and times, which takes longer
+  bool predicts = false;  ///< true: also predicts DRAM bytes and times, which takes longer
 
   /// Whether there are as many queries as keys: N then sweeps both, and algorithms for decoding
   /// are left out. Otherwise N sweeps only the keys.
@@ -180,8 +180,8 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
 
 /// Only the problem, the tiling and the GPU matter.
 using FusionKey = RunSpec;
-/// Figure 2 (left) of arXiv 2205.14135, or the problem without its block mask, which the dense
-/// algorithms do not take.
+/// The keys of Figure 2 (left) of arXiv 2205.14135, and of the problem without its block mask,
+/// which the dense algorithms do not accept.
 FusionKey figure2_key(std::string gpu);
 FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std::string gpu);
 

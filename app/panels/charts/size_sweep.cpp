@@ -17,7 +17,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Each kernel's own tiles; those of flash2 for a block-sparse algorithm without a kernel.
+/// The tiles of the algorithm's kernel; flash2's tiles for a block-sparse algorithm without one.
 std::optional<Tiling> tiling_at(const RunSpec& spec, const Algorithm& algorithm,
                                 const GpuDescription& gpu) {
   const PassKind pass = spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;

@@ -33,7 +33,7 @@ constexpr AxisEntry kAxes[] = {
      "s: share of the tiles that the block mask keeps"},
 };
 
-/// The value on the axis; over the density, that of the mask, which may differ from the request.
+/// The value on the axis; a density is the mask's own, which may differ from the requested one.
 double x_of(IoAxis axis, const IoPoint& point) {
   return axis == IoAxis::density ? point.density : point.value;
 }

@@ -12,16 +12,16 @@
 namespace attnscope::app {
 
 /// A line of pseudo-code as it is drawn. In a broken run, the characters from `begin` up to
-/// `struck_end` are struck out, and those up to `end` run in their place:
+/// `struck_end` are struck out, and those up to `end` run instead:
 /// "P = exp(S); [alpha = exp(m_prev - m_i)] alpha = 1".
 struct ShownLine {
   std::string text;
   std::size_t begin = 0, struck_end = 0, end = 0;
-  bool broken = false;  ///< also if no characters represent the operation: none are struck out
+  bool broken = false;  ///< true even if nothing is struck out: no characters are the operation
   bool operator==(const ShownLine&) const = default;
 };
 
-/// The lines of a launch of the pass; `operations` are those that operations_of() lists.
+/// The lines of a launch of the pass; `operations` comes from operations_of().
 std::vector<ShownLine> shown_lines(const Pass& pass, std::size_t launch,
                                    std::span<const PassOperation> operations,
                                    const RunBreak& broken);

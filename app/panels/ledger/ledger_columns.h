@@ -34,7 +34,7 @@ LedgerHeadings headings_of(const Ledger& ledger, bool so_far);
 
 /// Right edges of the columns.
 struct LedgerColumns {
-  bool exact = false;  ///< as in cells_of()
+  bool exact = false;  ///< true: bytes are exact, as in cells_of()
   float left = 0.0f, right = 0.0f;
   std::array<std::optional<float>, kLedgerColumns> ends;
 

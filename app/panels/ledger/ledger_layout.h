@@ -12,13 +12,13 @@ namespace attnscope::app {
 struct LedgerLines {
   std::size_t tensors = 0;        ///< rows of tensors
   std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
-  bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
+  bool has_kernel_title = false;  ///< whether a title is above the totals at the kernel's tiles
   std::size_t time_bar = 0;       ///< lines of the time's bar and its legend, below the totals
 };
 
 struct LedgerLayout {
   float pitch = 0.0f;            ///< pixels from line to line
-  bool two_columns = false;      ///< two tensors per line
+  bool two_columns = false;      ///< true: two tensors per line
   std::size_t tensor_lines = 0;  ///< lines that the tensors take
   std::size_t shown = 0;         ///< tensor rows drawn
   std::size_t hidden = 0;        ///< tensor rows counted by the last line, "and n more"

@@ -153,7 +153,7 @@ void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow&
   if (hovered(line)) tooltip(context, in_words(row, table.so_far), line);
 }
 
-/// Draws a line in place of the tensors that do not fit.
+/// Draws a line instead of the tensors that do not fit.
 void draw_hidden(const Table& table, const LedgerColumns& columns, float y) {
   const FontRef& font = table.context.fonts.small;
   const float top = y + (table.layout.pitch - font.size) * 0.5f;

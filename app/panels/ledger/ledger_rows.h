@@ -33,12 +33,12 @@ struct LedgerRow {
   std::optional<double> size_bytes = {};  ///< the tensor's size in the shown heads
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
-  bool is_compulsory = false;  ///< the formula gives compulsory bytes
+  bool is_compulsory = false;  ///< true: the formula gives compulsory bytes
   SeenNumber seen;             ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
-  bool gives_way = false;              ///< left out where the lines have no room
+  bool gives_way = false;              ///< true: left out where the lines have no room
   std::optional<PanelPart> part = {};  ///< the part that a lesson may hide
 };
 

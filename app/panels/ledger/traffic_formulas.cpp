@@ -89,8 +89,8 @@ TrafficFormula writes(Tensor tensor, const Term& bytes, bool per_kv_head = false
   return {tensor, true, bytes.value, bytes.text, per_kv_head};
 }
 
-/// The keys whose K and V the backward pass loads: those of every column tile that is not all
-/// padding, or only of the tiles that are used.
+/// The number of keys whose K and V the backward pass loads: the keys in every column tile that is
+/// not all padding, or only in the tiles that are used.
 Index count_loaded_keys(const FormulaRequest& request, const Visits& visits) {
   const AttentionProblem& problem = request.run.problem;
   if (request.options.variant.skip_unused_kv) return visits.keys_seen;
@@ -283,7 +283,7 @@ std::vector<TrafficFormula> backward_formulas(const Algorithm& algorithm, const 
   return algorithm.softmax == SoftmaxForm::divided_often ? flash1_backward(s) : flash2_backward(s);
 }
 
-/// Adds the formulas of another pass: those of the same tensor and direction are summed.
+/// Adds the formulas of another pass: formulas of the same tensor and direction are summed.
 void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& others) {
   for (const TrafficFormula& other : others) {
     const auto same = std::ranges::find_if(all, [&](const TrafficFormula& formula) {

@@ -108,7 +108,7 @@ class HbmBox {
   float slack_ = 0.0f;
   bool title_beside_ = false;  ///< true if its own line would take the tensors' room
   Sizes sizes_ = Sizes::exact;
-  bool overflows_ = false;  ///< labels are wider than the box
+  bool overflows_ = false;  ///< whether labels are wider than the box
   bool small_names_ = false;
   bool one_row_has_sizes_ = true;
 };
@@ -117,7 +117,7 @@ class HbmBox {
 // and registers.
 
 /// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
-/// dotted where it is invalid. `area` is that of the tile in the slot: a ragged tile fills only a
+/// dotted where it is invalid. `area` is the area of the slot's tile: a ragged tile fills only a
 /// part of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Area& area);

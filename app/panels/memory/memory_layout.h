@@ -26,7 +26,7 @@ struct RowPlace {
 struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< true: shapes are to scale; false: only areas
-  bool largest_true = true;  ///< the widest and the highest tensor are exactly to scale
+  bool largest_true = true;  ///< whether the widest and the highest tensor are exactly to scale
   bool fits = true;          ///< whether labels and the smallest boxes fit in the row
   float gap = 0.0f;          ///< between cells
 };
@@ -34,7 +34,7 @@ struct RowScale {
 struct RowLayout {
   std::vector<RowPlace> places;
   RowScale scale;
-  bool any_widened = false;  ///< some box would have been too thin to see
+  bool any_widened = false;  ///< whether some box would have been too thin to see
   bool any_heightened = false;
 
   /// "to scale", "areas to scale", "to scale, thin ones drawn wider", "not to scale".

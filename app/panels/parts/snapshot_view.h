@@ -23,8 +23,8 @@ struct RunOfWork {
 /// The launch of the snapshot's operation.
 const Launch& launch_of(const Snapshot& snapshot);
 
-/// The tensor's colour, or that of the tensor that it corresponds to: flash1's m~, l~ and beta have
-/// the colours of m, l and alpha.
+/// The tensor's colour, which a corresponding tensor may share: flash1's m~, l~ and beta have the
+/// colours of m, l and alpha.
 ImU32 color_of(const Theme& theme, Tensor tensor);
 ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
@@ -47,8 +47,8 @@ Area area_of(const Snapshot& snapshot, const Tile& tile);
 /// The part of `whole`, a rectangle filled by a matrix of this shape, that the elements cover.
 Rect part_of(const Rect& whole, const Shape& shape, const Area& part);
 
-/// The tensor's slot; of several, that of the agent that ran last, else the one with the current
-/// tile, else the first. nullptr if there is none.
+/// The tensor's slot; of several, the slot of the agent that ran last, else the slot with the
+/// current tile, else the first slot. nullptr if there is none.
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 
 /// The state of a tile of scores.

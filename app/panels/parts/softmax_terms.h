@@ -74,7 +74,7 @@ std::string check_line(const Snapshot& snapshot, Index chosen);
 std::size_t shown_key(const GradientRow& row);
 
 /// S, P, dP, D, dS and the element of dQ, in the order in which they are computed. A formula shows
-/// the steps taken so far: the cap, the bias, the mask and dropout appear once they are applied.
+/// the steps taken so far: the cap, the bias, the mask and dropout appear when they are applied.
 std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run);
 
 }  // namespace attnscope::app

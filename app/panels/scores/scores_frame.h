@@ -106,7 +106,7 @@ struct ScoresFrame {
 
   ShownHead head{};                   ///< the head whose scores the grid shows
   Tensor shown = Tensor::S;           ///< the tensor that the cells show
-  bool draws_all_slots = true;        ///< also draws on-chip tiles of tensors other than `shown`
+  bool draws_all_slots = true;        ///< true: also tiles on chip of tensors other than `shown`
   const WrongTiles* wrong = nullptr;  ///< not null: a broken run, whose effect is shown
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
@@ -140,8 +140,8 @@ inline const SlotState* score_slot(const Snapshot& snapshot) {
   return nullptr;
 }
 
-/// The colour scale of a tile on chip: that of the cells, if they are single elements of its tensor
-/// and its values are final; else that of its own values.
+/// The colour scale of a tile on chip: the scale of the cells, if they are single elements of the
+/// tile's tensor and its values are final; else a scale of its own values.
 draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
                                const SlotState& slot);
 /// The tile on chip that is drawn on top; nullptr when there is none.

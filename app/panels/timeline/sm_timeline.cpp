@@ -68,7 +68,7 @@ void draw_run(Frame& frame, const SmRun& run, std::string_view kind, Index sm, c
 struct LanePlan {
   std::vector<Index> sms;
   float pitch = 0.0f;
-  bool can_show_all = false;  ///< only thin lanes leave room for all SMs
+  bool can_show_all = false;  ///< true: all SMs have room, but only in thin lanes
 };
 
 /// The SM of the current block in each run.
@@ -81,7 +81,7 @@ std::vector<Index> sms_of_current(const Frame& frame, const SmRunPair& pair) {
   return sms;
 }
 
-/// `count` SMs around those of the current block.
+/// `count` SMs around the first SM in `current`.
 std::vector<Index> shown_sms(const std::vector<Index>& current, Index count, Index all) {
   const Index middle = current.empty() ? 0 : current.front();
   std::vector<Index> shown(static_cast<std::size_t>(count));
@@ -109,7 +109,7 @@ LanePlan plan_lanes(const Frame& frame, const SmRunPair& pair, bool shows_all) {
   return plan;
 }
 
-/// Draws "SM 31" beside the lanes: each label that fits, and always that of the current block's SM.
+/// Draws "SM 31" beside the lanes: each label that fits, and always the current block's SM.
 void draw_lane_labels(const Frame& frame, const LanePlan& plan, const std::vector<Index>& current) {
   const FontRef& font = frame.context.fonts.small;
   const float room = font.size * 1.05f;

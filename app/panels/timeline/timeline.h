@@ -61,7 +61,7 @@ struct SmRun {
   Index slots = 1;                     ///< largest number of blocks resident on one SM
   std::vector<std::uint32_t> by_id{};  ///< indices of the blocks, by batch, head and block
 
-  /// Sorts the blocks. Call it once all have been added.
+  /// Sorts the blocks. Call it after all have been added.
   void sort();
   std::span<const SmBlock> of_sm(Index sm) const;
   /// SMs with a block at any time.

@@ -15,9 +15,9 @@ namespace attnscope::app {
 struct WarpTile {
   Tile tile;
   Shape shape;              ///< as it is drawn
-  bool transposed = false;  ///< drawn with its rows as columns
+  bool transposed = false;  ///< true: drawn with its rows as columns
   WarpUse use;              ///< its final distribution over the warps
-  bool partial = false;     ///< each of its sums is spread over all warps
+  bool partial = false;     ///< true: each of its sums is spread over all warps
   std::vector<WarpShare> shares;
 };
 
