@@ -27,7 +27,7 @@ class GpuCatalog {
 /// Most tiles of S that the app steps through.
 inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
 
-/// The request to step through: of the requested head, or of the group that it is packed into.
+/// The request to step through, for the requested head or for the group into which it is packed.
 Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus);
 
 /// Keeps the run of the last choice and head, so that another step of that run is only a seek.

@@ -181,7 +181,7 @@ struct ViewState {
   LedgerScope ledger_scope = LedgerScope::so_far;
   bool hides_break = false;     ///< true while a quiz asks which operation is missing
   bool hides_effect = false;    ///< true while a lesson asks what the break of its run changes
-  std::set<PanelPart> hidden;   ///< a lesson asks about them later
+  std::set<PanelPart> hidden;   ///< the parts about which a lesson asks later
   bool shows_query_row = true;  ///< false: a lesson does not follow a row
   ChartQuantity chart = ChartQuantity::bytes;
   ChartAxis chart_over = ChartAxis::seq_len;

@@ -1,4 +1,4 @@
-/// The pseudo-code of a broken run: which part of a line does not run, and what runs in its place.
+/// The pseudo-code of a broken run: which part of a line does not run, and what runs instead.
 #pragma once
 
 #include <cstddef>
