@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/run_programs.h"
-#include "kernels/workspace.h"
+#include "kernels/flash1/flash1_programs.h"
+#include "kernels/flash2/flash2_programs.h"
+#include "kernels/split_kv/split_kv_programs.h"
+#include "kernels/standard/softmax_programs.h"
+#include "kernels/workspace_layout.h"
+#include "reference/check.h"
 
 namespace attnscope::kernels {
 
@@ -150,6 +154,12 @@ const KernelInfo* find_kernel(std::string_view name) {
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype) {
   if (pass == PassKind::backward && !kernel.has_backward()) return false;
   return dtype != DType::fp32 || kernel.pass(pass).has_fp32;
+}
+
+const KernelInfo& kernel_of(const ResolvedRun& run) {
+  const KernelInfo* kernel = find_kernel(run.asked.kernel);
+  ATTNSCOPE_CHECK(kernel != nullptr, ==, true);
+  return *kernel;
 }
 
 }  // namespace attnscope::kernels

@@ -12,13 +12,13 @@
 #include "kernels/block_shapes.h"
 #include "kernels/knobs.h"
 #include "reference/attention_problem.h"
-#include "reference/result.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
-struct LaunchKind;     // kernels/compile/block_program.h
-struct LaunchProgram;  // kernels/run_programs.h
+// kernels/compile/block_program.h
+struct LaunchKind;
+struct LaunchProgram;
 
 /// What one thread block of a tile launch computes.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
@@ -90,10 +90,7 @@ const KernelInfo* find_kernel(std::string_view name);
 /// Whether the kernel has the pass in this precision; both: the forward pass.
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
-/// Asynchronous copies and bf16 products begin with compute capability 8.0.
-inline constexpr int kLeastComputeMajor = 8;
-/// Nothing when the kernels can run on a GPU of this compute capability, "9.0", else unavailable.
-std::optional<Error> check_compute_capability(std::string_view gpu_name,
-                                              std::string_view capability);
+/// The run's kernel; a programming error when the catalog has none of this name.
+const KernelInfo& kernel_of(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

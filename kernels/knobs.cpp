@@ -1,13 +1,10 @@
 #include "kernels/knobs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "kernels/catalog.h"
 #include "reference/check.h"
-#include "reference/message_text.h"
 
 namespace attnscope::kernels {
 
@@ -97,36 +94,6 @@ constexpr Knob kKnobs[] = {
      kExponentials, &Knobs::polynomial, "ATTNSCOPE_POLYNOMIAL_EVERY", true},
 };
 
-const KnobValue* value_of(const Knob& knob, std::string_view name) {
-  const auto found = std::ranges::find(knob.values, name, &KnobValue::name);
-  return found == knob.values.end() ? nullptr : &*found;
-}
-
-Error refused(const std::string& message) {
-  return invalid_field(ErrorCode::not_applicable, "switches", message);
-}
-
-std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
-  std::vector<std::string> names;
-  for (const Knob* const knob : knobs) names.emplace_back(knob->name);
-  return names;
-}
-
-/// The error for a switch that the kernel's pass does not have.
-Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
-  if (kernel.knobs(PassKind::both).empty()) {
-    return refused(
-        fmt::format("kernel {} has no switches; leave out '{}'", kernel.name, printable(name)));
-  }
-  const Knob* const knob = find_knob(name);
-  if (knob != nullptr && kernel.has_knob(*knob, PassKind::both)) {
-    return refused(fmt::format("{} is a switch of the {} pass", name,
-                               pass == PassKind::backward ? "forward" : "backward"));
-  }
-  return refused(unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name,
-                                      names_of(kernel.knobs(pass))));
-}
-
 }  // namespace
 
 std::span<const Knob> all_knobs() {
@@ -138,41 +105,22 @@ const Knob* find_knob(std::string_view name) {
   return found == std::end(kKnobs) ? nullptr : &*found;
 }
 
+const KnobValue* find_value(const Knob& knob, std::string_view name) {
+  const auto found = std::ranges::find(knob.values, name, &KnobValue::name);
+  return found == knob.values.end() ? nullptr : &*found;
+}
+
 Knobs knobs_of(const RunSpec& spec) {
   const auto& switches = spec.switches;
   Knobs knobs{.visit_hidden = spec.variant.visit_hidden ? 1 : 0};
   for (const Knob& knob : kKnobs) {
     const auto given = switches.find(std::string(knob.name));
     if (given == switches.end()) continue;
-    const KnobValue* const value = value_of(knob, given->second);
+    const KnobValue* const value = find_value(knob, given->second);
     ATTNSCOPE_CHECK(value != nullptr, ==, true);
     knobs.*knob.member = value->value;
   }
   return knobs;
-}
-
-Result<std::map<std::string, std::string>> check_switches(
-    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
-    DType dtype) {
-  std::map<std::string, std::string> kept;
-  for (const auto& [name, value] : switches) {
-    const Knob* const knob = find_knob(name);
-    if (knob == nullptr || !kernel.has_knob(*knob, pass)) {
-      return unknown_switch(name, kernel, pass);
-    }
-    if (dtype == DType::fp32) {
-      return refused(fmt::format("{} is a switch of the kernels that use tensor cores; {} is fp32",
-                                 name, field_name("dtype")));
-    }
-    if (value_of(*knob, value) == nullptr) {
-      std::vector<std::string_view> names;
-      for (const KnobValue& each : knob->values) names.push_back(each.name);
-      return refused(fmt::format("switch {} is '{}'; it accepts {}", name, printable(value),
-                                 fmt::join(names, ", ")));
-    }
-    if (value != knob->values.front().name) kept.emplace(name, value);
-  }
-  return kept;
 }
 
 std::vector<std::string> knob_options(const Knobs& knobs) {

@@ -2,19 +2,14 @@
 /// change to measure its effect. Plain C++.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "reference/attention_problem.h"
-#include "reference/result.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
-
-struct KernelInfo;  // kernels/catalog.h
 
 /// A value of every knob. A knob that a kernel does not have keeps its default.
 struct Knobs {
@@ -58,17 +53,12 @@ inline constexpr const char* kInstructionsKnob = "instructions";
 std::span<const Knob> all_knobs();
 /// Null if there is none.
 const Knob* find_knob(std::string_view name);
+/// Null if the knob does not have it.
+const KnobValue* find_value(const Knob& knob, std::string_view name);
 
-/// The values of a run's switches, which check_switches() has accepted, and of the choices that the
-/// kernel shares with the model.
+/// The values of a run's switches, which kernels::check_switches() has accepted, and of the choices
+/// that the kernel shares with the model.
 Knobs knobs_of(const RunSpec& spec);
-
-/// The switches without those at their default, so that equal runs have equal descriptions. An
-/// error of the field "switches" if the kernel's pass does not have a switch or value, or is in
-/// fp32.
-Result<std::map<std::string, std::string>> check_switches(
-    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
-    DType dtype);
 
 /// The macros of the knobs that are not at their default, as options of the compiler.
 std::vector<std::string> knob_options(const Knobs& knobs);

@@ -5,9 +5,17 @@
 #include <span>
 #include <utility>
 
+#include "kernels/catalog.h"
+#include "kernels/flash1/launch_flash1.h"
+#include "kernels/flash2/launch_flash2.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
+#include "kernels/resolved_run.h"
+#include "kernels/split_kv/launch_split_kv.h"
+#include "kernels/standard/launch_standard.h"
+#include "kernels/supports.h"
 #include "kernels/workspace.h"
+#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
@@ -108,7 +116,11 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   }
 }
 
+/// Nothing on success.
+using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
+
 /// A kernel of the catalog, by name, and its passes; `backward` is null if there is none.
+/// block_sparse2's are flash2's, on the lists of its block mask.
 struct KernelLaunches {
   std::string_view kernel;
   PassLaunches forward, backward;

@@ -9,8 +9,8 @@
 #include "kernels/backward_parameters.cuh"
 #include "kernels/device/trace_buffer.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/launch.h"
 #include "kernels/launch_resources.h"
+#include "kernels/pass_arguments.h"
 #include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
@@ -89,17 +89,6 @@ class PassLauncher {
   std::vector<LaunchProgram> programs_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
 };
-
-/// The passes of each kernel. Nothing on success; both passes of standard are unavailable when
-/// cuBLAS cannot be loaded. block_sparse2's are flash2's, on the lists of its block mask.
-using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
-std::optional<Error> launch_standard(PassLauncher& pass);
-std::optional<Error> launch_standard_backward(PassLauncher& pass);
-std::optional<Error> launch_flash1(PassLauncher& pass);
-std::optional<Error> launch_flash1_backward(PassLauncher& pass);
-std::optional<Error> launch_flash2(PassLauncher& pass);
-std::optional<Error> launch_flash2_backward(PassLauncher& pass);
-std::optional<Error> launch_split_kv(PassLauncher& pass);
 
 /// Copies the lists of tiles of block_sparse2 into the workspace, after everything else.
 void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "kernels/default_tilings.h"
+#include "kernels/resolved_run.h"
+#include "kernels/supports.h"
 #include "reference/block_mask.h"
-#include "reference/check.h"
 #include "reference/message_text.h"
 #include "reference/run_fields.h"
 
@@ -18,23 +19,6 @@ std::vector<std::string> kernel_algorithms() {
   std::vector<std::string> names;
   for (const KernelInfo& kernel : catalog()) names.emplace_back(kernel.algorithm);
   return names;
-}
-
-const KernelInfo& kernel_of(const ResolvedRun& run) {
-  const KernelInfo* kernel = find_kernel(run.asked.kernel);
-  ATTNSCOPE_CHECK(kernel != nullptr, ==, true);
-  return *kernel;
-}
-
-std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
-  if (run.asked.Br || run.asked.Bc) return run.tiling;
-  return run.problem.block_mask ? std::optional(run.problem.block_mask->tiling()) : std::nullopt;
-}
-
-Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target) {
-  if (const auto asked = asked_tiling(run)) return *asked;
-  return *default_tiling(kernel_of(run), run.pass(), run.problem, run.asked.variant.carry, target,
-                         knobs_of(run.asked));
 }
 
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
@@ -62,16 +46,57 @@ std::vector<const Knob*> available_knobs(const RunSpec& spec) {
   return kernel.value()->knobs(spec.pass);
 }
 
-bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
-  const KernelInfo& kernel = kernel_of(run);
-  if (!kernel.has_knob(*find_knob(kInstructionsKnob), run.pass())) return false;
-  if (run.pass() == PassKind::forward) {
-    return has_hopper_forward(run.problem, run.tiling, knobs);
+namespace {
+
+Error refused(const std::string& message) {
+  return invalid_field(ErrorCode::not_applicable, "switches", message);
+}
+
+std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
+  std::vector<std::string> names;
+  for (const Knob* const knob : knobs) names.emplace_back(knob->name);
+  return names;
+}
+
+/// The error for a switch that the kernel's pass does not have.
+Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
+  if (kernel.knobs(PassKind::both).empty()) {
+    return refused(
+        fmt::format("kernel {} has no switches; leave out '{}'", kernel.name, printable(name)));
   }
-  if (kernel.pass(run.pass()).block_work == BlockWork::head) {
-    return has_hopper_backward(run.problem, run.tiling, knobs);
+  const Knob* const knob = find_knob(name);
+  if (knob != nullptr && kernel.has_knob(*knob, PassKind::both)) {
+    return refused(fmt::format("{} is a switch of the {} pass", name,
+                               pass == PassKind::backward ? "forward" : "backward"));
   }
-  return has_hopper_gradients(run.problem, run.tiling, knobs);
+  return refused(unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name,
+                                      names_of(kernel.knobs(pass))));
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> check_switches(
+    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
+    DType dtype) {
+  std::map<std::string, std::string> kept;
+  for (const auto& [name, value] : switches) {
+    const Knob* const knob = find_knob(name);
+    if (knob == nullptr || !kernel.has_knob(*knob, pass)) {
+      return unknown_switch(name, kernel, pass);
+    }
+    if (dtype == DType::fp32) {
+      return refused(fmt::format("{} is a switch of the kernels that use tensor cores; {} is fp32",
+                                 name, field_name("dtype")));
+    }
+    if (find_value(*knob, value) == nullptr) {
+      std::vector<std::string_view> names;
+      for (const KnobValue& each : knob->values) names.push_back(each.name);
+      return refused(fmt::format("switch {} is '{}'; it accepts {}", name, printable(value),
+                                 fmt::join(names, ", ")));
+    }
+    if (value != knob->values.front().name) kept.emplace(name, value);
+  }
+  return kept;
 }
 
 namespace {

@@ -1,11 +1,13 @@
 /// Turns a request into the run of a kernel: the counterpart of sim/resolve.h.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/catalog.h"
+#include "reference/result.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
@@ -34,23 +36,11 @@ Result<ResolvedRun> resolve(const RunSpec& spec);
 /// they share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
 
-/// The run's kernel; a programming error when the catalog has none of this name.
-const KernelInfo& kernel_of(const ResolvedRun& run);
-
-/// The requested tiling, else that of the block mask; nothing if the kernel uses its default on the
-/// GPU in use.
-std::optional<Tiling> asked_tiling(const ResolvedRun& run);
-
-/// The tiling that the run uses on a GPU: the requested one, else that of the block mask, else the
-/// kernel's default on that GPU.
-Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
-
-/// Whether a Hopper GPU runs the pass in the run's tiling with its own instructions, under these
-/// switches.
-bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
-
-/// Nothing when the kernel computes the run, else invalid_request with one line: what is rejected,
-/// why, and what the kernel accepts.
-std::optional<Error> supports(const ResolvedRun& run);
+/// The switches without those at their default, so that equal runs have equal descriptions. An
+/// error of the field "switches" if the kernel's pass does not have a switch or value, or is in
+/// fp32.
+Result<std::map<std::string, std::string>> check_switches(
+    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
+    DType dtype);
 
 }  // namespace attnscope::kernels

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "kernels/catalog.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 
 namespace attnscope::kernels {
 
@@ -20,16 +21,11 @@ BlockProgram sum_heads_program(DType dtype) {
 
 }  // namespace
 
-bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind) {
-  return target.has_hopper_instructions() && has_hopper_program(run, kind.knobs);
-}
-
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
-                                       const LaunchKind& kind) {
-  if (!runs_on_hopper(run, target, kind)) return std::nullopt;
+                                       const Knobs& knobs) {
+  if (!runs_on_hopper(run, target, knobs)) return std::nullopt;
   const Index width = padded_head_dim(run.problem.d);
   if (run.pass() == PassKind::forward) {
-    const Knobs& knobs = kind.knobs;
     const Flash2HopperLayout layout = flash2_hopper_layout(
         width, run.tiling, knobs.stages, knobs.persistent != 0, score_features(run.problem));
     return ProgramAgents{.consumers = flash2_hopper_consumers(run.tiling),
@@ -47,10 +43,12 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced) {
   const KernelInfo& kernel = kernel_of(run);
-  // A kernel that accepts block masks visits lists of tiles even without one
+  // A kernel that takes a block mask visits lists of tiles even without one
+  const Knobs knobs = knobs_of(run.asked);
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
-                        .knobs = knobs_of(run.asked)};
+                        .hopper = runs_on_hopper(run, target, knobs),
+                        .knobs = knobs};
   std::vector<LaunchProgram> programs = kernel.programs(run, target, kind);
   if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
     programs.push_back({"sum_heads", sum_heads_program(run.problem.dtype)});

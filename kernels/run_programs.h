@@ -13,16 +13,8 @@
 
 namespace attnscope::kernels {
 
-struct LaunchProgram {
-  std::string launch;  ///< "forward"
-  BlockProgram block;
-};
-
-/// Whether the run's launch with the products is the program with Hopper's instructions.
-bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const LaunchKind& kind);
-
-/// The agents of a program: consumers, which are groups of warps that compute, and others that load
-/// into `stages` slots each of K and V, or, backward, of Q and dO.
+/// The agents of a program: groups of warps that compute, beside others that load into so many
+/// slots: for K and V each, or, backward, for Q and dO each.
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
@@ -35,17 +27,7 @@ struct ProgramAgents {
 /// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
-                                       const LaunchKind& kind);
-
-/// Each kernel's programs: KernelInfo::programs. block_sparse2's are flash2's.
-std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                             const LaunchKind& kind);
-std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           const LaunchKind& kind);
-std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           const LaunchKind& kind);
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                             const LaunchKind& kind);
+                                       const Knobs& knobs);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.

@@ -1,3 +1,5 @@
+#include "kernels/supports.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 #include "reference/tiling.h"
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {

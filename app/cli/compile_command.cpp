@@ -18,7 +18,9 @@
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
+#include "kernels/supports.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {

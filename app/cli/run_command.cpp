@@ -16,6 +16,7 @@
 #include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "reference/message_text.h"
 #include "reference/naive_attention.h"

@@ -3,6 +3,7 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
 

@@ -8,6 +8,7 @@
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
 #include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "reference/field_rules.h"
 #include "reference/key_splits.h"
@@ -87,7 +88,7 @@ ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
                                           run.problem.dtype)) {
     return run;
   }
-  if (kernels::runs_on_hopper(run, program_target(gpu), {.knobs = kernels::knobs_of(run.asked)})) {
+  if (kernels::runs_on_hopper(run, program_target(gpu), kernels::knobs_of(run.asked))) {
     run.asked.switches[kernels::kInstructionsKnob] = "mma";
   }
   return run;

@@ -15,7 +15,7 @@ std::optional<kernels::ProgramAgents> kernel_agents(ResolvedRun run, const GpuDe
     return std::nullopt;
   }
   run.asked.kernel = kernel.value()->name;
-  return kernels::agents_of(run, program_target(gpu), {.knobs = kernels::knobs_of(run.asked)});
+  return kernels::agents_of(run, program_target(gpu), kernels::knobs_of(run.asked));
 }
 
 }  // namespace

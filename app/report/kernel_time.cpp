@@ -9,6 +9,7 @@
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
+#include "kernels/supports.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {
@@ -79,8 +80,7 @@ void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescripti
   const kernels::ProgramTarget target = program_target(gpu);
   const auto programs = kernels::programs_of(run, target);
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
-  if (const auto agents =
-          kernels::agents_of(run, target, {.knobs = kernels::knobs_of(run.asked)})) {
+  if (const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked))) {
     costs.flow = {agents->loads_ahead, agents->stores_beside_next, agents->overlaps_softmax};
   }
   const kernels::LaunchProgram* const products = kernels::launch_with_products(programs);

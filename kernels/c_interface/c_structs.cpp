@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {

@@ -18,6 +18,7 @@ namespace attnscope::kernels {
 struct LaunchKind {
   bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
   bool traced = false;  ///< it records into a TraceBuffer
+  bool hopper = false;  ///< its products use Hopper's instructions
   Knobs knobs = {};
 };
 
@@ -32,6 +33,11 @@ struct BlockProgram {
   /// Its blocks may start while the previous launch on the stream is still running, if the GPU
   /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
+};
+
+struct LaunchProgram {
+  std::string launch;  ///< "forward"
+  BlockProgram block;
 };
 
 /// "attnscope::kernels::device::Columns::all" of "Columns::all".

@@ -1,8 +1,9 @@
+#include "kernels/flash1/flash1_programs.h"
+
 #include "kernels/block_shapes.h"
 #include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/run_programs.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -76,15 +77,12 @@ BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
 
 }  // namespace
 
-/// Forward: "initialise" sets O = 0 in the precision that HBM keeps between passes, l = 0 and m =
-/// -inf; "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward:
-/// "initialise" sets dQ = 0.
 std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
                                            const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward", runs_on_hopper(run, target, kind) ? hopper_backward_program(run, kind)
-                                                           : backward_program(run, kind)}};
+            {"backward",
+             kind.hopper ? hopper_backward_program(run, kind) : backward_program(run, kind)}};
   }
   std::vector<LaunchProgram> programs = {
       {"initialise",

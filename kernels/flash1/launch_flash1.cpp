@@ -1,8 +1,10 @@
+#include "kernels/flash1/launch_flash1.h"
+
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/workspace.h"
+#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 

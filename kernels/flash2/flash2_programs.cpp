@@ -1,8 +1,9 @@
+#include "kernels/flash2/flash2_programs.h"
+
 #include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/run_programs.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -81,22 +82,19 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
 
 }  // namespace
 
-/// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
-/// dQ = softmax_scale dQ_accum.
-std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& /*target*/,
                                            const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) {
-    if (runs_on_hopper(run, target, kind)) return {{"forward", hopper_forward_program(run, kind)}};
+    if (kind.hopper) return {{"forward", hopper_forward_program(run, kind)}};
     const BlockShape shape =
         flash2_forward_shape({.problem = problem, .tiling = run.tiling, .knobs = kind.knobs});
     return {{"forward", tiles_program("flash2_forward", run, shape, kind)}};
   }
   const BlockShape shape = flash2_backward_shape({problem, run.tiling});
   return {{"preprocess", rows_program(problem, "flash2_preprocess")},
-          {"backward", runs_on_hopper(run, target, kind)
-                           ? hopper_backward_program(run, kind)
-                           : tiles_program("flash2_backward", run, shape, kind)},
+          {"backward", kind.hopper ? hopper_backward_program(run, kind)
+                                   : tiles_program("flash2_backward", run, shape, kind)},
           {"convert", rows_program(problem, "flash2_convert_dq")}};
 }
 

@@ -1,3 +1,5 @@
+#include "kernels/flash2/launch_flash2.h"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -7,7 +9,7 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/workspace.h"
+#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 

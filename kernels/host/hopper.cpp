@@ -6,7 +6,6 @@
 #include <array>
 
 #include "kernels/host/cuda_check.h"
-#include "kernels/launch.h"
 
 namespace attnscope::kernels {
 
@@ -75,21 +74,12 @@ MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem,
 
 }  // namespace
 
-bool bulk_copies_reach(const PassArguments& arguments) {
-  const AttentionProblem& problem = arguments.run.problem;
-  const auto rows_reached = [&](const TensorView& view) {
-    return can_be_walked(rows_of(view, problem));
-  };
-  const auto columns_reached = [&](const TensorView& view) {
-    return can_be_walked(columns_of(view, problem, problem.kv_heads));
-  };
-  const bool forward_reached = rows_reached(arguments.Q) && rows_reached(arguments.O) &&
-                               columns_reached(arguments.K) && columns_reached(arguments.V);
-  if (arguments.run.pass() == PassKind::forward) return forward_reached;
-  // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the workspace
-  const bool grouped = problem.heads_per_kv_head() > 1;
-  return forward_reached && rows_reached(arguments.dO) && rows_reached(arguments.dQ) &&
-         (grouped || (columns_reached(arguments.dK) && columns_reached(arguments.dV)));
+bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem) {
+  return can_be_walked(rows_of(tensor, problem));
+}
+
+bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem) {
+  return can_be_walked(columns_of(tensor, problem, problem.kv_heads));
 }
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,

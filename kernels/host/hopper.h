@@ -8,15 +8,14 @@
 
 namespace attnscope::kernels {
 
-struct PassArguments;  // kernels/launch.h
-
 /// Head dimension and tiling of the only instance of flash1's backward pass.
 inline constexpr int kHopperHeadDim = 128;
 inline constexpr Tiling kHopperTiling{64, 128};
 
-/// Whether bulk copies can address every tensor of the pass: the strides between heads and batch
-/// entries are greater than 0 and less than 2^40 bytes.
-bool bulk_copies_reach(const PassArguments& arguments);
+/// Whether bulk copies can address a tensor [B, H, N, d], or [B, H_kv, N_kv, d]: the strides
+/// between heads and batch entries are greater than 0 and less than 2^40 bytes.
+bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem);
+bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem);
 
 /// The maps of such a pass. All throw CudaError when the driver fails.
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,

@@ -7,6 +7,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
+#include "kernels/supports.h"
 
 namespace attnscope::kernels {
 

@@ -8,7 +8,8 @@
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace_pass.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
+#include "kernels/supports.h"
 #include "reference/check.h"
 
 namespace attnscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/measure/measuring_programs.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 
 namespace attnscope::kernels {
 

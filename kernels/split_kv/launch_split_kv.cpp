@@ -1,9 +1,11 @@
+#include "kernels/split_kv/launch_split_kv.h"
+
 #include <bit>
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/split_kv/split_kv_parameters.cuh"
-#include "kernels/workspace.h"
+#include "kernels/workspace_layout.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {

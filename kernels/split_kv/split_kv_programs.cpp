@@ -1,6 +1,7 @@
+#include "kernels/split_kv/split_kv_programs.h"
+
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
-#include "kernels/run_programs.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 #include "reference/tiling.h"

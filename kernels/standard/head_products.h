@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "kernels/launch.h"
+#include "kernels/tensor_view.cuh"
+#include "reference/attention_problem.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {

@@ -1,9 +1,11 @@
+#include "kernels/standard/launch_standard.h"
+
 #include <cstddef>
 
 #include "kernels/pass_launcher.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_parameters.cuh"
-#include "kernels/workspace.h"
+#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 

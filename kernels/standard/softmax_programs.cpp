@@ -1,8 +1,9 @@
+#include "kernels/standard/softmax_programs.h"
+
 #include <algorithm>
 #include <span>
 
 #include "kernels/kernel_parameters.h"
-#include "kernels/run_programs.h"
 
 namespace attnscope::kernels {
 
@@ -80,7 +81,6 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
 
 }  // namespace
 
-/// The programs without the products, which are cuBLAS's.
 std::vector<LaunchProgram> standard_programs(const ResolvedRun& run,
                                              const ProgramTarget& /*target*/,
                                              const LaunchKind& /*kind*/) {

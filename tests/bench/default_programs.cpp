@@ -19,11 +19,13 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/catalog.h"
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/compile/target_architecture.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
+#include "kernels/supports.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope::kernels {

@@ -7,7 +7,8 @@
 #include <random>
 #include <string>
 
-#include "kernels/resolve.h"
+#include "kernels/catalog.h"
+#include "kernels/supports.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"

@@ -1,6 +1,7 @@
 /// Runs one kernel's backward pass on host inputs, for tests.
 #pragma once
 
+#include "kernels/catalog.h"
 #include "tests/kernels/forward_run.h"
 
 namespace attnscope::kernels {

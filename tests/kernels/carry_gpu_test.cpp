@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "kernels/catalog.h"
 #include "tests/kernels/modelled_carry.h"
 
 namespace attnscope::kernels {

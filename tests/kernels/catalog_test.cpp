@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/resolved_run.h"
+#include "kernels/supports.h"
 #include "tests/kernels/catalog_helpers.h"
 #include "tests/support/listed_block_mask.h"
 

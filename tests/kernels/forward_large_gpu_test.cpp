@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kernels/catalog.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/kernels/modelled_carry.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/catalog.h"
 #include "kernels/launch.h"
 #include "reference/naive_attention.h"
 #include "tests/kernels/device_tensor.h"

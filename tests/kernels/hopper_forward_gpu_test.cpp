@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
+#include "kernels/supports.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/hopper_program.h"
 #include "tests/kernels/reference_check.h"

@@ -1,4 +1,5 @@
 /// The entry point: launch names, and requests that it rejects.
+#include "kernels/catalog.h"
 #include "kernels/launch.h"
 
 #include <gmock/gmock.h>

@@ -4,6 +4,7 @@
 /// rule of tolerance.h; a kernel may have twice the error of its model.
 #pragma once
 
+#include "kernels/catalog.h"
 #include "reference/inputs.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"

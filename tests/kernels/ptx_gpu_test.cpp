@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "kernels/catalog.h"
 #include "kernels/launch_resources.h"
 #include "reference/naive_attention.h"
 #include "tests/kernels/reference_check.h"

@@ -8,11 +8,13 @@
 #include <cstdlib>
 
 #include "app/report/compare.h"
+#include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launch_resources.h"
 #include "kernels/measure/device_query.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
+#include "kernels/supports.h"
 #include "tests/kernels/forward_run.h"
 
 namespace attnscope::kernels {

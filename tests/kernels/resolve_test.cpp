@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/default_tilings.h"
+#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 #include "reference/field_rules.h"
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kernels/catalog.h"
 #include "kernels/measure/check/stored_values.h"
+#include "kernels/workspace.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/support/kernel_run.h"

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
+#include "kernels/supports.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {

@@ -4,6 +4,7 @@
 
 #include "kernels/knobs.h"
 #include "kernels/launch.h"
+#include "kernels/workspace_layout.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {

@@ -160,10 +160,12 @@ Violations heavy_header_violations(const SourceTree& tree) {
   return violations;
 }
 
-Violations folder_cycles(const SourceTree& tree, std::string_view folder) {
+Violations folder_cycles(const SourceTree& tree, std::string_view folder,
+                         const std::vector<std::string_view>& by_file) {
   const auto node_of = [&](std::string_view path) {
+    const char* const ends = lies_in_any(path, by_file) ? "." : "/.";
     path.remove_prefix(folder.size() + 1);
-    return std::string(path.substr(0, path.find_first_of("/.")));
+    return std::string(path.substr(0, path.find_first_of(ends)));
   };
   std::map<std::string, std::set<std::string>> included_by;
   for (const auto& [path, file] : tree) {

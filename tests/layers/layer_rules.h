@@ -26,8 +26,10 @@ Violations cuda_violations(const SourceTree& tree);
 Violations heavy_header_violations(const SourceTree& tree);
 
 /// Files and folders directly in `folder` that include each other, directly or through others. A
-/// source file and its header count as one, and so does a folder.
-Violations folder_cycles(const SourceTree& tree, std::string_view folder);
+/// source file and its header count as one, and so does a folder, except the folders whose paths
+/// are `by_file`: there each file counts by itself.
+Violations folder_cycles(const SourceTree& tree, std::string_view folder,
+                         const std::vector<std::string_view>& by_file = {});
 
 /// Every header opens with #pragma once before its first include.
 Violations unguarded_headers(const SourceTree& tree);

@@ -117,6 +117,17 @@ TEST(LayerRules, FoldersThatIncludeEachOtherAreDetected) {
                                    "app/b: includes itself through others"));
 }
 
+TEST(LayerRules, AFolderMayCountFileByFile) {
+  SourceTree tree = tree_of({{"kernels/catalog.cpp", "#include \"kernels/flash1/programs.h\"\n"},
+                             {"kernels/catalog.h", ""},
+                             {"kernels/flash1/launch.cpp", "#include \"kernels/catalog.h\"\n"},
+                             {"kernels/flash1/programs.h", ""}});
+  EXPECT_THAT(folder_cycles(tree, "kernels"), testing::SizeIs(2));
+  EXPECT_THAT(folder_cycles(tree, "kernels", {"kernels/flash1"}), IsEmpty());
+  tree["kernels/flash1/programs.cpp"] = parse_source("#include \"kernels/flash1/launch.h\"\n");
+  EXPECT_THAT(folder_cycles(tree, "kernels", {"kernels/flash1"}), testing::SizeIs(3));
+}
+
 TEST(LayerRules, HeadersWithoutAGuardAreDetected) {
   EXPECT_THAT(unguarded_headers(tree_of({{"sim/a.h", "/// Text.\n#pragma once\n#include <a>\n"},
                                          {"sim/b.h", "int x;\n"},

@@ -53,9 +53,11 @@ TEST(Repository, NeitherFilesNorFoldersIncludeEachOther) {
     }
   }
   EXPECT_TRUE(folders.contains("kernels/measure/trace"));
-  folders.erase("kernels");  // the folders of algorithms and the files that start all of them
+  // The catalog names what is in the folders of kernels, and their launches read the catalog
+  const std::vector<std::string_view> of_kernels = {"kernels/flash1", "kernels/flash2",
+                                                    "kernels/split_kv", "kernels/standard"};
   for (const std::string& folder : folders) {
-    EXPECT_THAT(folder_cycles(repository(), folder), IsEmpty());
+    EXPECT_THAT(folder_cycles(repository(), folder, of_kernels), IsEmpty());
   }
 }
 

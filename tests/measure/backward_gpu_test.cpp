@@ -1,6 +1,7 @@
 /// Measuring and running backward passes on a GPU.
 #include <gmock/gmock.h>
 
+#include "kernels/catalog.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/measure/measure_backward.h"
 #include "reference/tolerance.h"

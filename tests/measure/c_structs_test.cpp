@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 #include "tests/support/kernel_run.h"
 

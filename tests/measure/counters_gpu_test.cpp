@@ -9,7 +9,7 @@
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/timing/timing.h"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "sim/resolve.h"
 #include "sim/simulation.h"
 #include "tests/measure/copy_kernel.h"

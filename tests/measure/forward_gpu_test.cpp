@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "kernels/catalog.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/measure/inputs/forward_tensors.h"
 #include "kernels/measure/measure_forward.h"

@@ -7,6 +7,7 @@
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
+#include "kernels/supports.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {

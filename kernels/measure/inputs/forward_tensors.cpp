@@ -4,9 +4,13 @@
 
 #include <bit>
 
+#include "kernels/catalog.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/launch.h"
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
+#include "kernels/supports.h"
+#include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 

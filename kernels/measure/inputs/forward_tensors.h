@@ -6,11 +6,10 @@
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/device_buffer.h"
-#include "kernels/launch.h"
 #include "kernels/measure/check/row_check.h"
 #include "kernels/measure/pass.h"
 #include "kernels/measure/session.h"
-#include "kernels/resolve.h"
+#include "kernels/pass_arguments.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kernels/device/trace_buffer.cuh"
-#include "kernels/resolve.h"
+#include "kernels/resolved_run.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/catalog.h"
+#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "tests/support/kernel_run.h"
 
@@ -21,11 +22,12 @@ inline AttentionProblem problem_of(Index d, const Mask& mask) {
 
 /// The program of one launch of a run, on a GPU of this compute capability.
 inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& run,
-                                   const LaunchKind& kind = {},
+                                   LaunchKind kind = {},
                                    Index shared_bytes_per_block = kMostSharedBytes,
                                    std::string_view compute_capability = "8.0") {
   const ProgramTarget target{.compute_capability = std::string(compute_capability),
                              .shared_bytes_per_block = shared_bytes_per_block};
+  kind.hopper = runs_on_hopper(run, target, kind.knobs);
   for (const LaunchProgram& each : find_kernel(run.asked.kernel)->programs(run, target, kind)) {
     if (each.launch == launch) return each.block;
   }

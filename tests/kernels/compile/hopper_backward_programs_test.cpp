@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/resolve.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "kernels/block_shapes.h"
+#include "kernels/catalog.h"
 #include "kernels/flash2/flash2_forward_shared.cuh"
-#include "kernels/resolve.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
 

@@ -1,0 +1,16 @@
+/// The launches of flash2. Internal to kernels/.
+#pragma once
+
+#include <optional>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+class PassLauncher;  // kernels/pass_launcher.h
+
+/// The passes of flash2 and block_sparse2. Nothing on success.
+std::optional<Error> launch_flash2(PassLauncher& pass);
+std::optional<Error> launch_flash2_backward(PassLauncher& pass);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,15 @@
+/// The launches of split_kv. Internal to kernels/.
+#pragma once
+
+#include <optional>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+class PassLauncher;  // kernels/pass_launcher.h
+
+/// The pass of split_kv. Nothing on success.
+std::optional<Error> launch_split_kv(PassLauncher& pass);
+
+}  // namespace attnscope::kernels

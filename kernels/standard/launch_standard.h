@@ -1,0 +1,16 @@
+/// The launches of standard. Internal to kernels/.
+#pragma once
+
+#include <optional>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+class PassLauncher;  // kernels/pass_launcher.h
+
+/// The passes of standard. Nothing on success; unavailable when cuBLAS cannot be loaded.
+std::optional<Error> launch_standard(PassLauncher& pass);
+std::optional<Error> launch_standard_backward(PassLauncher& pass);
+
+}  // namespace attnscope::kernels
