@@ -1,4 +1,5 @@
 /// Checks commands in the README and the user guide, the output below them, and links.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "kernels/catalog.h"
 #include "tests/cli/cli_process.h"
 
 namespace attnscope {
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 const fs::path kRoot = ATTNSCOPE_SOURCE_DIR;
 constexpr std::string_view kIndent = "    ";
 constexpr std::string_view kProgram = "attnscope-cli ";
-constexpr std::ptrdiff_t kMostReadmeLines = 220;
+constexpr std::ptrdiff_t kMostReadmeLines = 220, kMostKernelsReadmeLines = 120;
 
 std::vector<std::string> pages() {
   std::vector<std::string> paths;
@@ -188,6 +190,17 @@ TEST(Documents, TheReadmeIsShortAndLinksEveryPage) {
   EXPECT_GE(pages().size(), 6u);
   for (const std::string& page : pages()) {
     EXPECT_NE(readme.find("](" + page + ")"), readme.npos) << page;
+  }
+}
+
+TEST(Documents, TheKernelsReadmeIsShortAndHasTheLadder) {
+  const std::string readme = read_text(kRoot / "kernels/README.md");
+  EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), kMostKernelsReadmeLines);
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    EXPECT_NE(readme.find(fmt::format("\n| `{}` |", kernel.name)), readme.npos) << kernel.name;
+  }
+  for (const char* page : {"support", "hopper", "speed", "tracing", "kernels"}) {
+    EXPECT_NE(readme.find(fmt::format("](../assets/guide/{}.md)", page)), readme.npos) << page;
   }
 }
 

@@ -1,5 +1,5 @@
 /// Requirements on the recordings of an H200: the backward passes request the bytes of their
-/// formulas, and each kernel is as fast as kernels/README.md claims. Ratios are within one
+/// formulas, and each kernel is as fast as assets/guide/speed.md claims. Ratios are within one
 /// recording.
 #include <gtest/gtest.h>
 
