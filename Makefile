@@ -7,6 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 BUILD := build/release
+PREFIX := /usr/local
 PICTURES := build/pictures
 RECORDING := $(wildcard assets/recordings/h200.json)
 
@@ -19,7 +20,7 @@ TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
 TO_SANITIZE := clang-14 libclang-rt-14-dev
 
-.PHONY: help deps build programs run pictures test gpu-test gpu-sanitize bench asan tsan fuzz format lint-format lint clean
+.PHONY: help deps build programs install run pictures test gpu-test gpu-sanitize bench asan tsan fuzz format lint-format lint clean
 .PHONY: install-build install-draw install-test install-lint install-sanitize
 
 help: ## list the targets
@@ -56,6 +57,9 @@ pictures: install-draw programs ## draw the scenes without a window, and write t
 	  $(BUILD)/attnscope-cli compare --recording $(RECORDING) --report build/comparison.md > /dev/null
 	  echo "comparison: build/comparison.md (modelled beside $(RECORDING))"
 	fi
+
+install: programs ## install the programs with their assets below PREFIX (/usr/local)
+	cmake --install $(BUILD) --prefix $(PREFIX)
 
 test: install-draw install-test build ## build everything, run every CPU and GUI test
 	ctest --preset release --parallel $$(($$(nproc) + 1))  # the test that has the window mostly waits
