@@ -194,6 +194,17 @@ Violations folder_cycles(const SourceTree& tree, std::string_view folder,
   return violations;
 }
 
+Violations fragments(const SourceTree& tree) {
+  constexpr std::ptrdiff_t kFewLines = 30;
+  Violations paths;
+  for (const auto& [path, file] : tree) {
+    const bool counts = is_code(path) || path.ends_with(".c");
+    if (!counts || lies_in(path, "kernels")) continue;
+    if (std::ranges::count(file.text, '\n') < kFewLines) paths.push_back(path);
+  }
+  return paths;
+}
+
 Violations unguarded_headers(const SourceTree& tree) {
   Violations violations;
   for (const auto& [path, file] : tree) {

@@ -31,6 +31,10 @@ Violations heavy_header_violations(const SourceTree& tree);
 Violations folder_cycles(const SourceTree& tree, std::string_view folder,
                          const std::vector<std::string_view>& by_file = {});
 
+/// Files of C and C++ with fewer than 30 lines, except in kernels/, where a kernel's parameters
+/// have a file of their own: such a file mostly belongs to another one.
+Violations fragments(const SourceTree& tree);
+
 /// Every header opens with #pragma once before its first include.
 Violations unguarded_headers(const SourceTree& tree);
 

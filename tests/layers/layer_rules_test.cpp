@@ -128,6 +128,17 @@ TEST(LayerRules, AFolderMayCountFileByFile) {
   EXPECT_THAT(folder_cycles(tree, "kernels", {"kernels/flash1"}), testing::SizeIs(3));
 }
 
+TEST(LayerRules, FragmentsAreDetected) {
+  std::string lines;
+  for (int line = 0; line < 29; ++line) lines += "int x;\n";
+  const SourceTree tree = tree_of({{"app/short.cpp", lines},
+                                   {"app/long.cpp", lines + "int x;\n"},
+                                   {"tests/short.c", lines},
+                                   {"kernels/parameters.cuh", lines},
+                                   {"README.md", lines}});
+  EXPECT_THAT(fragments(tree), ElementsAre("app/short.cpp", "tests/short.c"));
+}
+
 TEST(LayerRules, HeadersWithoutAGuardAreDetected) {
   EXPECT_THAT(unguarded_headers(tree_of({{"sim/a.h", "/// Text.\n#pragma once\n#include <a>\n"},
                                          {"sim/b.h", "int x;\n"},

@@ -10,6 +10,8 @@ namespace attnscope::test {
 namespace {
 
 using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::SizeIs;
 
 const SourceTree& repository() {
   static const SourceTree tree = read_source_tree(ATTNSCOPE_SOURCE_DIR);
@@ -59,6 +61,21 @@ TEST(Repository, NeitherFilesNorFoldersIncludeEachOther) {
   for (const std::string& folder : folders) {
     EXPECT_THAT(folder_cycles(repository(), folder, of_kernels), IsEmpty());
   }
+}
+
+TEST(Repository, HasFewFragments) {
+  constexpr std::size_t kMostFragments = 58;
+  EXPECT_THAT(fragments(repository()), SizeIs(Le(kMostFragments)));
+}
+
+TEST(Repository, TheRootOfTheAppHasFewFiles) {
+  constexpr int kMostFiles = 15;
+  int files = 0;
+  for (const auto& [path, file] : repository()) {
+    if (path.substr(0, path.rfind('/')) == "app") ++files;
+  }
+  EXPECT_GT(files, 0);
+  EXPECT_LE(files, kMostFiles);
 }
 
 TEST(Repository, HeadersAreGuarded) {

@@ -54,8 +54,9 @@ bool is_code(std::string_view path) {
 SourceTree read_source_tree(const std::filesystem::path& root) {
   const auto is_read = [](const std::filesystem::path& path) {
     const std::string name = path.filename().string();
-    return is_code(name) || name.ends_with(".md") || name.ends_with(".txt") ||
-           name.ends_with(".cmake") || name.ends_with(".sh") || name == "Makefile";
+    return is_code(name) || name.ends_with(".c") || name.ends_with(".md") ||
+           name.ends_with(".txt") || name.ends_with(".cmake") || name.ends_with(".sh") ||
+           name == "Makefile";
   };
   const auto add = [&](SourceTree& tree, const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
