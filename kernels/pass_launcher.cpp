@@ -25,7 +25,7 @@ bool bulk_copies_reach(const PassArguments& arguments) {
   const bool forward_reached = rows_reached(arguments.Q) && rows_reached(arguments.O) &&
                                columns_reached(arguments.K) && columns_reached(arguments.V);
   if (arguments.run.pass() == PassKind::forward) return forward_reached;
-  // With grouped heads they read dK and dV of query heads, which are contiguous in the workspace
+  // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the workspace
   const bool grouped = problem.heads_per_kv_head() > 1;
   return forward_reached && rows_reached(arguments.dO) && rows_reached(arguments.dQ) &&
          (grouped || (columns_reached(arguments.dK) && columns_reached(arguments.dV)));

@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 /// GPU in use.
 std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 
-/// The tiling that the run takes on a GPU: the requested one, else that of the block mask, else the
+/// The tiling that the run uses on a GPU: the requested one, else that of the block mask, else the
 /// kernel's default on that GPU.
 Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
 

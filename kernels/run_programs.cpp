@@ -43,7 +43,7 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced) {
   const KernelInfo& kernel = kernel_of(run);
-  // A kernel that takes a block mask visits lists of tiles even without one
+  // A kernel that accepts block masks visits lists of tiles even without one
   const Knobs knobs = knobs_of(run.asked);
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,

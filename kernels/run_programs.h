@@ -13,8 +13,8 @@
 
 namespace attnscope::kernels {
 
-/// The agents of a program: groups of warps that compute, beside others that load into so many
-/// slots: for K and V each, or, backward, for Q and dO each.
+/// The agents of a program: consumers, which are groups of warps that compute, and others that load
+/// into `stages` slots each of K and V, or, backward, of Q and dO.
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
