@@ -5,15 +5,21 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "tests/app/play/play_lesson.h"
+
 namespace attnscope::app {
 namespace {
 
 using lessons::Verdict;
+using test::act;
+using test::settle;
+using test::type;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -22,63 +28,9 @@ using Phase = LessonPlayer::Phase;
 
 constexpr const char* kLesson = ATTNSCOPE_LESSON_FILE;
 
-/// Updates the player until it has nothing to compute; returns every cue on the way.
-LessonPlayer::Cue settle(LessonPlayer& player) {
-  LessonPlayer::Cue all;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (true) {
-    player.update();
-    const LessonPlayer::Cue cue = player.take_cue();
-    all.enters |= cue.enters;
-    all.reveals |= cue.reveals;
-    if (player.settled()) return all;
-    if (std::chrono::steady_clock::now() > deadline) {
-      ADD_FAILURE() << "the player does not settle";
-      return all;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-LessonPlayer::Cue act(LessonPlayer& player, Action action) {
-  player.act(action);
-  return settle(player);
-}
-
+/// Opens the lesson of every kind of question at this step.
 void open(LessonPlayer& player, std::size_t step) {
-  player.open(kLesson, step);
-  settle(player);
-  ASSERT_TRUE(player.is_open()) << player.take_error();
-}
-
-void type(LessonPlayer& player, const std::string& text) {
-  *fmt::format_to_n(player.draft.text.data(), player.draft.text.size() - 1, "{}", text).out = 0;
-}
-
-/// Enters the answer as a user would.
-void enter(LessonPlayer& player, const lessons::Answer& answer) {
-  if (const double* number = std::get_if<double>(&answer)) type(player, fmt::format("{}", *number));
-  if (const auto* chosen = std::get_if<lessons::Chosen>(&answer)) {
-    player.draft.option = chosen->option;
-  }
-  if (const auto* tile = std::get_if<lessons::TilePlace>(&answer)) player.draft.tile = *tile;
-  if (const auto* curve = std::get_if<std::vector<double>>(&answer)) {
-    player.draft.curve.assign(curve->begin(), curve->end());
-  }
-}
-
-/// A wrong answer of the same kind.
-lessons::Answer wrong_answer(const lessons::Answer& right) {
-  if (const double* number = std::get_if<double>(&right)) return *number * 1000.0;
-  if (const auto* chosen = std::get_if<lessons::Chosen>(&right)) {
-    return lessons::Chosen{1 - chosen->option};
-  }
-  if (const auto* tile = std::get_if<lessons::TilePlace>(&right)) {
-    return lessons::TilePlace{tile->i + 1, tile->j + 1};
-  }
-  std::vector<double> curve = std::get<std::vector<double>>(right);
-  curve.back() *= 10.0;
-  return curve;
+  test::open(player, kLesson, step);
 }
 
 /// Runs in an empty folder.
@@ -93,45 +45,68 @@ class LessonFolder : public testing::Test {
   const std::filesystem::path folder_;
 };
 
-TEST(LessonPlayer, PlaysEveryStepWithARightAndWithAWrongAnswer) {
-  for (const bool right : {true, false}) {
-    LessonPlayer player;
-    open(player, 0);
-    const std::size_t count = player.lesson().steps.size();
-    for (std::size_t step = 0; step < count; ++step) {
-      SCOPED_TRACE(fmt::format("step {}", step + 1));
-      ASSERT_EQ(player.step(), step);
-      EXPECT_THAT(player.prepared()->say, Not(IsEmpty()));
-      if (player.current().ask) {
-        // Nothing is revealed before the answer
-        ASSERT_EQ(player.phase(), Phase::asking);
-        ASSERT_TRUE(player.hides_answer());
-        ASSERT_EQ(player.outcome(), nullptr);
-        LessonPlayer shown;
-        open(shown, step);
-        act(shown, Action::show_me);
-        ASSERT_TRUE(shown.outcome()->truth) << shown.outcome()->unavailable;
-        EXPECT_FALSE(shown.outcome()->verdict);
-        const lessons::Answer truth = *shown.outcome()->truth;
+/// Plays the lesson from its first to its last step, with only right or only wrong answers.
+void play(const std::string& lesson, const std::vector<test::AskedStep>& asked, bool right) {
+  SCOPED_TRACE(right ? "right answers" : "wrong answers");
+  LessonPlayer player;
+  test::open(player, lesson, 0);
+  ASSERT_TRUE(player.is_open());
+  const std::size_t count = player.lesson().steps.size();
+  auto next = asked.begin();
+  for (std::size_t step = 0; step < count; ++step) {
+    SCOPED_TRACE(fmt::format("step {}", step + 1));
+    ASSERT_EQ(player.step(), step);
+    ASSERT_NE(player.prepared(), nullptr) << player.problem();
+    EXPECT_THAT(player.prepared()->say, Not(IsEmpty()));
+    if (player.current().ask) {
+      // Nothing is revealed before the answer
+      ASSERT_EQ(player.phase(), Phase::asking);
+      ASSERT_TRUE(player.hides_answer());
+      ASSERT_EQ(player.outcome(), nullptr);
+      ASSERT_TRUE(next != asked.end() && next->step == step);
+      const lessons::Answer truth = (next++)->truth;
 
-        enter(player, right ? truth : wrong_answer(truth));
-        EXPECT_TRUE(act(player, Action::check).reveals) << player.draft.error;
-        ASSERT_NE(player.outcome(), nullptr);
-        EXPECT_EQ(player.outcome()->verdict == Verdict::Kind::right, right);
-        EXPECT_EQ(player.outcome()->truth, truth);
-        EXPECT_EQ(player.outcome()->step.has_value(), player.current().show.step.has_value());
-      }
-      EXPECT_EQ(player.phase(), Phase::revealed);
-      EXPECT_FALSE(player.hides_answer());
-      if (step + 1 < count) {
-        EXPECT_TRUE(act(player, Action::next).enters);
-      }
+      test::enter(player, right ? truth : test::wrong_answer(*player.current().ask, truth));
+      EXPECT_TRUE(act(player, Action::check).reveals) << player.draft.error;
+      ASSERT_NE(player.outcome(), nullptr);
+      EXPECT_EQ(player.outcome()->verdict == Verdict::Kind::right, right);
+      EXPECT_EQ(player.outcome()->truth, truth);
+      EXPECT_EQ(player.outcome()->step.has_value(), player.current().show.step.has_value());
+      EXPECT_THAT(player.outcome()->unplaced, IsEmpty());
     }
-    act(player, Action::next);  // there is no next step
-    EXPECT_EQ(player.step(), count - 1);
-    EXPECT_EQ(player.progress().right.size(), right ? count - 1 : 0);
+    EXPECT_EQ(player.phase(), Phase::revealed);
+    EXPECT_FALSE(player.hides_answer());
+    if (step + 1 < count) {
+      EXPECT_TRUE(act(player, Action::next).enters);
+    }
   }
+  act(player, Action::next);  // there is no next step
+  EXPECT_EQ(player.step(), count - 1);
+  EXPECT_TRUE(next == asked.end());
+  EXPECT_EQ(player.progress().right.size(), right ? asked.size() : 0);
 }
+
+class PlayedLesson : public testing::TestWithParam<std::string> {};
+
+TEST_P(PlayedLesson, EveryStepWithARightAndWithAWrongAnswer) {
+  const auto asked = test::asked_steps(GetParam());
+  ASSERT_FALSE(asked.empty());
+  for (const bool right : {true, false}) play(GetParam(), asked, right);
+}
+
+/// The shipped lessons, and one with every kind of question.
+std::vector<std::string> played_lessons() {
+  std::vector<std::string> lessons = test::shipped_lessons();
+  lessons.emplace_back(kLesson);
+  return lessons;
+}
+
+INSTANTIATE_TEST_SUITE_P(Lessons, PlayedLesson, testing::ValuesIn(played_lessons()),
+                         [](const auto& of) {
+                           std::string name = std::filesystem::path(of.param).stem();
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(LessonPlayer, NamesTheMisconceptionOfAnAnswer) {
   LessonPlayer player;
