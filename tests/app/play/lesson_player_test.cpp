@@ -94,6 +94,19 @@ TEST_P(PlayedLesson, EveryStepWithARightAndWithAWrongAnswer) {
   for (const bool right : {true, false}) play(GetParam(), asked, right);
 }
 
+/// Only the texts of a step have values.
+TEST_P(PlayedLesson, NoReasonOrOptionHasAValueInBraces) {
+  for (const test::AskedStep& asked : test::asked_steps(GetParam())) {
+    for (const lessons::Mistake& mistake : lessons::mistakes_of(asked.question)) {
+      EXPECT_THAT(mistake.why, Not(HasSubstr("{")));
+    }
+    const auto* choice = std::get_if<lessons::ChoiceQuestion>(&asked.question.kind);
+    if (choice == nullptr) continue;
+    for (const auto& option : choice->options)
+      EXPECT_THAT(option.text + option.why, Not(HasSubstr("{")));
+  }
+}
+
 /// The shipped lessons, and one with every kind of question.
 std::vector<std::string> played_lessons() {
   std::vector<std::string> lessons = test::shipped_lessons();
