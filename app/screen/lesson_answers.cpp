@@ -136,6 +136,34 @@ std::vector<std::optional<double>> towards(const std::vector<double>& truth,
   return points;
 }
 
+/// Sets the points that the mouse passes on its way since the last frame, each to the height at
+/// which the mouse comes nearest to it in this drag. Call right after the button "lesson.curve",
+/// while it is held down.
+void draw_by_mouse(std::vector<std::optional<double>>& points, const CurveFrame& plot,
+                   float slack) {
+  // How near this drag has come to each point, in pixels
+  ImGuiStorage& reach = *ImGui::GetStateStorage();
+  const auto key_of = [first = ImGui::GetID("lesson.curve.reach")](std::size_t n) {
+    return first + static_cast<ImGuiID>(n);
+  };
+  const ImVec2 to = ImGui::GetIO().MousePos;
+  const ImVec2 delta = ImGui::GetIO().MouseDelta;
+  const bool begins = ImGui::IsItemActivated();
+  for (std::size_t n = 0; begins && n < plot.count; ++n) reach.SetFloat(key_of(n), INFINITY);
+  const ImVec2 from = begins ? to : ImVec2{to.x - delta.x, to.y - delta.y};
+  const auto [low, high] = std::minmax(from.x, to.x);
+  for (std::size_t n = plot.nearest(low); n <= plot.nearest(high); ++n) {
+    const float x = plot.x_of(n);
+    const bool is_here = std::abs(to.x - x) <= slack;  // the point moves up and down with the mouse
+    const float nearest = is_here ? to.x : std::clamp(x, low, high);
+    const float distance = is_here ? 0.0f : std::abs(nearest - x);
+    if (distance > reach.GetFloat(key_of(n))) continue;
+    reach.SetFloat(key_of(n), distance);
+    const float share = to.x == from.x ? 1.0f : (nearest - from.x) / (to.x - from.x);
+    points[n] = plot.value_at(from.y + (to.y - from.y) * share);
+  }
+}
+
 /// How to draw, in the middle of the empty plot.
 void draw_hint(const Frame& frame, const draw::Canvas& canvas, const Rect& plot) {
   const FontRef& font = frame.fonts.ui;
@@ -228,12 +256,10 @@ void draw_curve_field(const Frame& frame, float width, float share) {
   ImGui::InvisibleButton("lesson.curve", {width, height});
   frame.rects.add("lesson.curve", plot.plot);
 
-  // The mouse sets the point nearest to it
   auto& drawn = player.draft.curve;
   drawn.resize(plot.count);
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (player.phase() == LessonPlayer::Phase::asking && ImGui::IsItemActive()) {
-    drawn[plot.nearest(mouse.x)] = plot.value_at(mouse.y);
+    draw_by_mouse(drawn, plot, frame.px(4.0f));
     player.draft.error.clear();
   }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <thread>
@@ -114,6 +115,15 @@ void ScreenSession::advance(double seconds) {
   settle();
 }
 
+void ScreenSession::run(double seconds) {
+  constexpr double kFrame_s = 0.05;
+  for (double left_s = seconds; left_s > 1e-9; left_s -= kFrame_s) {
+    now_s_ += std::min(left_s, kFrame_s);
+    time_s_ += std::min(left_s, kFrame_s);
+    frame();
+  }
+}
+
 void ScreenSession::settle() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   do {
@@ -136,6 +146,17 @@ void ScreenSession::press(std::string_view widget) {
 
 void ScreenSession::click(std::string_view widget) {
   press(widget);
+  settle();
+}
+
+void ScreenSession::drag(std::span<const ImVec2> way) {
+  imgui_.set_mouse(way.front());
+  frame();
+  for (const ImVec2& at : way) {
+    imgui_.set_mouse(at, true);
+    frame();
+  }
+  imgui_.set_mouse(way.back());
   settle();
 }
 

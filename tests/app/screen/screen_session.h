@@ -26,13 +26,18 @@ class ScreenSession {
   /// Changes the size of the window from the next frame on, in pixels.
   void resize(float width, float height);
 
-  /// Draws one frame at this time, without waiting for anything.
-  void frame(double now_s = 1e-9);
+  /// Draws one frame, without waiting for anything.
+  void frame() { frame(now_s_); }
+  /// The same at this time on the clock of the app.
+  void frame(double now_s);
   /// Draws frames until the app rests, then two more.
   void settle();
 
   /// Lets this time pass on the clock of the screen.
   void advance(double seconds);
+  /// Lets this time pass on the clocks of the app and of the screen, 20 frames a second, without
+  /// waiting for anything.
+  void run(double seconds);
 
   /// The frames of a click, without waiting for what it starts.
   void press(std::string_view widget);
@@ -41,6 +46,9 @@ class ScreenSession {
   void click(std::string_view widget);
   void right_click(ImVec2 at);
   void move_mouse(ImVec2 to) { imgui_.set_mouse(to); }
+  /// Presses the mouse at the first place, moves it to each of the others, one a frame, and
+  /// releases it.
+  void drag(std::span<const ImVec2> way);
   /// Moves the mouse there, and draws the frames that a tooltip needs.
   void point_at(ImVec2 at);
   void key(app::Key key, bool with_shift = false, bool with_ctrl = false);
@@ -51,6 +59,8 @@ class ScreenSession {
 
   /// The letters of the last frame.
   std::vector<app::Rect> letters() const { return imgui_.letters(); }
+  /// The colour of the last opaque shape of the last frame at a place; 0 if there is none.
+  ImU32 color_at(ImVec2 at) const { return imgui_.color_at(at); }
 
   /// Whether a panel is still computing something that it will show.
   bool busy() const { return screen_.busy(); }
@@ -62,7 +72,8 @@ class ScreenSession {
 
  private:
   HeadlessImGui imgui_{1600, 900};
-  double time_s_ = 0.0;
+  double now_s_ = 1e-9;  ///< of the app
+  double time_s_ = 0.0;  ///< of the screen
   ImVec2 size_{1600, 900};
   app::App app_;
   app::Screen screen_{app::make_panels(), app::make_panels()};
