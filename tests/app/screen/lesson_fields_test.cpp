@@ -1,4 +1,5 @@
-/// The fields in which a prediction is entered: a curve drawn with the mouse.
+/// The fields in which a prediction is entered: a curve drawn with the mouse, and what presenter
+/// mode leaves out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace {
 
 using lessons::Verdict;
 using test::ScreenSession;
+using Phase = LessonPlayer::Phase;
 
 /// Opens the lesson of every kind of question at a step counted from 1.
 void open(ScreenSession& session, std::size_t step) {
@@ -113,6 +115,56 @@ TEST_F(DrawnCurve, AClickBesideAPointSetsItsHeight) {
   ASSERT_TRUE(drawn[2]);
   EXPECT_NEAR(*drawn[2] / truth_[2], 1.0, 0.2);
   EXPECT_EQ(missing(), 3);
+}
+
+TEST(LessonPresenter, ShowsNothingToAnswerWith) {
+  for (std::size_t step = 2; step <= 5; ++step) {
+    SCOPED_TRACE(step);
+    for (const bool presenter : {false, true}) {
+      ScreenSession session;
+      session.app().view.presenter = presenter;
+      open(session, step);
+      const auto is_shown = [&](std::string_view widget) {
+        return session.rects().find(widget).has_value();
+      };
+      EXPECT_TRUE(is_shown("lesson.question"));
+      EXPECT_TRUE(is_shown("lesson.show"));
+      EXPECT_EQ(is_shown("lesson.check"), !presenter && step != 3);
+      EXPECT_EQ(is_shown("lesson.number"), !presenter && step == 2);
+      EXPECT_EQ(is_shown("lesson.option.a"), step == 3);  // to read
+      EXPECT_EQ(is_shown("lesson.tile"), !presenter && step == 4);
+      EXPECT_EQ(is_shown("lesson.curve"), !presenter && step == 5);
+      EXPECT_EQ(is_shown("lesson.curve.hint"), !presenter && step == 5);
+    }
+  }
+}
+
+TEST(LessonPresenter, AnOptionIsNoButton) {
+  ScreenSession session;
+  session.app().view.presenter = true;
+  open(session, 3);
+  session.click("lesson.option.b");
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
+  EXPECT_FALSE(session.app().lesson_player.draft.option);
+  EXPECT_FALSE(session.app().lesson_player.given());
+}
+
+TEST(LessonPresenter, EnterDoesNotCheckATileThatWasPointedAt) {
+  ScreenSession session;
+  session.app().view.presenter = true;
+  open(session, 4);
+  session.click("scores.grid");
+  session.key(Key::enter);
+  EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
+}
+
+TEST(LessonPresenter, TheComputedCurveIsShownAfterTheAnswer) {
+  ScreenSession session;
+  session.app().view.presenter = true;
+  open(session, 5);
+  session.click("lesson.show");
+  EXPECT_TRUE(session.rects().find("lesson.curve"));
+  EXPECT_TRUE(session.rects().find("lesson.truth"));
 }
 
 }  // namespace
