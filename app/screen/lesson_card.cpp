@@ -21,14 +21,16 @@ namespace {
 
 constexpr double kReveal_s = 0.9;  // for a number to count up, or a curve to move
 
-/// The answer as text; a number counts up while `share` goes from 0 to 1.
+/// The answer as text, with the kind of its numbers: "201.4 MB (recorded)". A number counts up
+/// while `share` goes from 0 to 1.
 std::string revealed_text(const lessons::Question& question, lessons::Answer truth, float share) {
   if (double* number = std::get_if<double>(&truth); number != nullptr && share < 1.0f) {
     const bool is_whole = *number == std::round(*number);
     *number *= share;
     if (is_whole) *number = std::round(*number);
   }
-  return lessons::answer_text(question, truth);
+  return fmt::format("{} ({})", lessons::answer_text(question, truth),
+                     lessons::kind_of_answer(question));
 }
 
 std::string_view verdict_words(Verdict::Kind kind) {
