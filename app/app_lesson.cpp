@@ -132,7 +132,7 @@ void App::enter_lesson_step() {
   lesson_race_.reset();
   if (step.beside) lesson_race_ = Race{*step.beside, RaceClock::tiles};
   view.race = lesson_race_;
-  if (view.race) glide_ = Glide{step.start};
+  if (view.race) glide_ = Glide{.to = step.start, .from = step.start};  // once there is a clock
   view.playing = false;
   view.enlarged.reset();
   view.step = step.start;
@@ -151,34 +151,46 @@ void App::reveal_lesson_step() {
     lesson_run_ = *revealed;
     view.step = 0;
   }
-  if (const auto step = lesson_player.outcome()->step) glide_ = Glide{*step};
+  const auto step = lesson_player.outcome()->step;
+  const auto from = glide_ ? std::optional(glide_->to) : std::nullopt;  // a start not yet reached
+  if (step) glide_ = Glide{.to = *step, .from = from};
 }
 
-/// Moves the playhead towards the place of the step; without a clock, jumps there.
+/// Moves the playhead towards the place of the step; without a clock of the app, jumps there. Two
+/// runs move together: from operation to operation if both have the same ones, else by their common
+/// clock, from tile to tile.
 void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;
-  const Index to = clamp_step(*shown_->snapshot->run, glide_->to);
-  if (view.race) {
-    // Two runs share a clock: jump at once, to the operation if both runs have the same
-    // operations, else to the end of its tile
-    const auto rival = rival_snapshot();
-    const bool has_course =
-        course_ && rival && course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);
-    if (!has_course) return;
-    view.race_tick = course_->tick_of(RaceCourse::chosen, to);
-    if (shown_->snapshot->run->tile_steps == rival->run->tile_steps) lesson_step_ = to;
-    view.playing = false;
-    glide_.reset();
-    return;
-  }
-  if (!glide_->from) glide_->from = clamp_step(*shown_->snapshot->run, view.step);
-  const auto way = static_cast<double>(to - *glide_->from);
+  const RunInfo& run = *shown_->snapshot->run;
+  const auto rival = rival_snapshot();
+  const bool has_course = course_ && rival &&
+                          rival_published_->request.choice == view.race->rival &&
+                          course_->is_of(shown_->snapshot->run, rival->run, view.race->clock);
+  if (view.race && !has_course) return;
+  const bool by_clock = view.race && run.tile_steps != rival->run->tile_steps;
+  const auto place_of = [&](Index step) {
+    const Index at = clamp_step(run, step);
+    return by_clock ? course_->tick_of(RaceCourse::chosen, at) : at;
+  };
+  if (!glide_->from) glide_->from = view.step;
+  const Index begin = place_of(*glide_->from);
+  const auto way = static_cast<double>(place_of(glide_->to) - begin);
   const double duration_s =
       std::clamp(std::abs(way) / kGlideOpsPerSecond, kShortestGlide_s, kLongestGlide_s);
   glide_->elapsed_s += elapsed_s;
-  const double share = elapsed_s > 0.0 ? std::min(glide_->elapsed_s / duration_s, 1.0) : 1.0;
+  const bool moves = elapsed_s > 0.0 && way != 0.0;
+  const double share = moves ? std::min(glide_->elapsed_s / duration_s, 1.0) : 1.0;
+  const Index place = begin + static_cast<Index>(std::lround(share * way));
   view.playing = false;
-  view.step = *glide_->from + static_cast<Index>(std::lround(share * way));
+  if (by_clock) {
+    lesson_step_.reset();
+    view.race_tick = place;
+  } else if (view.race) {
+    lesson_step_ = place;
+    view.race_tick = course_->tick_of(RaceCourse::chosen, place);
+  } else {
+    view.step = place;
+  }
   if (share >= 1.0) glide_.reset();
 }
 
