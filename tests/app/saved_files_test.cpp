@@ -2,7 +2,7 @@
 /// complete new one.
 #include <gtest/gtest.h>
 
-#include "tests/cli/every_fault.h"
+#include "tests/app/cli/every_fault.h"
 
 namespace attnscope {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -203,6 +205,51 @@ Violations fragments(const SourceTree& tree) {
     if (std::ranges::count(file.text, '\n') < kFewLines) paths.push_back(path);
   }
   return paths;
+}
+
+namespace {
+
+/// "app/scene/scene.cpp" is in folder "app/scene" and has the name "scene".
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
+}
+std::string_view name_of(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  return path.substr(0, path.find('.'));
+}
+
+/// The text without this end; nothing if it ends otherwise.
+std::optional<std::string> without_end(std::string_view text, std::string_view end) {
+  if (!text.ends_with(end)) return std::nullopt;
+  return std::string(text.substr(0, text.size() - end.size()));
+}
+
+}  // namespace
+
+Violations misplaced_tests(const SourceTree& tree) {
+  std::map<std::string, std::set<std::string>> folders;  // of the sources of each name
+  for (const auto& [path, file] : tree) {
+    if (!is_code(path) || lies_in(path, "tests")) continue;
+    const std::string name(name_of(path));
+    folders[name].emplace(folder_of(path));
+    if (const auto command = without_end(name, "_command")) {
+      folders[*command].emplace(folder_of(path));
+    }
+  }
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    if (!lies_in(path, "tests") || lies_in_any(path, {"tests/gui", "tests/fuzz"})) continue;
+    const auto tested = without_end(name_of(path), "_test");
+    if (!tested || !is_code(path)) continue;
+    const auto found = folders.find(*tested);
+    if (found == folders.end()) continue;
+    const std::string_view folder = folder_of(path).substr(std::string_view("tests/").size());
+    if (found->second.contains(std::string(folder))) continue;
+    violations.push_back(
+        fmt::format("{}: {} is in {}", path, *tested, fmt::join(found->second, " and ")));
+  }
+  return violations;
 }
 
 Violations unguarded_headers(const SourceTree& tree) {

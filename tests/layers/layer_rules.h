@@ -35,6 +35,11 @@ Violations folder_cycles(const SourceTree& tree, std::string_view folder,
 /// have a file of their own: such a file mostly belongs to another one.
 Violations fragments(const SourceTree& tree);
 
+/// Tests that are not where the source is that they are named after: NAME_test.cpp tests NAME.h,
+/// NAME.cpp or a command, NAME_command.cpp, and lies in its folder below tests/. Exempt: tests/gui
+/// and tests/fuzz, which run whole programs.
+Violations misplaced_tests(const SourceTree& tree);
+
 /// Every header opens with #pragma once before its first include.
 Violations unguarded_headers(const SourceTree& tree);
 

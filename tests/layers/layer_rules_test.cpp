@@ -139,6 +139,21 @@ TEST(LayerRules, FragmentsAreDetected) {
   EXPECT_THAT(fragments(tree), ElementsAre("app/short.cpp", "tests/short.c"));
 }
 
+TEST(LayerRules, TestsApartFromTheirSourcesAreDetected) {
+  const SourceTree tree = tree_of({{"app/cli/trace_command.cpp", ""},
+                                   {"app/scene/scene.h", ""},
+                                   {"kernels/device/trace.cuh", ""},
+                                   {"tests/app/cli/trace_test.cpp", ""},
+                                   {"tests/app/cli/whole_program_test.cpp", ""},
+                                   {"tests/app/scene/scene_test.cpp", ""},
+                                   {"tests/app/scene_test.cpp", ""},
+                                   {"tests/gui/scene_test.cpp", ""},
+                                   {"tests/sim/trace_test.cpp", ""}});
+  EXPECT_THAT(misplaced_tests(tree),
+              ElementsAre("tests/app/scene_test.cpp: scene is in app/scene",
+                          "tests/sim/trace_test.cpp: trace is in app/cli and kernels/device"));
+}
+
 TEST(LayerRules, HeadersWithoutAGuardAreDetected) {
   EXPECT_THAT(unguarded_headers(tree_of({{"sim/a.h", "/// Text.\n#pragma once\n#include <a>\n"},
                                          {"sim/b.h", "int x;\n"},

@@ -78,6 +78,10 @@ TEST(Repository, TheRootOfTheAppHasFewFiles) {
   EXPECT_LE(files, kMostFiles);
 }
 
+TEST(Repository, TestsLieWhereTheirSourcesDo) {
+  EXPECT_THAT(misplaced_tests(repository()), IsEmpty());
+}
+
 TEST(Repository, HeadersAreGuarded) {
   EXPECT_THAT(unguarded_headers(repository()), IsEmpty());
 }

@@ -7,8 +7,8 @@
 
 #include "app/lessons/grade.h"
 #include "app/lessons/progress.h"
+#include "tests/app/cli/cli_process.h"
 #include "tests/app/lessons/lesson_texts.h"
-#include "tests/cli/cli_process.h"
 
 namespace attnscope::lessons {
 namespace {

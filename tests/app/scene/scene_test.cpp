@@ -11,11 +11,13 @@
 #include "app/scene/choice_rules.h"
 #include "reference/field_rules.h"
 #include "sim/device/assets.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope::app {
 namespace {
 
 using nlohmann::json;
+using test::TempDir;
 using testing::HasSubstr;
 
 constexpr const char* kSmall = R"({
@@ -353,6 +355,17 @@ TEST(Scene, SavingWhereNothingCanBeWrittenSaysSo) {
   const auto error = save_scene(scene, "/no/such/folder/scene.json");
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message, HasSubstr("/no/such/folder"));
+}
+
+TEST(Scene, IsOfferedByItsNearestNameOrPath) {
+  const auto by_name = load_scene("flash2-casual");
+  ASSERT_FALSE(by_name);
+  EXPECT_EQ(by_name.error().accepted, "flash2-causal");
+  const TempDir dir;
+  ASSERT_FALSE(save_scene(load_scene("default").value(), dir.file("lecture.json")));
+  const auto by_path = load_scene(dir.file("lectrue.json"));
+  ASSERT_FALSE(by_path);
+  EXPECT_EQ(by_path.error().accepted, dir.file("lecture.json"));
 }
 
 }  // namespace

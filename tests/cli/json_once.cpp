@@ -1,3 +1,0 @@
-#include "tests/cli/json_once.h"
-
-template class nlohmann::basic_json<>;
