@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "kernels/recording/build_info.h"
+#include "sim/device/assets.h"
+#include "tests/support/documents.h"
 
 namespace attnscope::app {
 namespace {
@@ -26,6 +31,22 @@ TEST(Arguments, WithoutAnyTheDefaultSceneOpensInAWindow) {
   EXPECT_EQ(arguments.value().scene, "default");
   EXPECT_EQ(arguments.value().width, 1600);
   EXPECT_EQ(arguments.value().height, 900);
+}
+
+TEST(Arguments, AreThoseThatTheDocumentsShow) {
+  const std::filesystem::path root = ATTNSCOPE_SOURCE_DIR;
+  int shown = 0;
+  for (const std::string& document : test::documents_with_commands(root)) {
+    for (const auto& command : test::commands_of(root / document, "attnscope")) {
+      std::istringstream stream(command.words);
+      const auto arguments = parse({std::istream_iterator<std::string>(stream), {}});
+      ASSERT_TRUE(arguments.ok()) << document << ": " << arguments.error().message;
+      const auto scene = find_asset("scenes", arguments.value().scene);
+      EXPECT_TRUE(scene.ok()) << document << ": " << arguments.value().scene;
+      ++shown;
+    }
+  }
+  EXPECT_GE(shown, 4);
 }
 
 TEST(Arguments, RenderTakesASceneAStepASizeAndAFile) {

@@ -17,72 +17,19 @@
 #include "app/cli/commands.h"
 #include "kernels/catalog.h"
 #include "tests/app/cli/cli_process.h"
+#include "tests/support/documents.h"
 
 namespace attnscope {
 namespace {
 
 namespace fs = std::filesystem;
 
+using test::DocumentedCommand;
+using test::lines_of;
+
 const fs::path kRoot = ATTNSCOPE_SOURCE_DIR;
-constexpr std::string_view kIndent = "    ";
-constexpr std::string_view kProgram = "attnscope-cli ";
+constexpr std::string_view kProgram = "attnscope-cli";
 constexpr std::ptrdiff_t kMostReadmeLines = 220, kMostKernelsReadmeLines = 120;
-
-std::vector<std::string> pages() {
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::directory_iterator(kRoot / "assets/guide")) {
-    paths.push_back(fs::relative(entry.path(), kRoot).generic_string());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-std::vector<std::string> readme_and_pages() {
-  std::vector<std::string> paths = pages();
-  paths.insert(paths.begin(), "README.md");
-  return paths;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-/// A command of a document, without the program's name, and the output shown below it.
-struct Documented {
-  std::string words;
-  std::vector<std::string> output;
-};
-
-/// The indented lines that begin with the program's name, or with "$" before it.
-std::vector<Documented> commands_of(const std::string& document) {
-  std::vector<Documented> commands;
-  bool shows_output = false;
-  for (const std::string& line : lines_of(read_text(kRoot / document))) {
-    if (line.empty()) continue;
-    std::string_view text = line;
-    if (!text.starts_with(kIndent)) {
-      shows_output = false;
-      continue;
-    }
-    text.remove_prefix(kIndent.size());
-    const bool is_prompt = text.starts_with("$ ");
-    if (is_prompt) text.remove_prefix(2);
-    if (text.starts_with(kProgram)) {
-      const std::string_view words = text.substr(kProgram.size());
-      commands.push_back({std::string(words.substr(0, words.find('#'))), {}});
-      shows_output = is_prompt;
-    } else if (shows_output) {
-      commands.back().output.emplace_back(text);
-    }
-  }
-  return commands;
-}
 
 /// The text without its numbers and their alignment: the last digits of computed values depend on
 /// the C library's exp and log.
@@ -116,16 +63,65 @@ std::optional<std::string> misunderstood(const std::string& words) {
   return std::nullopt;
 }
 
-class Document : public testing::TestWithParam<std::string> {};
+/// The commands that measure, and therefore need a GPU; so does an option of another one.
+constexpr std::string_view kCommandsOnGpu[] = {"run", "measure", "calibrate"};
+constexpr std::string_view kOptionOnGpu = "--measured";
+
+bool needs_gpu(const std::string& words) {
+  const std::size_t swept = words.find(" -- ");
+  const std::string command = swept == words.npos ? words : words.substr(swept + 4);
+  const std::string name = command.substr(0, command.find(' '));
+  return std::ranges::find(kCommandsOnGpu, name) != std::end(kCommandsOnGpu) ||
+         words.find(kOptionOnGpu) != words.npos;
+}
+
+/// Recordings that take minutes to model: a command that compares all of one is run for a part of
+/// it.
+std::string shortened(const std::string& words) {
+  const bool is_long = words == "compare --recording h200" ||
+                       words == "compare --recording h200 --report comparison.md";
+  return is_long ? words + " --seq-len 512" : words;
+}
+
+/// The files that commands read and their readers have: a recording, and the answers that the
+/// lesson of the same page writes.
+void add_files_of_a_reader(const ScratchFolder& folder) {
+  fs::copy_file(kRoot / "tests/fuzz/seeds/recording/flash2.json", folder.path() / "mine.json");
+  fs::create_directory(folder.path() / "answers");
+  fs::create_symlink("../ann.jsonl", folder.path() / "answers/ann.jsonl");
+  std::string input;
+  for (int line = 0; line < 100; ++line) input += "show\n";
+  folder.write("in", input);
+}
+
+/// Every file that the words tell the program to write.
+std::vector<std::string> files_written_by(const std::string& words) {
+  std::vector<std::string> files;
+  std::istringstream stream(words);
+  std::string option;
+  for (std::string word; stream >> word; option = word) {
+    for (const char* const writing : {"--out", "--csv", "--json", "--report", "--answers"}) {
+      if (option == writing) files.push_back(word);
+    }
+  }
+  return files;
+}
+
+class Document : public testing::TestWithParam<std::string> {
+ protected:
+  static std::vector<DocumentedCommand> commands() {
+    return test::commands_of(kRoot / GetParam(), kProgram);
+  }
+};
 
 TEST_P(Document, ShowsCommandsThatTheProgramTakes) {
-  for (const Documented& command : commands_of(GetParam())) {
+  for (const DocumentedCommand& command : commands()) {
     EXPECT_EQ(misunderstood(command.words).value_or(""), "") << command.words;
   }
 }
 
 TEST_P(Document, ShowsTheOutputOfItsCommands) {
-  for (const auto& [words, output] : commands_of(GetParam())) {
+  for (const auto& [words, output] : commands()) {
     if (output.empty()) continue;
     const CliOutcome outcome = run_cli(words);
     ASSERT_EQ(outcome.status, 0) << words << "\n" << outcome.err;
@@ -140,10 +136,36 @@ TEST_P(Document, ShowsTheOutputOfItsCommands) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Documents, Document, testing::ValuesIn(readme_and_pages()),
+TEST_P(Document, ShowsCommandsThatEndWellWithoutAGpu) {
+  const ScratchFolder folder;
+  add_files_of_a_reader(folder);
+  for (const auto& [words, output] : commands()) {
+    if (!output.empty() || needs_gpu(words)) continue;
+    const CliOutcome outcome =
+        run_shell("CUDA_VISIBLE_DEVICES= CLI " + shortened(words) + " < in", folder);
+    EXPECT_EQ(outcome.status, 0) << words << "\n" << outcome.err;
+    EXPECT_NE(outcome.out, "") << words;
+    for (const std::string& file : files_written_by(words)) {
+      EXPECT_TRUE(fs::exists(folder.path() / file)) << words;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Documents, Document,
+                         testing::ValuesIn(test::documents_with_commands(kRoot)),
                          [](const auto& document) {
-                           return fs::path(document.param).stem().string();
+                           std::string name = fs::path(document.param).replace_extension();
+                           std::ranges::replace(name, '/', '_');
+                           return name;
                          });
+
+TEST(Documents, NeedAGpuOnlyWhereTheCommandMeasures) {
+  EXPECT_TRUE(needs_gpu("run --algorithm flash2"));
+  EXPECT_TRUE(needs_gpu("trace --measured --algorithm flash2"));
+  EXPECT_TRUE(needs_gpu("sweep --over knob.stages=1,2 -- measure --algorithm flash2"));
+  EXPECT_FALSE(needs_gpu("sweep --over seq-len=1024 -- simulate"));
+  EXPECT_FALSE(needs_gpu("trace --algorithm flash2 --out trace.json"));
+}
 
 /// The names by which links refer to a document's headings.
 std::set<std::string> anchors_of(const fs::path& document) {
@@ -164,8 +186,8 @@ std::set<std::string> anchors_of(const fs::path& document) {
 
 TEST(Documents, EveryLinkLeadsToAFileAndAHeading) {
   static const std::regex kLink(R"(\]\(([^)#]*)#?([^)]*)\))");
-  std::vector<std::string> documents = readme_and_pages();
-  documents.insert(documents.end(), {"ARCHITECTURE.md", "CONTRIBUTING.md", "kernels/README.md"});
+  std::vector<std::string> documents = test::documents_with_commands(kRoot);
+  documents.insert(documents.end(), {"ARCHITECTURE.md", "CONTRIBUTING.md"});
   int links = 0;
   for (const std::string& document : documents) {
     const std::string text = read_text(kRoot / document);
@@ -187,8 +209,9 @@ TEST(Documents, EveryLinkLeadsToAFileAndAHeading) {
 TEST(Documents, TheReadmeIsShortAndLinksEveryPage) {
   const std::string readme = read_text(kRoot / "README.md");
   EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), kMostReadmeLines);
-  EXPECT_GE(pages().size(), 6u);
-  for (const std::string& page : pages()) {
+  const std::vector<std::string> pages = test::guide_pages(kRoot);
+  EXPECT_GE(pages.size(), 6u);
+  for (const std::string& page : pages) {
     EXPECT_NE(readme.find("](" + page + ")"), readme.npos) << page;
   }
 }
