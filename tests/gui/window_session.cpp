@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
@@ -135,6 +136,19 @@ void WindowSession::drag_to(const std::string& widget, float share) {
   do_and_wait("xdotool mouseup 1");
 }
 
+void WindowSession::drag_along(const std::vector<ImVec2>& way) {
+  bool is_pressed = false;
+  for (const ImVec2& at : way) {
+    run_there(fmt::format("xdotool mousemove {} {}", std::lround(at.x), std::lround(at.y)));
+    wait_for_frames(kPressedFrames, false);
+    if (is_pressed) continue;
+    run_there("xdotool mousedown 1");
+    wait_for_frames(kPressedFrames, false);
+    is_pressed = true;
+  }
+  do_and_wait("xdotool mouseup 1");
+}
+
 Picture WindowSession::capture() {
   const std::string path = folder_ / "shot.bmp";  // nothing to compress
   run_there("import -window root " + path);
@@ -150,6 +164,14 @@ Picture WindowSession::screenshot() {
     last = std::move(next);
   }
   throw std::runtime_error("the picture on the screen never came to rest");
+}
+
+nlohmann::json WindowSession::dump_of(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const Finished finished = run(words, {display_.setting()});
+  if (finished.status != 0) throw std::runtime_error("the app failed: " + finished.errors);
+  return nlohmann::json::parse(finished.output);
 }
 
 Rect WindowSession::rect_of(const std::string& widget) const {

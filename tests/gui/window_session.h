@@ -41,6 +41,8 @@ class WindowSession {
   void click(const std::string& widget);
   void click_at(const Rect& rect, int button = 1);
   void drag_to(const std::string& widget, float share);
+  /// Presses the mouse at the first place, moves it to the others and releases it.
+  void drag_along(const std::vector<ImVec2>& way);
   /// The screen as it is now, possibly while a picture is being drawn.
   Picture capture();
   /// The screen at rest, the same twice in a row. Not for an app that is playing.
@@ -48,6 +50,9 @@ class WindowSession {
 
   /// Where the named widget is, as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
+
+  /// What a fresh app of the same display with these arguments reports.
+  nlohmann::json dump_of(const std::vector<std::string>& arguments) const;
 
   /// Ends the app as Ctrl+C in its terminal does.
   Finished interrupt();
