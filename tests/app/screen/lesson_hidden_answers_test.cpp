@@ -7,18 +7,16 @@
 #include <map>
 #include <regex>
 
+#include "app/draw/axis.h"
 #include "app/lessons/judge.h"
+#include "app/screen/lesson_view.h"
+#include "app/ui/theme.h"
+#include "tests/app/play/play_lesson.h"
 #include "tests/app/screen/screen_session.h"
 #include "tests/app/screen/text_on_screen.h"
 
 namespace attnscope::test {
 namespace {
-
-std::vector<std::string> shipped_lessons() {
-  std::vector<std::string> names;
-  for (const auto& lesson : lessons::list_shipped_lessons()) names.push_back(lesson.name);
-  return names;
-}
 
 /// The numbers of a text as a student would type them, with the unit that follows.
 std::vector<std::string> numbers_in(const std::string& words) {
@@ -135,7 +133,153 @@ TEST_P(HiddenAnswers, NoStepShowsTheNumberOfALaterQuestion) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lessons, HiddenAnswers, testing::ValuesIn(shipped_lessons()),
+/// A number that the options of a choice compare.
+struct Compared {
+  lessons::Question question;  ///< that would ask for it
+  double number = 0.0;
+};
+
+/// The different numbers on the sides of the options' comparisons. Not constants, conditions, and
+/// counts of less than two digits.
+std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
+                                       lessons::LessonRuns& runs) {
+  static const std::regex between(R"( (<=?|>=?|==|and|or) )");
+  std::map<std::string, Compared> compared;
+  for (const auto& option : choice.options) {
+    const std::string& when = option.when.text();
+    for (std::sregex_token_iterator it(when.begin(), when.end(), between, -1), end; it != end;
+         ++it) {
+      const auto side = lessons::Expression::parse(it->str());
+      if (!side || side.value().paths().empty()) continue;
+      const auto number = side.value().number(runs);
+      if (!number || std::abs(number.value()) < 10.0) continue;
+      compared[it->str()] = {{.text = "",
+                              .kind = lessons::NumberQuestion{.answer = side.value()},
+                              .unit = side.value().unit()},
+                             number.value()};
+    }
+  }
+  std::vector<Compared> numbers;
+  for (auto& [text, each] : compared) numbers.push_back(std::move(each));
+  return numbers;
+}
+
+/// Whether a text that a student may read before the answer contains the number.
+bool is_shown(const ScreenSession& session, const std::vector<ScreenText>& texts,
+              const Compared& compared) {
+  const float end = session.rects().find("lesson.card")->max.y;
+  return std::ranges::any_of(texts, [&](const ScreenText& text) {
+    return text.rect.min.y <= end && !is_value_to_set(session.rects(), text) &&
+           gives_away(text, compared.question, compared.number);
+  });
+}
+
+/// What marks an option of a choice: the colour of its left edge.
+ImU32 mark_of(const ScreenSession& session, std::size_t option) {
+  const auto rect =
+      session.rects().find(fmt::format("lesson.option.{}", lessons::letter_of(option)));
+  return rect ? session.color_at({rect->min.x + 0.5f, rect->center().y}) : 0;
+}
+
+/// The place of a computed curve's point in the plot of the question.
+ImVec2 place_of(const app::Rect& plot, const app::CurveAxis& scale,
+                const std::vector<double>& curve, std::size_t n) {
+  const app::draw::Axis axis{"", scale.logarithmic, scale.low, scale.high};
+  const float share = (static_cast<float>(n) + 0.5f) / static_cast<float>(curve.size());
+  return {plot.min.x + plot.width() * share, plot.max.y - plot.height() * axis.position(curve[n])};
+}
+
+/// Expects the marks of the answer on the screen, or none.
+void expect_marks(ScreenSession& session, const test::AskedStep& asked, bool shown) {
+  const app::Theme& theme = app::theme(session.app().view.theme);
+  if (const auto* chosen = std::get_if<lessons::Chosen>(&asked.truth)) {
+    const auto& choice = std::get<lessons::ChoiceQuestion>(asked.question.kind);
+    for (std::size_t n = 0; n < choice.options.size(); ++n) {
+      const ImU32 mark = mark_of(session, n);
+      EXPECT_NE(mark, theme.warning) << n;
+      EXPECT_EQ(mark == theme.good, shown && n == chosen->option) << n;
+    }
+  } else if (const auto* tile = std::get_if<lessons::TilePlace>(&asked.truth)) {
+    EXPECT_EQ(app::lesson_tile(session.app()).has_value(), shown);
+    EXPECT_EQ(session.app().view.pointed.has_value(), shown);
+    const app::LessonPlayer& player = session.app().lesson_player;
+    auto runs = lessons::LessonRuns::create(player.lesson());
+    const auto at_playhead = runs.value().tile(player.current().show.run, session.app().view.step);
+    EXPECT_EQ(at_playhead.ok() && at_playhead.value() == *tile, shown);
+  } else if (const auto* curve = std::get_if<std::vector<double>>(&asked.truth)) {
+    const app::Rect plot = session.rects().find("lesson.curve").value_or(app::Rect{});
+    EXPECT_EQ(session.rects().find("lesson.curve.value.0").has_value(), shown);
+    EXPECT_TRUE(shown || !session.rects().find("panel.charts"));
+    for (std::size_t n = 0; n < curve->size(); ++n) {
+      const ImU32 color = session.color_at(place_of(plot, *asked.axis, *curve, n));
+      EXPECT_EQ(color == theme.good, shown) << n;
+    }
+  }
+}
+
+TEST_P(HiddenAnswers, NothingMarksTheOptionTheTileOrTheCurve) {
+  ScreenSession session;
+  app::LessonPlayer& player = session.app().lesson_player;
+  for (const test::AskedStep& asked : test::asked_steps(GetParam())) {
+    SCOPED_TRACE(fmt::format("step {}", asked.step + 1));
+    player.open(GetParam(), asked.step);
+    session.settle();
+    ASSERT_TRUE(player.hides_answer());
+    EXPECT_FALSE(session.rects().find("lesson.truth"));
+    expect_marks(session, asked, false);
+    player.act(app::LessonPlayer::Action::show_me);
+    session.settle();
+    EXPECT_TRUE(session.rects().find("lesson.truth"));
+    expect_marks(session, asked, true);
+  }
+}
+
+TEST_P(HiddenAnswers, NoChoiceIsBetweenNumbersOnTheScreen) {
+  ScreenSession session;
+  app::LessonPlayer& player = session.app().lesson_player;
+  player.open(GetParam(), 0);
+  session.settle();
+  ASSERT_TRUE(player.is_open());
+  auto runs = lessons::LessonRuns::create(player.lesson());
+  ASSERT_TRUE(runs.ok());
+  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
+    const auto& ask = player.lesson().steps[step].ask;
+    if (!ask || !std::holds_alternative<lessons::ChoiceQuestion>(ask->kind)) continue;
+    const auto compared =
+        numbers_compared(std::get<lessons::ChoiceQuestion>(ask->kind), runs.value());
+    if (compared.empty()) continue;
+    player.open(GetParam(), step);
+    session.settle();
+    ASSERT_TRUE(player.hides_answer());
+    const std::vector<ScreenText> texts = texts_on_screen();
+    std::string shown;
+    std::size_t count = 0;
+    for (const Compared& each : compared) {
+      if (!is_shown(session, texts, each)) continue;
+      ++count;
+      shown += " " + lessons::value_text(each.number, each.question.unit);
+    }
+    EXPECT_LT(count, compared.size()) << "step " << step + 1 << " shows" << shown;
+  }
+}
+
+/// What the test before looks for is there once the question is answered.
+TEST(ShownAnswers, TheNumbersOfAChoiceAreOnTheScreen) {
+  ScreenSession session;
+  app::LessonPlayer& player = session.app().lesson_player;
+  player.open("swap-the-loops", 4);
+  session.settle();
+  session.click("lesson.show");
+  auto runs = lessons::LessonRuns::create(player.lesson());
+  ASSERT_TRUE(runs.ok());
+  const auto compared =
+      numbers_compared(std::get<lessons::ChoiceQuestion>(player.current().ask->kind), runs.value());
+  EXPECT_EQ(compared.size(), 2U);
+  const std::vector<ScreenText> texts = texts_on_screen();
+  for (const Compared& each : compared) EXPECT_TRUE(is_shown(session, texts, each)) << each.number;
+}
+
+INSTANTIATE_TEST_SUITE_P(Lessons, HiddenAnswers, testing::ValuesIn(test::shipped_lessons()),
                          [](const auto& of) {
                            std::string name = of.param;
                            std::ranges::replace(name, '-', '_');
