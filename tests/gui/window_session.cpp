@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
@@ -24,6 +23,7 @@ using namespace std::chrono_literals;
 constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session whose test failed
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
+constexpr std::size_t kRestingFrames = 3;  // until an app at rest stays so
 constexpr auto kLongestWait = 60s;
 constexpr int kMaxCaptures = 60;  // longer than a notice takes to fade
 
@@ -136,17 +136,13 @@ void WindowSession::drag_to(const std::string& widget, float share) {
   do_and_wait("xdotool mouseup 1");
 }
 
-void WindowSession::drag_along(const std::vector<ImVec2>& way) {
-  bool is_pressed = false;
-  for (const ImVec2& at : way) {
-    run_there(fmt::format("xdotool mousemove {} {}", std::lround(at.x), std::lround(at.y)));
-    wait_for_frames(kPressedFrames, false);
-    if (is_pressed) continue;
-    run_there("xdotool mousedown 1");
-    wait_for_frames(kPressedFrames, false);
-    is_pressed = true;
-  }
-  do_and_wait("xdotool mouseup 1");
+void WindowSession::send(const std::string& input) {
+  run_there("xdotool " + input);
+  wait_for_frames(kPressedFrames, false);
+}
+
+void WindowSession::rest() {
+  wait_for_frames(kRestingFrames, true);
 }
 
 Picture WindowSession::capture() {
@@ -164,14 +160,6 @@ Picture WindowSession::screenshot() {
     last = std::move(next);
   }
   throw std::runtime_error("the picture on the screen never came to rest");
-}
-
-nlohmann::json WindowSession::dump_of(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const Finished finished = run(words, {display_.setting()});
-  if (finished.status != 0) throw std::runtime_error("the app failed: " + finished.errors);
-  return nlohmann::json::parse(finished.output);
 }
 
 Rect WindowSession::rect_of(const std::string& widget) const {

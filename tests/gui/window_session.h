@@ -41,8 +41,13 @@ class WindowSession {
   void click(const std::string& widget);
   void click_at(const Rect& rect, int button = 1);
   void drag_to(const std::string& widget, float share);
-  /// Presses the mouse at the first place, moves it to the others and releases it.
-  void drag_along(const std::vector<ImVec2>& way);
+
+  /// Input in the words of xdotool ("key Return"); returns once the app has drawn frames with it,
+  /// whatever it does then.
+  void send(const std::string& input);
+  /// Waits until the app rests or plays.
+  void rest();
+
   /// The screen as it is now, possibly while a picture is being drawn.
   Picture capture();
   /// The screen at rest, the same twice in a row. Not for an app that is playing.
@@ -50,9 +55,6 @@ class WindowSession {
 
   /// Where the named widget is, as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
-
-  /// What a fresh app of the same display with these arguments reports.
-  nlohmann::json dump_of(const std::vector<std::string>& arguments) const;
 
   /// Ends the app as Ctrl+C in its terminal does.
   Finished interrupt();

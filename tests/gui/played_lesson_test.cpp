@@ -1,0 +1,175 @@
+/// Shipped lessons played in a window, from the first step to the last.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "app/draw/axis.h"
+#include "app/lessons/answers_file.h"
+#include "tests/app/play/play_lesson.h"
+#include "tests/app/screen/screen_session.h"
+#include "tests/gui/window_session.h"
+
+namespace attnscope::app {
+namespace {
+
+/// Plays a lesson in a window with the mouse and the keyboard. The same lesson on a screen without
+/// a window goes along, and says where the widgets are.
+class WindowStudent {
+ public:
+  WindowStudent(const std::string& lesson, std::string answers)
+      : answers_(std::move(answers)),
+        window_(
+            1600, 900,
+            std::vector<std::string>{"--lesson", lesson, "--step", "1", "--answers", answers_}) {
+    player().open(lesson, 0);
+    screen_.settle();
+  }
+
+  void next() {
+    window_.send("key Next");
+    window_.rest();
+    player().act(LessonPlayer::Action::next);
+    screen_.settle();
+  }
+
+  /// Gives an answer, and waits until it is in the file.
+  void answer(const test::AskedStep& asked, const lessons::Answer& answer) {
+    if (const double* number = std::get_if<double>(&answer)) {
+      window_.send(fmt::format("type --delay 20 {:.4g}", *number));  // the field has the keyboard
+    } else if (const auto* chosen = std::get_if<lessons::Chosen>(&answer)) {
+      click(rect(fmt::format("lesson.option.{}", lessons::letter_of(chosen->option))));
+    } else if (const auto* tile = std::get_if<lessons::TilePlace>(&answer)) {
+      click(rect_of(*tile));
+    } else {
+      draw(asked, std::get<std::vector<double>>(answer));
+    }
+    if (!std::holds_alternative<lessons::Chosen>(answer)) window_.send("key Return");
+    wait_for_record();
+    test::enter(player(), answer);
+    player().act(LessonPlayer::Action::check);
+    screen_.settle();
+  }
+
+  /// Sets a field to the lesson's own value, so that every question is asked again.
+  void begin_again() {
+    const RunField& field = *player().lesson().vary.front().field;
+    click(rect(fmt::format("lesson.set.{}.lesson", field.option)));
+    window_.rest();
+    player().change(field, std::nullopt);
+    screen_.settle();
+  }
+
+  nlohmann::json final_state() { return window_.final_state(); }
+
+ private:
+  LessonPlayer& player() { return screen_.app().lesson_player; }
+  Rect rect(const std::string& widget) const {
+    const auto found = screen_.rects().find(widget);
+    if (!found) throw std::runtime_error("no widget " + widget);
+    return *found;
+  }
+  Rect rect_of(const lessons::TilePlace& tile) {
+    const Rect grid = rect("scores.grid");
+    const RunInfo& run = *screen_.app().snapshot()->run;
+    const ImVec2 size{grid.width() / static_cast<float>(run.problem().N_kv),
+                      grid.height() / static_cast<float>(run.problem().N)};  // of a score
+    const Tiling& tiling = run.tiling();
+    const auto row = [&](Index i) {
+      return grid.min.y + size.y * static_cast<float>(i * tiling.Br);
+    };
+    const auto col = [&](Index j) {
+      return grid.min.x + size.x * static_cast<float>(j * tiling.Bc);
+    };
+    return {{col(tile.j), row(tile.i)}, {col(tile.j + 1), row(tile.i + 1)}};
+  }
+
+  void move_mouse(ImVec2 to) {
+    window_.send(fmt::format("mousemove {} {}", std::lround(to.x), std::lround(to.y)));
+  }
+  void click(const Rect& rect) {
+    move_mouse(rect.center());
+    window_.send("mousedown 1");
+    window_.send("mouseup 1");
+  }
+  void draw(const test::AskedStep& asked, const std::vector<double>& curve) {
+    const Rect plot = rect("lesson.curve");
+    const draw::Axis axis{"", asked.axis->logarithmic, asked.axis->low, asked.axis->high};
+    const auto place_of = [&](std::size_t n) {
+      const float share = (static_cast<float>(n) + 0.5f) / static_cast<float>(curve.size());
+      return ImVec2{plot.min.x + plot.width() * share,
+                    plot.max.y - plot.height() * axis.position(curve[n])};
+    };
+    move_mouse(place_of(0));
+    window_.send("mousedown 1");
+    for (std::size_t n = 1; n < curve.size(); ++n) move_mouse(place_of(n));
+    window_.send("mouseup 1");
+  }
+
+  void wait_for_record() {
+    ++records_;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+      const auto read = lessons::read_answers(answers_);
+      if (read && read.value().records.size() >= records_) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    throw std::runtime_error(fmt::format("answer {} is not in the file", records_));
+  }
+
+  std::string answers_;
+  std::size_t records_ = 0;  ///< in the file
+  WindowSession window_;
+  test::ScreenSession screen_;
+};
+
+/// The two lessons together have every kind of question.
+class WindowLesson : public testing::TestWithParam<const char*> {};
+
+TEST_P(WindowLesson, IsPlayedWithAWrongAndThenARightAnswerToEachQuestion) {
+  const std::vector<test::AskedStep> asked = test::asked_steps(GetParam());
+  ASSERT_FALSE(asked.empty());
+  const std::size_t steps = lessons::load_lesson(GetParam()).value().steps.size();
+  const ScratchFolder folder;
+  const std::string answers = folder / "student.jsonl";
+  WindowStudent student(GetParam(), answers);
+  auto next = asked.begin();
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (step > 0) student.next();
+    if (next == asked.end() || next->step != step) continue;
+    student.answer(*next, test::wrong_answer(next->question, next->truth));
+    student.begin_again();
+    student.answer(*next, next->truth);
+    ++next;
+  }
+  EXPECT_TRUE(next == asked.end());
+  const auto state = student.final_state();
+  EXPECT_EQ(state["lesson"]["step"], steps);
+  EXPECT_EQ(state["lesson"]["phase"], "revealed");
+
+  const auto read = lessons::read_answers(answers);
+  ASSERT_TRUE(read.ok());
+  ASSERT_EQ(read.value().records.size(), 2 * asked.size());
+  for (std::size_t n = 0; n < read.value().records.size(); ++n) {
+    const lessons::AnswerRecord& record = read.value().records[n];
+    const bool is_second = n % 2 == 1;
+    EXPECT_EQ(record.step, asked[n / 2].step);
+    EXPECT_EQ(record.attempt, is_second ? 2 : 1);
+    EXPECT_EQ(record.outcome == "right", is_second) << record.step << ": " << record.text;
+    EXPECT_NE(record.outcome, "shown");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Window, WindowLesson, testing::Values("swap-the-loops", "double-the-sram"),
+                         [](const auto& of) {
+                           std::string name = of.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace attnscope::app
