@@ -140,7 +140,7 @@ struct Compared {
 };
 
 /// The different numbers on the sides of the options' comparisons. Not constants, conditions, and
-/// counts of less than two digits.
+/// counts of one digit.
 std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
                                        lessons::LessonRuns& runs) {
   static const std::regex between(R"( (<=?|>=?|==|and|or) )");
@@ -152,7 +152,9 @@ std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
       const auto side = lessons::Expression::parse(it->str());
       if (!side || side.value().paths().empty()) continue;
       const auto number = side.value().number(runs);
-      if (!number || std::abs(number.value()) < 10.0) continue;
+      if (!number) continue;
+      const bool is_digit = number.value() == std::round(number.value());
+      if (is_digit && std::abs(number.value()) < 10.0) continue;
       compared[it->str()] = {{.text = "",
                               .kind = lessons::NumberQuestion{.answer = side.value()},
                               .unit = side.value().unit()},
@@ -164,12 +166,12 @@ std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
   return numbers;
 }
 
-/// Whether a text that a student may read before the answer contains the number.
+/// Whether a text of a panel contains the number. The card may give numbers to reason with.
 bool is_shown(const ScreenSession& session, const std::vector<ScreenText>& texts,
               const Compared& compared) {
-  const float end = session.rects().find("lesson.card")->max.y;
+  const app::Rect card = *session.rects().find("lesson.card");
   return std::ranges::any_of(texts, [&](const ScreenText& text) {
-    return text.rect.min.y <= end && !is_value_to_set(session.rects(), text) &&
+    return text.rect.min.y <= card.max.y && !card.contains(text.rect.center()) &&
            gives_away(text, compared.question, compared.number);
   });
 }
