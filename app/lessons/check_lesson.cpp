@@ -28,7 +28,7 @@ class Checker {
     for (std::size_t n = 0; n < reasons_.size(); ++n) {
       if (!lesson_.steps[n].ask || answered_.contains(n) || reasons_[n].empty()) continue;
       note(fmt::format("steps[{}]: ask", n),
-           invalid_request("no combination of values answers it: {}", reasons_[n]));
+           invalid_request("no combination of values gives an answer: {}", reasons_[n]));
     }
   }
 
@@ -119,9 +119,9 @@ std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
     if (!agrees) {
       note(path + ": agrees", agrees.error());
     } else if (!is_right(question, agrees.value(), truth.value())) {
-      note(path + ": agrees",
-           invalid_request("it is {}, and the answer is {}", answer_text(question, agrees.value()),
-                           answer_text(question, truth.value())));
+      note(path + ": agrees", invalid_request("the second computation gives {}, the answer is {}",
+                                              answer_text(question, agrees.value()),
+                                              answer_text(question, truth.value())));
     }
   }
   std::vector<Answer> before;
@@ -135,12 +135,12 @@ std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
     }
     const std::string text = answer_text(question, leads_to.value());
     if (is_right(question, leads_to.value(), truth.value())) {
-      note(here, invalid_request("it is right: {}, and the answer is {}", text,
+      note(here, invalid_request("{} would be accepted as right; the answer is {}", text,
                                  answer_text(question, truth.value())));
     }
     for (std::size_t k = 0; k + 1 < before.size(); ++k) {
       if (!is_right(question, leads_to.value(), before[k])) continue;
-      note(here, invalid_request("it leads to the answer of mistakes[{}]: {}", k, text));
+      note(here, invalid_request("mistakes[{}] leads to the same answer: {}", k, text));
     }
   }
   return findings;

@@ -106,7 +106,7 @@ class Parser {
       return inner;
     }
     skip_space();
-    if (at_ == text_.size()) refuse("it ends where a value is expected");
+    if (at_ == text_.size()) refuse("a value is missing at the end");
     const char next = text_[at_];
     if (next == '\'') return quoted();
     if (std::isdigit(static_cast<unsigned char>(next)) != 0) return digits();
@@ -260,7 +260,8 @@ class Parser {
   /// Keeps a file from exhausting the stack.
   struct Deeper {
     explicit Deeper(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > kMostDepth) refuse("it is nested more than {} deep", kMostDepth);
+      if (++parser_.depth_ > kMostDepth)
+        refuse("the expression is nested more than {} deep", kMostDepth);
     }
     Deeper(const Deeper&) = delete;
     Deeper& operator=(const Deeper&) = delete;

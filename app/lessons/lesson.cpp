@@ -43,7 +43,7 @@ std::vector<RunRecipe> read_runs(const JsonObject& root) {
     throw JsonFieldError("{}: from: '{}' is not a run of this lesson, or is derived from this one",
                          runs.path_of(name), printable(runs.object(name).string("from")));
   }
-  if (recipes.empty()) throw JsonFieldError("runs: there is none; a lesson needs at least one");
+  if (recipes.empty()) throw JsonFieldError("runs: no run is given; a lesson needs at least one");
   return recipes;
 }
 
@@ -116,7 +116,7 @@ Step read_step(const JsonObject& object, const std::vector<RunRecipe>& runs) {
   if (object.has("show")) step.show = read_show(object.object("show"), runs);
   if (object.has("ask")) step.ask = read_question(object.object("ask"), runs);
   if (!step.show.reveal.empty() && !step.ask) {
-    throw JsonFieldError("{}: reveal: the step asks nothing; name the run in 'run'",
+    throw JsonFieldError("{}: reveal: this step has no question; name the run in 'run'",
                          object.path_of("show"));
   }
   return step;

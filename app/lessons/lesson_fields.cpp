@@ -20,7 +20,7 @@ std::string value_text(const json& value, const std::string& path) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "";
   if (value.is_number()) return value.dump();
-  throw JsonFieldError("{}: it must be a string, a number, true or false", path);
+  throw JsonFieldError("{}: a value must be a string, a number, true or false", path);
 }
 
 /// Rejects a text that the field does not understand or that is out of its range.
@@ -86,7 +86,7 @@ ChoiceQuestion read_choice(const JsonObject& object, const std::vector<RunRecipe
     const JsonObject option(list[n], fmt::format("{}[{}]", object.path_of("options"), n));
     check_keys(option, {"text", "when", "why"});
     if (!option.has("when")) {
-      throw JsonFieldError("{}: 'when' is missing; give the condition that makes it right",
+      throw JsonFieldError("{}: 'when' is missing; give the condition that makes this option right",
                            option.path());
     }
     choice.options.push_back({option.string("text"), read_expression(option, "when", runs),
@@ -116,8 +116,9 @@ std::string_view question_key(const JsonObject& object) {
     if (object.has(key)) given.push_back(key);
   }
   if (given.size() == 1) return given.front();
-  throw JsonFieldError("{}: it needs one of {}, with the question's text; it has {}", object.path(),
-                       alternatives(kQuestionKeys), given.empty() ? "none" : "more than one");
+  throw JsonFieldError("{}: a question needs one of {}, with its text; this one has {}",
+                       object.path(), alternatives(kQuestionKeys),
+                       given.empty() ? "none" : "more than one");
 }
 
 }  // namespace

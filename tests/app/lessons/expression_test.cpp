@@ -121,7 +121,7 @@ TEST(Expression, KnowsTheUnitOfANumber) {
 }
 
 TEST(Expression, RefusesWhatIsNotAnExpression) {
-  EXPECT_THAT(refusal("1 +"), HasSubstr("ends where a value is expected"));
+  EXPECT_THAT(refusal("1 +"), HasSubstr("a value is missing at the end"));
   EXPECT_THAT(refusal("(1"), HasSubstr("')' is missing at the end"));
   EXPECT_THAT(refusal("1 2"), HasSubstr("'2' is unexpected"));
   EXPECT_THAT(refusal("a"), HasSubstr("alone is not a value"));

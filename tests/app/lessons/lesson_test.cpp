@@ -107,7 +107,7 @@ TEST(Lesson, RefusesRunsThatAreWrong) {
 
 TEST(Lesson, RefusesQuestionsThatAreWrong) {
   EXPECT_THAT(refusal(lesson_asking(R"({"answer": "fa1.flops.matmul"})")),
-              HasSubstr("steps[0]: ask: it needs one of number, choice, tile or curve"));
+              HasSubstr("steps[0]: ask: a question needs one of number, choice, tile or curve"));
   EXPECT_THAT(refusal(lesson_asking(R"({"number": "?"})")),
               HasSubstr("steps[0]: ask: 'answer' is missing"));
   EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "fa1.flops +"})")),
@@ -138,7 +138,7 @@ TEST(Lesson, ARunThatTheAnswerBringsExistsAndFollowsAQuestion) {
   EXPECT_THAT(refusal(step(R"({"reveal": "fa9"})", ask)),
               HasSubstr("steps[0]: show: reveal: unknown run 'fa9'"));
   EXPECT_THAT(refusal(step(R"({"reveal": "fa1"})", "")),
-              HasSubstr("steps[0]: show: reveal: the step asks nothing"));
+              HasSubstr("steps[0]: show: reveal: this step has no question"));
 }
 
 TEST(CheckLesson, FindsAPathThatDoesNotExist) {
@@ -184,7 +184,7 @@ TEST(CheckLesson, FindsAMistakeThatIsRightOrIsListedTwice) {
               StartsWith("steps[0]: ask: mistakes[0]: it is right"));
   EXPECT_THAT(mistakes(R"({"is": "2 * fa1.flops.matmul", "why": "x"},
                           {"is": "2.1 * fa1.flops.matmul", "why": "y"})"),
-              StartsWith("steps[0]: ask: mistakes[1]: it leads to the answer of mistakes[0]"));
+              StartsWith("steps[0]: ask: mistakes[1]: mistakes[0] leads to the same answer"));
 }
 
 TEST(CheckLesson, FindsAnAnswerThatDoesNotAgreeWithItsSecondComputation) {
@@ -256,7 +256,7 @@ TEST(CheckLesson, AQuestionAboutTimeIsUnavailableWithoutACalibration) {
   EXPECT_EQ(truth.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(truth.error().message, StartsWith("not calibrated: "));
   EXPECT_THAT(check_lesson(lesson.value()).findings.at(0).message,
-              HasSubstr("no combination of values answers it"));
+              HasSubstr("no combination of values gives an answer"));
 }
 
 }  // namespace
