@@ -66,10 +66,10 @@ std::optional<Error> check_replaced(const RunBreak& broken,
   const std::string& tensor = broken.replaced.tensor;
   if (std::ranges::find(names, tensor) != names.end()) return std::nullopt;
   return unknown(broken,
-                 fmt::format("{} is '{}': this pass has no row statistic {} on chip; {}",
+                 fmt::format("{} is '{}': this pass has no row statistic {} on chip{}",
                              field_name("break"), to_string(broken), tensor,
-                             names.empty() ? "it has none at all"
-                                           : fmt::format("it has {}", fmt::join(names, ", "))));
+                             names.empty() ? ", nor any other"
+                                           : fmt::format("; it has {}", fmt::join(names, ", "))));
 }
 
 DroppedOps dropped_ops(const DroppedOp& dropped) {

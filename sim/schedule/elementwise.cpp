@@ -8,7 +8,7 @@ constexpr PseudoLine kForTiles{0, Step::outer_loop, "for each tile (i, j), in pa
                                "Every element is independent."};
 constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
 constexpr std::string_view kWhyLoadForTwo = "N × N values are read for two operations.";
-constexpr std::string_view kWhyStore = "And are written back.";
+constexpr std::string_view kWhyStore = "All are written back.";
 
 constexpr PseudoLine kScale{1, Step::scale, "S_ij = scale · S_ij",
                             "Without it the scores grow with √d."};
@@ -54,7 +54,7 @@ constexpr PseudoLine kDropoutCode[] = {
      "Kept for the backward pass instead of being drawn again."},
     {1, Step::dropout, "P~_ij = Z_ij ∘ P_ij",
      "Kept elements are scaled up, so that sums keep their mean."},
-    {1, Step::store_dropped, "store P~_ij", "Beside P, which the softmax's gradient needs."},
+    {1, Step::store_dropped, "store P~_ij", "P is kept: the softmax's gradient needs it."},
 };
 static_assert(has_each_step_once(kDropoutCode));
 constexpr PseudoLine kDropoutGradientCode[] = {

@@ -39,7 +39,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, Step::product_dP, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
     drop_gradient_line(2),
     {2, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
-     "Equal to rowsum(P ∘ dP); computed anew for every column tile, as the paper has it."},
+     "Equal to rowsum(P ∘ dP); computed anew for every column tile, as in the paper."},
     {2, Step::softmax_gradient, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
     cap_gradient_line(2),
     {2, Step::update_dQ, "dQ_i = dQ_i + scale · dS K_j",
@@ -51,7 +51,7 @@ constexpr PseudoLine kPseudoCode[] = {
 static_assert(has_each_step_once(kPseudoCode));
 
 constexpr PseudoLine kDFromHbm = {2, Step::given, "(D_i was loaded)",
-                                  "A launch before this one computed it, once for each row."};
+                                  "An earlier launch computed it, once for each row."};
 constexpr auto kDOncePseudoCode =
     with_lines(kPseudoCode, {{load_row,
                               {2, Step::load_row_tile, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i",

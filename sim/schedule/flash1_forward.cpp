@@ -36,9 +36,8 @@ constexpr PseudoLine kPseudoCode[] = {
      "m_prev = m_i; m_i = max(m_prev, m~); alpha = exp(m_prev - m_i); beta = exp(m~ - m_i)",
      "The two factors that bring the old sums and the new ones to a common maximum."},
     {2, Step::rescale_output, "O_i = (alpha · l_i) · O_i",
-     "O was stored normalised: multiplied by its old sum and alpha, it is a sum against the new "
-     "maximum."},
-    {2, Step::update_sum, "l_i = alpha · l_i + beta · l~", "Both sums against the new maximum."},
+     "O was stored normalised: its old sum and alpha make it a sum relative to the new maximum."},
+    {2, Step::update_sum, "l_i = alpha · l_i + beta · l~", "Both sums use the new maximum."},
     drop_probabilities_line(2),
     {2, Step::update_output, "O_i = (O_i + beta · P~ V_j) / l_i",
      "Normalised in every step; FlashAttention-2 leaves this division to the end."},

@@ -37,8 +37,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, Step::inner_loop, "for each row tile i that sees column tile j",
      "Rows that the mask hides from these keys contribute nothing."},
     {2, Step::load_row_tile, "load Q_i, dO_i, LSE_i, D_i",
-     "Two numbers per row hold all of the softmax: LSE of the forward pass, D of the first "
-     "launch."},
+     "Two numbers per row replace whole rows: LSE of the forward pass, D of the first launch."},
     {2, Step::scores, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
     soft_cap_slope_line(2),

@@ -37,7 +37,7 @@ static_assert(has_each_step_once(kScoresPseudoCode));
 
 constexpr PseudoLine dropped_line(int indent) {
   return {indent, Step::dropout, "P~ = dropout(P); store P~",
-          "N × N values more: the products read P~, the softmax's gradient needs P.",
+          "N × N more values: the products read P~, the softmax's gradient needs P.",
           ScoreStep::fused_dropout};
 }
 constexpr auto kRawScoresPseudoCode =
@@ -80,14 +80,14 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
      "The online softmax, because the row does not fit."},
     {2, Step::exponentiate, "P = exp(S_ij - m)", "Only its sum is needed in this sweep."},
     {2, Step::update_sum, "l = alpha · l + rowsum P",
-     "The old sum, brought to the new maximum, and the new one."},
+     "The old sum, scaled to the new maximum, plus the new one."},
     {1, Step::inner_loop_again, "for each column tile j", "Second sweep: the probabilities."},
     {2, Step::load_again, "load S_ij", "Second read of S."},
     soft_cap_line(2, Step::soft_cap_again),
     alibi_line(2, Step::alibi_again),
     {2, Step::mask_again, "mask S_ij", kWhyMask, ScoreStep::fused_mask},
     {2, Step::exponentiate_again, "P_ij = exp(S_ij - m)",
-     "The numerators, against the final maximum."},
+     "The numerators, with the final maximum."},
     {2, Step::normalize, "P_ij = P_ij / l", "Every row of P sums to 1."},
     {2, Step::store, "store P_ij", "N × N probabilities are stored."},
     dropped_line(2),

@@ -178,11 +178,10 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
       return by_consumers ? "When every consumer has arrived, all parts of the tile may be read."
                           : "Whoever waits for the tile may read it now.";
     }
-    if (adds)
-      return "Each consumer leaves some rows of dQ: added earlier, others would be missing.";
+    if (adds) return "Each consumer leaves some rows of dQ; before all arrive, some are missing.";
     return by_consumers ? "dQ sums over all keys: a consumer needs dS of the others' keys, too."
-                        : "Another agent loads it meanwhile: read earlier, the buffer would hold "
-                          "what was there before.";
+                        : "Another agent loads it meanwhile; until then, the buffer holds what was "
+                          "there before.";
   }
   if (op.kind == OpKind::wait) {
     if (adds) return "Written earlier, the next tile would overwrite one that is not added yet.";
