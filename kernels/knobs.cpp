@@ -72,9 +72,8 @@ constexpr Knob kKnobs[] = {
      "no set order.",
      kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
     {"schedule",
-     "In Hopper's program, what a thread block computes: persistent, one row tile after the other, "
-     "as each is free, so that the next one's loads overlap the stores of the last; blocks, one "
-     "row tile.",
+     "In Hopper's program, what a thread block computes: persistent, one row tile after another, "
+     "so that the loads of the next one overlap the stores of the last; blocks, one row tile.",
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",
      "In Hopper's program under a causal mask, how many heads' row tiles start in turn: together, "

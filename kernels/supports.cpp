@@ -22,7 +22,7 @@ std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionPro
   return invalid_field(
       ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
       "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
-      "ALiBi, no dropout, which belongs to training, and no packed sequences",
+      "ALiBi, but no packed sequences and no dropout, which belongs to training",
       extras_text(problem), kernel.name);
 }
 

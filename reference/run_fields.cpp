@@ -30,7 +30,7 @@ constexpr FieldValue kFusions[] = {
     {"separate", "", "every elementwise operation is a launch of its own, forward and backward"},
     {"figure2", "",
      "one accounting that yields the 40.3 GB of the paper's Figure 2, which does not say how it "
-     "counts: the scale in the products, mask and dropout apart"},
+     "counts: scale in the products, mask and dropout separate"},
     {"pairs", "", "two operations per launch: scale and mask, softmax and dropout"},
     {"rows", "", "scale, mask, softmax and dropout in one launch over whole rows"}};
 constexpr FieldValue kInputKinds[] = {
@@ -72,7 +72,7 @@ constexpr FieldValue kAccumulators[] = {
     {"true", "fp32", "every result on chip is rounded to fp32, so that it can overflow"}};
 constexpr FieldValue kStaleMemory[] = {
     {"", "invalid", "a slot on chip whose tile was not loaded holds NaN"},
-    {"true", "the tile before", "it holds the last tile that was in the slot, as on a GPU"}};
+    {"true", "the tile before", "a slot holds the last tile that was in it, as on a GPU"}};
 constexpr FieldValue kOverflows[] = {
     {"", "rejected", "tiles that do not fit on the chip are rejected"},
     {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
@@ -268,14 +268,14 @@ const RunField kFields[] = {
      .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .scope = kFlash1},
     {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
      .value_name = "COUNT", .label = "stages of K, V",
-     .help = "buffers in shared memory; with 2, the next tile is loaded early; forward: of K and V; "
-         "backward, with consumers: of Q and dO",
+     .help = "buffers of K and V (backward, with consumers: of Q and dO) in shared memory; with 2, "
+         "the next tile is loaded early",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
      .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .scope = kLoadingKvInside},
     {.key = "consumers", .json = "variant", .json_key = "consumers", .option = "consumers",
      .value_name = "COUNT", .label = "consumers",
-     .help = "flash2, block_sparse2: warp groups that compute, beside a producer that loads, as in "
-         "the Hopper kernel; 0: every warp does both; must divide Br, backward: Bc",
+     .help = "flash2, block_sparse2: warp groups that compute, with a producer that loads, as in "
+         "the Hopper kernel; 0: every warp does both; must divide Br (backward: Bc)",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 0, .max = kMaxConsumers,
      .access = at<&RunSpec::variant, &ScheduleVariant::consumers>, .scope = kWithAgents},
     {.key = "visit_hidden", .json_key = "visit_hidden", .option = "visit-hidden",

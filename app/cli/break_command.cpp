@@ -285,7 +285,8 @@ Result<Answer> quiz_answer(const SteppedRequest& request, std::uint64_t seed, In
     const std::string broken = to_string(quiz.run.asked.variant.broken);
     document["right"] = right;
     document["break"] = broken;
-    text += fmt::format("\n{}: it is {}, {}\n", right ? "right" : "wrong", quiz.answer + 1, broken);
+    text += fmt::format("\n{}: the answer is {}, {}\n", right ? "right" : "wrong", quiz.answer + 1,
+                        broken);
   }
   return Answer{json_text(document), csv_text(choices), text, std::nullopt};
 }

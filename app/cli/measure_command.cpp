@@ -216,7 +216,7 @@ CommandSpec measure_command() {
                     {"time-budget", "SECONDS",
                      "stop after this time, but after at least three timed passes [2]"},
                     {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
-                    {"no-counters", "", "time it without hardware counters"},
+                    {"no-counters", "", "time the kernel without hardware counters"},
                     {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
                     {"check", "", "compare every row with the reference"}}})},
       answer_measure);

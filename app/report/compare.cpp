@@ -365,8 +365,8 @@ Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDe
     const Index work = counting_work(resolved);
     if (work > *work_left) {
       return unavailable(
-          "counting it exceeds the limit of {} visited tiles for all rows that are compared "
-          "together; compare fewer rows, or count it with simulate",
+          "counting this row exceeds the limit of {} visited tiles for all rows of a comparison; "
+          "compare fewer rows, or count it with simulate",
           kMostComparedWork);
     }
     *work_left -= work;

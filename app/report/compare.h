@@ -69,7 +69,7 @@ inline bool is_of_dram(Level level) {
 
 /// The part of the requested written bytes that is added atomically. Recorded by the L2 slices,
 /// which perform the reductions.
-inline constexpr std::string_view kAddedQuantity = "of it added";
+inline constexpr std::string_view kAddedQuantity = "atomic adds";
 
 /// The bytes of level `l2` that the SM's partition of L2 did not hold when the SM requested them.
 inline constexpr std::string_view kMissedQuantity = "missed";

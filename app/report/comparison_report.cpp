@@ -245,13 +245,13 @@ std::string comparison_report(const Recording& recording, const GpuDescription& 
                               const std::vector<Comparison>& comparisons) {
   std::string text;
   write_provenance(recording, gpu, text);
-  text += section(
-      "Errors of the predictions",
-      fmt::format("Of the recorded bytes and times, in whole passes of at least {} or {}; written "
-                  "bytes that are off by less than {} count as predicted.\n\n",
-                  bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
-                  bytes_text(kUnratedWriteBytes)),
-      errors_table(comparisons));
+  text += section("Errors of the predictions",
+                  fmt::format("As shares of the recorded bytes and times, for whole passes of at "
+                              "least {} or {}; written bytes that are off by less than {} "
+                              "count as predicted.\n\n",
+                              bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
+                              bytes_text(kUnratedWriteBytes)),
+                  errors_table(comparisons));
   text += section("All runs", "", overview_table(comparisons));
   text += section("Against standard attention (recorded)", "", speedups_table(comparisons));
   text += "## Run by run\n\n";

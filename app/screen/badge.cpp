@@ -134,7 +134,7 @@ RunButton run_button(const App& app) {
   const std::string more =
       measurements.waiting > 0 ? fmt::format(" +{}", measurements.waiting) : "";
   const std::string queue =
-      measurements.waiting > 0 ? fmt::format("\nRuns that wait: {}.", measurements.waiting) : "";
+      measurements.waiting > 0 ? fmt::format("\nRuns waiting: {}.", measurements.waiting) : "";
   if (running && measurements.compiled < measurements.kernels) {
     return {
         fmt::format("compiling {} of {}{}", measurements.compiled + 1, measurements.kernels, more),

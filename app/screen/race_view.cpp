@@ -98,7 +98,7 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
   const Line lines[] = {
       {"requested read", bytes(so_far.read_bytes), bytes(whole.read_bytes)},
       {"requested written", bytes(so_far.write_bytes), bytes(whole.write_bytes)},
-      {"of it atomically", bytes(so_far.atomic_bytes), bytes(whole.atomic_bytes)},
+      {"atomic adds", bytes(so_far.atomic_bytes), bytes(whole.atomic_bytes)},
       {"matrix products", flops(snapshot.matmul_flops_so_far), of_head(run.totals.matmul_flops)},
       {"other operations", flops(snapshot.other_flops_so_far),
        of_head(run.totals.non_matmul_flops)}};

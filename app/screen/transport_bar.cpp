@@ -50,9 +50,8 @@ void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};
   const auto index = static_cast<std::size_t>(view.granularity);
-  if (ui::draw_button(frame,
-                      {"transport.granularity", rect, names[index],
-                       "Step size of playing. Click for the next: operation, tile, outer loop."})) {
+  if (ui::draw_button(frame, {"transport.granularity", rect, names[index],
+                              "Playback step. Click for the next: operation, tile, outer loop."})) {
     view.granularity = static_cast<Granularity>((index + 1) % 3);
   }
 }
@@ -116,7 +115,7 @@ float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
       playing ? ui::Icon::pause : ui::Icon::play, TogglePlay{}, "Play or pause (Space)",
       /*primary=*/true);
   put("transport.forward_op", kOpWidth, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
-      "One operation further (Right)");
+      "One operation forward (Right)");
   if (parts.tiles) {
     put("transport.forward_tile", kTileWidth, "tile", ui::Icon::forward,
         StepBy{Granularity::tile, 1}, "One tile forward (Shift + Right)");

@@ -25,8 +25,8 @@ const StepPlan kSteps[] = {
      {.fusion = Fusion::separate}},
     {"figure2",
      "standard, 40.3 GB accounting",
-     "one accounting that yields Figure 2's 40.3 GB: the scale in the products, mask and dropout "
-     "apart",
+     "one accounting that yields Figure 2's 40.3 GB: scale in the products, mask and dropout "
+     "separate",
      "standard",
      {.fusion = Fusion::figure2}},
     {"pairs",

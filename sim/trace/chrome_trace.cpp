@@ -37,7 +37,7 @@ ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& descri
       events_({.run = description,
                .kind = "modelled",
                .clock = "lower bound, not a prediction: an operation takes as long as the unit "
-                        "that it keeps busy longest at the datasheet's peak rate; each SM and each "
+                        "that it uses longest needs at the datasheet's peak rate; each SM and each "
                         "resident thread block has an equal share of the rates, and loads and "
                         "stores share the launch's compulsory DRAM bytes"},
               std::move(sink)) {

@@ -118,14 +118,14 @@ ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown) {
   if (tiling == shown.tiling) return {};
   return {fmt::format("{} here in its kernel's tiles, {} × {}; the ledger's run has {} × {}",
                       shown.algorithm(), tiling.Br, tiling.Bc, shown.tiling.Br, shown.tiling.Bc),
-          "in other tiles than the ledger's run"};
+          "not the tiles of the ledger's run"};
 }
 
 ChartNote no_recording_note(const SizeSweep& sweep, const GpuDescription& gpu,
                             const Measurements& measurements) {
   if (sweep.key.run.pass == PassKind::both) {
     return {"recordings are of one pass: choose forward or backward to see them",
-            "recordings: of one pass"};
+            "recordings: single pass"};
   }
   const MeasuredRun* nearest = nullptr;
   double least = std::numeric_limits<double>::infinity();

@@ -205,7 +205,7 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkCon
   for (const Algorithm& algorithm : algorithms()) {
     if (!is_for_decoding(algorithm)) continue;
     sweep.left_out.push_back(
-        {std::string(algorithm.name), "it is for decoding, with fewer queries than keys"});
+        {std::string(algorithm.name), "only for decoding, with fewer queries than keys"});
   }
   return sweep;
 }

@@ -76,9 +76,9 @@ void draw_headings(const Table& table, float y) {
         table.context, font, {columns.left, y}, table.context.theme.text_faint, "tensor",
         *columns.ends[0] - columns.left - font.measure(modelled).x - table.context.px(12.0f));
     draw_heading(table, columns, LedgerColumn::modelled, y);
-    draw_heading(table, columns, LedgerColumn::formula, y,
-                 "closed forms of the tensors' bytes; of DRAM, the least bytes that any kernel "
-                 "must move");
+    draw_heading(
+        table, columns, LedgerColumn::formula, y,
+        "closed forms of the tensors' bytes; for DRAM, the fewest bytes any kernel must move");
     draw_heading(table, columns, LedgerColumn::size, y,
                  "requested bytes of the whole pass, divided by the size of the tensor");
   };

@@ -350,7 +350,7 @@ void SramBox::point_at(ViewState& view) const {
       lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
                            tile_name(*used));
     } else if (!slot.valid) {
-      lines += "\nnot loaded yet: holds nothing that may be read until it is loaded or set";
+      lines += "\nnot loaded yet: must not be read until it is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
       const ImVec2 mouse = ImGui::GetIO().MousePos;
       const auto row = static_cast<Index>((mouse.y - placed.box.min.y) / placed.box.height() *

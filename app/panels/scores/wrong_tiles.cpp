@@ -135,10 +135,10 @@ void draw_wrong_tiles(const ScoresFrame& frame) {
       const std::string which = rows.end == rows.begin + 1
                                     ? fmt::format("row {} differs", rows.begin)
                                     : fmt::format("rows {} to {} differ", rows.begin, rows.end - 1);
-      tooltip(context,
-              fmt::format("{}: {} from the run without its break at this operation",
-                          display_name(tensor), which),
-              edge);
+      tooltip(
+          context,
+          fmt::format("{}: {} from the correct run at this operation", display_name(tensor), which),
+          edge);
     }
   }
   for (const Tensor tensor : kColumnTensors) {

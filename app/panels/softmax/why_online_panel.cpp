@@ -54,8 +54,8 @@ std::string sentence_of(const SoftmaxMethods& methods, const std::set<PanelPart>
   const bool shows_all =
       !is_hidden(SoftmaxMethod::safe, hidden) && !is_hidden(SoftmaxMethod::online, hidden);
   const std::string_view sweeps =
-      shows_all ? " Online finds m and l in one sweep over the row, safe in two. P needs one more "
-                  "sweep, which FlashAttention avoids by rescaling O."
+      shows_all ? " The online softmax sweeps once for m and l, the safe one twice. P needs "
+                  "another sweep; FlashAttention rescales O instead."
                 : "";
   if (overflowing.empty()) {
     return fmt::format(
