@@ -31,7 +31,7 @@ struct BackwardParameters {
   float* dQ_accum = nullptr;
   /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of its two parts; null: no order
   int* dQ_turns = nullptr;
-  const int* row_tiles = nullptr;  ///< of each column tile, like column_tiles
+  const int* row_tiles = nullptr;  ///< each column tile's row tiles, in lists like column_tiles
   ScoreParameters scores = {};
 };
 

@@ -34,7 +34,7 @@ bool is_plain_on_hopper(const AttentionProblem& problem, const Knobs& knobs) {
          !score_features(problem).any();
 }
 
-/// In fp32, on the CUDA cores, four threads own four rows.
+/// Threads of a block in fp32, on the CUDA cores: sixteen own four rows.
 int cuda_core_threads(const Tiling& tiling) {
   return static_cast<int>(4 * tiling.Br);
 }

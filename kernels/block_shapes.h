@@ -45,7 +45,8 @@ struct BlockRequest {
   Knobs knobs = {};
 };
 
-/// The shapes, by kernel and pass. The sides of the tile are multiples of 16.
+/// The shape of a thread block, for each kernel and pass. The sides of the tile are multiples of
+/// 16.
 using BlockShapeOf = BlockShape (*)(const BlockRequest& request);
 BlockShape flash1_forward_shape(const BlockRequest& request);
 BlockShape flash1_backward_shape(const BlockRequest& request);

@@ -47,7 +47,7 @@ struct KernelPass {
   std::span<const std::string_view> hopper_knobs = {};
 };
 
-/// One kernel, forward and, if it has one, backward pass.
+/// One kernel: its forward pass and, if it has one, its backward pass.
 struct KernelInfo {
   std::string_view name;                  ///< "standard", "flash1", ..., as catalog.cpp lists them
   std::string_view algorithm;             ///< name of its schedule in sim/schedule/catalog
@@ -87,7 +87,7 @@ struct KernelInfo {
 std::span<const KernelInfo> catalog();
 const KernelInfo* find_kernel(std::string_view name);
 
-/// Whether the kernel has the pass in this precision; both: the forward pass.
+/// Whether the kernel has the pass in this precision; for `both`, whether it has the forward pass.
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
 /// The run's kernel; a programming error when the catalog has none of this name.

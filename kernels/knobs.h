@@ -51,9 +51,9 @@ inline constexpr const char* kInstructionsKnob = "instructions";
 
 /// Every knob. The catalog says which pass of which kernel has it.
 std::span<const Knob> all_knobs();
-/// Null if there is none.
+/// The knob of this name; null if there is none.
 const Knob* find_knob(std::string_view name);
-/// Null if the knob does not have it.
+/// The value of this name; null if the knob does not have it.
 const KnobValue* find_value(const Knob& knob, std::string_view name);
 
 /// The values of a run's switches, which kernels::check_switches() has accepted, and of the choices

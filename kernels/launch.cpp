@@ -116,7 +116,7 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   }
 }
 
-/// Nothing on success.
+/// Enqueues the launches of a pass. Nothing on success.
 using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
 
 /// A kernel of the catalog, by name, and its passes; `backward` is null if there is none.

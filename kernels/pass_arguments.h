@@ -18,7 +18,8 @@ struct TraceBuffer;      // kernels/device/trace_buffer.cuh
 /// them.
 struct PassArguments {
   LaunchResources* resources = nullptr;  ///< of the current GPU; never null
-  /// The pass, its kernel and problem. Without requested tiles: in this GPU's default tiling.
+  /// The pass, its kernel and problem. If no tiles are requested, it runs in this GPU's default
+  /// tiling.
   ResolvedRun run;
 
   TensorView Q;  ///< [B, H, N, d], the problem's precision

@@ -15,14 +15,14 @@ constexpr Index score_keys_drawn(Index Bc) {
   return drawn;
 }
 
-/// The keys that a row sees: SeenKeys of score_parameters.cuh.
+/// Bytes of the keys that a row sees: SeenKeys of score_parameters.cuh.
 inline constexpr Index kSeenKeysBytes = 12;
 
-/// The tile's place: its first row or key, its rows or keys, its head and its batch entry.
+/// Bytes of the tile's place: its first row or key, its rows or keys, its head and its batch entry.
 inline constexpr Index kScorePlaceBytes = 16;
 
-/// For the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's place, the keys
-/// that each row sees, and those that dropout keeps.
+/// Bytes for the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's place, the
+/// keys that each row sees, and those that dropout keeps.
 constexpr Index score_rows_shared_bytes(const ScoreFeatures& features, const Tiling& tiling) {
   const Index drawings = tiling.Bc / 8 / score_keys_drawn(tiling.Bc);
   return (features.depend_on_place() ? kScorePlaceBytes : 0) +

@@ -73,7 +73,8 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// Kernels that choose their own tiles list those of packed sequences, in one of these tilings.
+/// Checks the size of the lists of tiles in packed sequences, which kernels that choose their own
+/// tiles make in one of these tilings.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
   if (kernel.forward.shape == nullptr || !problem.is_packed()) return std::nullopt;

@@ -42,7 +42,7 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
       given->struct_size, sizeof(Struct));
 }
 
-/// The run; its tiling is 0 x 0 if the caller leaves it to the kernel, without a block mask.
+/// Reads the run. Its tiling is 0 x 0 if the caller gives neither a tiling nor a block mask.
 Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
                                  const attnscope_kernel* kernel);
 

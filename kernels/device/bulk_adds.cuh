@@ -8,8 +8,8 @@
 namespace attnscope::kernels::device {
 
 /// Starts adding `bytes` of floats at the shared address `source` to `destination`; both are
-/// aligned to 16 bytes. Called by one thread; part of the group that its next close_bulk_stores()
-/// closes.
+/// aligned to 16 bytes. Called by one thread, whose next close_bulk_stores() closes the group that
+/// the addition belongs to.
 __device__ inline void start_bulk_add(float* destination, uint32_t source, int bytes) {
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;\n" ::"l"(
                    destination),

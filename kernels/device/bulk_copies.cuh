@@ -72,8 +72,8 @@ __device__ inline void start_bulk_load(uint32_t destination, const TensorMap& ma
       : "memory");
 }
 
-/// Starts the copy back; rows that do not exist are left out. Called by one thread; part of the
-/// group that its next close_bulk_stores() closes.
+/// Starts the copy back; rows that do not exist are left out. Called by one thread, whose next
+/// close_bulk_stores() closes the group that the copy belongs to.
 __device__ inline void start_bulk_store(const TensorMap& map, const TilePlace& place,
                                         uint32_t source) {
   asm volatile(

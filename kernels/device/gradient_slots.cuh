@@ -46,11 +46,11 @@ struct GradientSlots {
   }
   __device__ float* D(int visit) const { return LSE_log2(visit) + Br; }
 
-  /// Kj and Vj have arrived; their slots may be overwritten, and no copy of the previous pass is in
-  /// flight.
+  /// The first is complete when Kj and Vj have arrived; the second, when their slots may be
+  /// overwritten and no copy of the previous pass is in flight.
   __device__ ArrivalBarrier columns_arrived() const { return barrier(Barrier::columns_arrived, 0); }
   __device__ ArrivalBarrier columns_free() const { return barrier(Barrier::columns_free, 0); }
-  /// The visit's row tiles have arrived; their slots may be overwritten.
+  /// The same for the visit's row tiles: they have arrived; their slots may be overwritten.
   __device__ ArrivalBarrier rows_arrived(int visit) const {
     return barrier(Barrier::rows_arrived, slot(visit));
   }

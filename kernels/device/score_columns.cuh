@@ -70,7 +70,8 @@ class ScoreColumns {
     const int past = past_last_row();
     return past > first ? (past + Br - 1) / Br : first / Br;
   }
-  /// Padding is not read: P is 0 there, but its memory may hold NaN, and 0 times NaN is NaN.
+  /// The keys to read, without padding: P is 0 there, but its memory may hold NaN, and 0 times NaN
+  /// is NaN.
   __device__ int keys_to_load() const {
     if constexpr (kFeatures.key_ranges) return place().keys;
     return keys_;
@@ -177,8 +178,8 @@ class ScoreColumns {
   }
 
  private:
-  /// One drawing covers four keys, which four lanes share: each lane draws for one of the four
-  /// elements that a lane has in a piece, and drop() exchanges the bits.
+  /// Draws the dropout bits. One drawing covers four keys, which four lanes share: each lane draws
+  /// for one of the four elements that a lane has in a piece, and drop() exchanges the bits.
   __device__ void draw(int i, int warp, int lane) const {
     const int element = lane / 4 % 4;
     const int query = i * Br + Scores::first_column(warp) + lane % 4 * 2 + element % 2;
@@ -248,8 +249,8 @@ class ScoreColumns {
     }
   }
 
-  /// `key`, `query` and `rows` are those of the lane's first element; `rows` if there are key
-  /// ranges.
+  /// `key`, `query` and `rows` are those of the lane's first element; `rows` is used if there are
+  /// key ranges.
   template <typename Part>
   __device__ void add_bias(typename Part::Registers& S, int key, int query,
                            const SeenKeys* rows) const {

@@ -38,7 +38,7 @@ class ScoreRows {
   static constexpr int kSharedBytes =
       static_cast<int>(score_rows_shared_bytes(kFeatures, {Br, Bc}));
 
-  /// For row tile i, whose first `rows` rows exist.
+  /// The scores of row tile i, whose first `rows` rows exist.
   template <typename Parameters>
   __device__ ScoreRows(const Parameters& parameters, int i, int rows, int head, int batch,
                        unsigned char* shared)
@@ -59,7 +59,7 @@ class ScoreRows {
     }
   }
 
-  /// For one warp (Br = 16), whose rows change: note_rows() sets them.
+  /// The scores of one warp (Br = 16), whose rows change: note_rows() sets them.
   template <typename Parameters>
   __device__ ScoreRows(const Parameters& parameters, int head, int batch, unsigned char* shared)
       : shape_(parameters.shape), scores_(parameters.scores), shared_(shared) {
@@ -67,13 +67,13 @@ class ScoreRows {
       if (thread_index() % 32 == 0) place() = {0, Br, head, batch};
     }
   }
-  /// For one warp whose next rows belong to another head or batch entry.
+  /// Sets the head and the batch entry of the warp's next rows.
   __device__ void note_head(int head, int batch) const {
     if constexpr (kFeatures.depend_on_place()) {
       if (thread_index() % 32 == 0) place().head = head, place().batch = batch;
     }
   }
-  /// The caller synchronizes the warp before and after the call.
+  /// Sets the warp's rows. The caller synchronizes the warp before and after the call.
   __device__ void note_rows(int first_row, int lane) const {
     static_assert(Br <= 32);
     if constexpr (kFeatures.depend_on_place()) {

@@ -17,15 +17,15 @@ struct TileCounter {
   uint32_t launch;
   bool opened = false;  ///< this thread has read this launch's number
 
-  /// Called by one thread of block 0, before its first take().
+  /// Sets the first number. Called by one thread of block 0, before its first take().
   __device__ void open(int first_number) const {
     const auto number = static_cast<unsigned>(first_number);
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;\n" ::"l"(word),
                  "l"(static_cast<unsigned long long>(launch) << 32 | number)
                  : "memory");
   }
-  /// Called by one thread of each of `blocks` blocks, until the number is not less than `tiles`.
-  /// Waits only for block 0, which the hardware starts first.
+  /// Takes the next number. Called by one thread of each of `blocks` blocks, until the number is
+  /// not less than `tiles`. Waits only for block 0, which the hardware starts first.
   __device__ int take(int tiles, int blocks) {
     while (!opened) {
       unsigned long long seen;
@@ -63,8 +63,8 @@ struct TileNews {
                  : "memory");
     told(turn).arrive();
   }
-  /// Called by a listener's `lanes`: lane 0 only, or all of a warp, which have then finished with
-  /// the previous numbers.
+  /// Returns the turn's numbers. Called by a listener's `lanes`: lane 0 only, or all of a warp,
+  /// which have then finished with the previous numbers.
   __device__ int4 hear(int turn, unsigned lanes) const {
     told(turn).wait(turn / kSlots);
     int4 news;

@@ -43,7 +43,8 @@ constexpr int flash1_drawn_bytes(const Tiling& tiling, int warps) {
   return part_rows <= 32 ? 2 : 4;
 }
 
-/// Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS in 16 bits; two fp32 numbers per row.
+/// Bytes of Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS in 16 bits; two fp32 numbers per
+/// row.
 constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
   return 2 * (2 * tiling.Bc * d + 8 * tiling.Br * d + 2 * tiling.Br * tiling.Bc) +
          2 * tiling.Br * kStatisticBytes;

@@ -2,7 +2,7 @@
 /// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
 /// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
-/// tile; Oi goes straight between HBM and registers. The form to read first.
+/// tile; Oi goes straight between HBM and registers. Read this version first.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"

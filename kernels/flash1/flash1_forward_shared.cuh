@@ -20,8 +20,8 @@ constexpr Index flash1_stages_of_O(Index stages) {
   return stages / 2;
 }
 
-/// Without score functions: Kj and Vj, then Qi and Oi in `stages`. 16-bit tiles, except that O in
-/// HBM has elements of `O_element_bytes`.
+/// Bytes without score functions: Kj and Vj, then Qi and Oi in `stages`. Tiles are 16-bit, except
+/// that O in HBM has elements of `O_element_bytes`.
 constexpr Index flash1_forward_shared_bytes(Index stages, Index d, const Tiling& tiling,
                                             Index O_element_bytes) {
   constexpr Index kElementBytes = 2;

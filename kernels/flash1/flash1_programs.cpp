@@ -58,7 +58,7 @@ BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& k
           .instructions = kHopper};
 }
 
-/// The problem's precision must be 16-bit.
+/// The program of the backward launch; the problem's precision must be 16-bit.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const BlockShape shape = flash1_backward_shape({problem, run.tiling});

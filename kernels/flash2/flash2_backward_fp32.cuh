@@ -3,8 +3,8 @@
 /// "convert".
 ///
 /// The same block program as flash2_backward.cuh, without tensor cores, with one slot for every
-/// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and
-/// dQ_accum is stored in rows. The form to read first.
+/// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and dQ_accum
+/// is stored in rows. Read this version first.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"

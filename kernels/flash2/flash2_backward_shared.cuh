@@ -23,7 +23,7 @@ constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
 /// Threads of a block of "preprocess" and "convert".
 inline constexpr int kFlash2RowThreads = 256;
 
-/// Kj, Vj; two stages of Qi, dOi, LSEi, Di; P and dS. 16-bit tiles, fp32 statistics.
+/// Bytes of Kj, Vj; two stages of Qi, dOi, LSEi, Di; P and dS. Tiles are 16-bit, statistics fp32.
 constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 2;
   const Index column_tiles = 2 * tiling.Bc * d * kElementBytes;
@@ -54,8 +54,8 @@ constexpr bool flash2_gradient_holds(Index d, const Tiling& tiling) {
          d + tiling.Br <= kMostFloats;
 }
 
-/// Kj, Vj; two stages of Qi, dOi, LSEi, Di; two slots of dS; one of dQ, in fp32; and
-/// the barriers. The tiles are as wide as their panels.
+/// Bytes of Kj, Vj; two stages of Qi, dOi, LSEi, Di; two slots of dS; one of dQ, in fp32; and the
+/// barriers. The tiles are as wide as their panels.
 constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 2, kBarriers = 21, kBarrierBytes = 8;
   const Index width = (d + 63) / 64 * 64;
@@ -64,7 +64,8 @@ constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tilin
   return tiles * kElementBytes + dQ + 4 * tiling.Br * kStatisticBytes + kBarriers * kBarrierBytes;
 }
 
-/// For wide heads: one consumer has dVj, the other dKj, of all 64 keys of the column tile.
+/// Like flash2_gradient_holds(), for wide heads: one consumer has dVj, the other dKj, of all 64
+/// keys.
 constexpr bool flash2_wide_gradient_holds(Index d, const Tiling& tiling) {
   return tiling.Br == 64 && tiling.Bc == 64 && (d == 192 || d == 256);
 }
@@ -72,8 +73,8 @@ constexpr int flash2_wide_dO_stages(Index d) {
   return d > 192 ? 1 : 2;
 }
 
-/// Kj, Vj; two stages of Qi, LSEi, Di, and one or two of dOi; two slots of P and dS; a panel of dQ
-/// for each consumer, in fp32; and the barriers.
+/// Bytes of Kj, Vj; two stages of Qi, LSEi, Di, and one or two of dOi; two slots of P and dS; a
+/// panel of dQ for each consumer, in fp32; and the barriers.
 constexpr Index flash2_backward_wide_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 2, kBarriers = 27, kBarrierBytes = 8;
   const Index row_tiles = 2 + flash2_wide_dO_stages(d);

@@ -2,7 +2,7 @@
 /// The schedule is sim/schedule/flash2_forward.cpp.
 ///
 /// The same block program as flash2_forward.cuh, without tensor cores and with one slot each for Kj
-/// and Vj: the form to read first. Tiles are d columns wide; where the problem's rows are shorter,
+/// and Vj. Read this version first. Tiles are d columns wide; where the problem's rows are shorter,
 /// the columns beyond them are zero on chip and never move.
 #pragma once
 

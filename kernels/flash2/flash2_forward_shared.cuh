@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Qi, then Kj and Vj in stages; 16-bit tiles of width d.
+/// Bytes of Qi, then Kj and Vj in stages; 16-bit tiles of width d.
 constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling, Index stages = 2) {
   constexpr Index kElementBytes = 2;
   return (tiling.Br + 2 * stages * tiling.Bc) * d * kElementBytes;
@@ -36,8 +36,8 @@ constexpr Index flash2_slice_bytes(Index d, Index Br) {
   return Br * (d + 8) * kElementBytes;
 }
 
-/// With Hopper's own instructions: groups of four warps with 64 rows each, and one more that serves
-/// them.
+/// The consumers of a block with Hopper's own instructions: groups of four warps with 64 rows each.
+/// One more group serves them.
 constexpr int flash2_hopper_consumers(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 64);
 }

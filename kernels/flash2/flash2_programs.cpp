@@ -14,8 +14,8 @@ std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
 }
 
-/// The launch of the pass's tiles: `kernel` is flash2_forward or flash2_backward. In fp32, on the
-/// CUDA cores, four threads own four rows.
+/// The program of the launch that computes the pass's tiles: `kernel` is flash2_forward or
+/// flash2_backward.
 BlockProgram tiles_program(const std::string& kernel, const ResolvedRun& run,
                            const BlockShape& shape, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;

@@ -15,7 +15,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The forward pass over this many row tiles with Hopper's own instructions.
+/// Launches the forward pass over this many row tiles with Hopper's own instructions.
 void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index tiles) {
   static std::atomic<std::uint32_t> launches = 0;
   const Knobs knobs = knobs_of(pass.arguments.run.asked);
@@ -84,8 +84,8 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters,
                                   gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
-    // As many as run at once: the blocks of a head begin one after the other, and more heads would
-    // not fit in L2. A trace derives a block's head from its number.
+    // As many heads as run at once: the blocks of a head begin one after the other, and more heads
+    // would not fit in L2. A trace derives a block's head from its number.
     const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;
     if (pass.arguments.trace == nullptr) {
       hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, heads));

@@ -41,7 +41,7 @@ class CompiledKernels {
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
 
-  /// Compiles the kernels of later launches, so that these do not wait.
+  /// The compiler. Launches do not wait for kernels that it has compiled before.
   KernelCompiler& compiler() { return compiler_; }
 
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
@@ -60,7 +60,7 @@ class CompiledKernels {
   /// The kernel of the block, allowed to use the shared memory that the block requests.
   const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
-  /// `program` does not name an architecture.
+  /// The loaded kernel of `program`, which does not name an architecture.
   cudaKernel_t loaded(const KernelProgram& program);
 
   const std::string architecture_;

@@ -48,6 +48,6 @@ void log_cuda_failure(cudaError_t code, const char* expression, const char* file
 /// ATTNSCOPE_CUDA(cudaMalloc(...)): throws with expression, place and code.
 #define ATTNSCOPE_CUDA(call) ::attnscope::kernels::check_cuda((call), #call, __FILE__, __LINE__)
 
-/// The same for destructors: logs.
+/// The same for destructors: prints the failure and continues.
 #define ATTNSCOPE_CUDA_NO_THROW(call) \
   ::attnscope::kernels::log_cuda_failure((call), #call, __FILE__, __LINE__)

@@ -29,8 +29,8 @@ class DeviceBuffer {
   void* data_dev() const { return data_dev_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// When it returns, the bytes are visible to every stream: cudaMemcpy from pageable memory may
-  /// return while the last part is still being copied.
+  /// On return the bytes are visible to every stream. This needs the synchronization: cudaMemcpy
+  /// from pageable memory may return while the last part is still being copied.
   void copy_from_host(const void* source) {
     ATTNSCOPE_CUDA(cudaMemcpy(data_dev_, source, bytes_, cudaMemcpyHostToDevice));
     ATTNSCOPE_CUDA(cudaStreamSynchronize(nullptr));

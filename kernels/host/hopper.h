@@ -17,7 +17,8 @@ inline constexpr Tiling kHopperTiling{64, 128};
 bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem);
 bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem);
 
-/// The maps of such a pass. All throw CudaError when the driver fails.
+/// The tensor maps of a pass with Hopper's instructions. All three functions throw CudaError when
+/// the driver fails.
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling);
 /// `stored_rows`: the rows of a box of dK and dV.

@@ -32,7 +32,7 @@ class Session {
   std::optional<Error> run(const std::function<std::optional<Error>()>& work);
   bool lost() const { return lost_; }
 
-  /// For work inside run().
+  /// What work inside run() uses.
   const Stream& stream() const { return *stream_; }
   const Conditioning& conditioning() const { return *conditioning_; }
   const SmClock& sm_clock() const { return *sm_clock_; }

@@ -13,7 +13,7 @@ namespace attnscope {
 nlohmann::json real_json(double value);
 /// Reads what real_json() wrote.
 double real_number(const JsonObject& object, std::string_view key);
-/// Whole numbers without a decimal point: byte counts stay readable.
+/// A number, without a decimal point if it is whole, so that byte counts stay readable.
 nlohmann::json number_json(double value);
 
 /// A count or a size. Throws JsonFieldError if it is missing, not whole or out of range.
@@ -21,7 +21,8 @@ Index count_in(const JsonObject& object, std::string_view key, Index least = 0,
                Index most = std::numeric_limits<Index>::max());
 
 nlohmann::json counters_json(const Counters& counters);
-/// Throws JsonFieldError for a value that the counter cannot have.
+/// Reads what counters_json() wrote. Throws JsonFieldError for a value that the counter cannot
+/// have.
 Counters counters_from_json(const JsonObject& object);
 
 }  // namespace attnscope

@@ -31,7 +31,7 @@ std::string utc_date();
 Result<Recording> parse_recording(std::string_view text, std::string_view name);
 Result<Recording> read_recording(const std::filesystem::path& path);
 
-/// Header first, then one row per line.
+/// The text of a recording: the header, then one row per line.
 std::string recording_text(const Recording& recording);
 std::optional<Error> write_recording(const Recording& recording, const std::filesystem::path& path);
 

@@ -26,7 +26,7 @@ BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tili
   return block;
 }
 
-/// A block owns a row.
+/// The program of the launch "combine", whose blocks own a row each.
 BlockProgram combine_program(const AttentionProblem& problem) {
   constexpr int kThreads = 128;
   static_assert(kMostSplits <= kThreads);  // a thread takes a split's LSE

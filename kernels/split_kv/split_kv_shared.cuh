@@ -33,20 +33,20 @@ constexpr Index split_kv_stage_bytes(Index d, const Tiling& tiling) {
   return 2 * tiling.Bc * d * 2;
 }
 
-/// Column tiles in shared memory: one is in use, the others are in flight.
+/// The number of column tiles in shared memory: one is in use, the others are in flight.
 constexpr int split_kv_stages(Index d, const Tiling& tiling) {
   const Index stage_bytes = split_kv_stage_bytes(d, tiling);
   if (stage_bytes <= 32 * 1024) return 4;
   return stage_bytes <= 64 * 1024 ? 3 : 2;
 }
 
-/// Qi, then Kj and Vj in stages, in 16 bits. At the end, each warp writes split_kv_warp_floats()
-/// there, which need less memory.
+/// Bytes of Qi, then Kj and Vj in stages, in 16 bits. At the end, each warp writes
+/// split_kv_warp_floats() there, which need less memory.
 constexpr Index split_kv_shared_bytes(Index d, const Tiling& tiling) {
   return tiling.Br * d * 2 + split_kv_stages(d, tiling) * split_kv_stage_bytes(d, tiling);
 }
 
-/// O of a warp, then m and l of each row, in fp32.
+/// The number of floats of a warp: O, then m and l of each row.
 constexpr int split_kv_warp_floats(int d) {
   return kSplitRows * (d + 2);
 }

@@ -77,7 +77,7 @@ __device__ inline float reduce_row(float value, Combine combine) {
   return value;
 }
 
-/// Index among the B * H * N rows.
+/// Index of the thread's row among the B * H * N rows.
 __device__ inline Index row_of_thread(int threads_per_row) {
   return (Index{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_row;
 }

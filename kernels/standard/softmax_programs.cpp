@@ -68,7 +68,7 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem) {
                      width > 4 ? 32768 : 16384);
 }
 
-/// The problem's precision must be 16-bit.
+/// The program of the launch "dS"; the problem's precision must be 16-bit.
 BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
   features.key_ranges = features.alibi = false;  // P already reflects them

@@ -19,7 +19,7 @@ BlockProgram read_once_program();
 BlockProgram write_once_program();
 BlockProgram copy_once_program();
 
-/// visit_in_turns(): one block on each SM visits chunks.
+/// A program of visit_in_turns(): one block on each SM visits chunks.
 struct VisitProgram {
   BlockProgram block;
   Index chunk_bytes = 0;
@@ -29,16 +29,16 @@ VisitProgram write_visits(const ProgramTarget& target);
 /// Atomic additions of `floats` neighbours each: 1, 2 or 4.
 VisitProgram add_visits(int floats, const ProgramTarget& target);
 
-/// Chains of 2^n lines, linked by 2^n threads in blocks of `threads`.
+/// Links 2^log_lines lines into a chain, by one thread for each line.
 inline constexpr int kLogLinesInL1 = 6, kLogLinesInDram = 19;
 BlockProgram link_program(int log_lines);
-/// Lines that are linked to themselves, by blocks of this many threads.
+/// Links each of this many lines to itself, by one thread for each line.
 inline constexpr int kTimedLines = 256;
 BlockProgram link_to_themselves_program();
 /// Follow the links: in L1 or past it, or in shared memory.
 BlockProgram follow_program(bool past_l1);
 BlockProgram follow_shared_program();
-/// time_each_line(): one block on each SM.
+/// The program of time_each_line(): one block on each SM.
 BlockProgram time_lines_program(const ProgramTarget& target);
 
 /// Fills memory with random words: fill_step_words().

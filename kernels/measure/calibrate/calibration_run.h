@@ -65,7 +65,7 @@ class CalibrationRun {
   std::vector<MeasuredQuantity> quantities_;
 };
 
-/// From the start of the first block to the end of the last, by the GPU's timer.
+/// Seconds from the start of the first block to the end of the last, by the GPU's timer.
 double span_s(const std::vector<BlockTime>& blocks);
 /// The median block's cycles.
 double median_cycles(const std::vector<BlockTime>& blocks);

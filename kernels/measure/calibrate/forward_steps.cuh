@@ -12,7 +12,8 @@
 
 namespace attnscope::kernels::steps {
 
-/// Column tiles that the blocks of flash2_forward take in turn: maxima soon stop changing.
+/// Column tiles that the blocks of flash2_forward take in turn: so few that maxima soon stop
+/// changing.
 inline constexpr int kRing = 4;
 
 /// flash2_forward, and block_sparse2's: a block's loop over the column tiles.

@@ -8,7 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// False for launches that only initialise or compute a result that comparisons leave out.
+/// Whether totals include the launch: not if it only initialises, or computes a result that
+/// comparisons leave out.
 bool is_counted(std::string_view launch);
 
 /// Adds up the counted launches; shares (percentages) are weighted by the launches' times.

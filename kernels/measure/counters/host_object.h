@@ -42,7 +42,7 @@ class HostObject {
   HostObject(const HostObject&) = delete;
   HostObject& operator=(const HostObject&) = delete;
 
-  /// False when the chip lacks one of them.
+  /// Adds the counters; false when the chip lacks one of them.
   bool add(const std::vector<const char*>& names);
   std::vector<std::uint8_t> config_image() const;
   std::size_t hardware_passes(std::vector<std::uint8_t>& config_image) const;

@@ -30,8 +30,8 @@ Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
  public:
-  /// invalid_request when the catalog rejects the run; failed when the GPU has too little
-  /// memory, with the bytes that are needed and free.
+  /// Allocates the tensors of a run. invalid_request when the catalog rejects it; failed when the
+  /// GPU has too little memory, with the bytes that are needed and free.
   static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Session& session, const InputSpec& spec);
@@ -40,7 +40,8 @@ class ForwardTensors {
   /// Sets O and LSE to NaN, so that elements that a kernel does not write are detected.
   void invalidate_outputs();
 
-  /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
+  /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not
+  /// write it.
   PassArguments arguments(const Session& session, bool with_lse) const;
   /// The pass on the current workspace, which is already prepared. With a trace, its main launch
   /// records into it; the buffer must outlive the pass.

@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// `data` is a contiguous tensor of `count` elements, [.., heads, rows, d].
+/// Fills `data`, a contiguous tensor of `count` elements, [.., heads, rows, d].
 template <typename T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     generate_inputs(T* __restrict__ data, InputKind kind, uint64_t seed, InputTensor tensor,

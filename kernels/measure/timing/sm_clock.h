@@ -18,10 +18,10 @@ class SmClock {
   /// `kernels` outlives the object.
   SmClock(CompiledKernels& kernels, Index sm_count);
 
-  /// The last work before the start event, after the head start. The kernel occupies the GPU about
+  /// Call it last before the start event, after the head start. The kernel occupies the GPU about
   /// as long as its launch occupies the host, so that the pass keeps its head start.
   void read_before_pass(const Stream& stream) const;
-  /// The first work after the stop event.
+  /// Call it first after the stop event.
   void read_after_pass(const Stream& stream) const;
 
   /// Waits for the readings. The mean clock between the last two, in Hz; nothing if no SM has both.

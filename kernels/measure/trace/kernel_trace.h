@@ -90,11 +90,12 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
 /// begins.
 std::vector<Index> block_slots(const KernelTrace& trace);
 
-/// invalid_request with one line and the position; `name` names the file.
+/// A trace from its text; `name` names the file in messages. invalid_request with one line and the
+/// position for any other text.
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name);
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path);
 
-/// Header first, then one block per line. The problem has no block mask.
+/// The text of a trace: the header, then one block per line. The problem has no block mask.
 std::string kernel_trace_text(const KernelTrace& trace);
 
 }  // namespace attnscope
