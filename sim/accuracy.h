@@ -66,8 +66,8 @@ struct AccuracyReport {
   std::vector<OrderCase> orders;  ///< at the largest N
 };
 
-/// Only the errors of the unfused computation and of every dense algorithm, grouped by type and
-/// length; flash1 in each of the request's precisions of O in HBM. `progress` receives the
+/// Computes only the errors of the unfused computation and of every dense algorithm, grouped by
+/// type and length; flash1 in each of the request's precisions of O in HBM. `progress` receives the
 /// completed fraction; when it returns false, the result is failed, "cancelled". invalid_request as
 /// below.
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,

@@ -48,7 +48,8 @@ class PeakRates {
  public:
   PeakRates(const GpuDescription& gpu, DType dtype);
 
-  /// Tensor cores, or CUDA cores in fp32 and if the GPU has no tensor cores for the type.
+  /// The unit of matrix products: tensor cores, or CUDA cores in fp32 and if the GPU has no tensor
+  /// cores for the type.
   GpuUnit matrix_unit() const { return matrix_unit_; }
   UnitSeconds seconds(const Flops& flops, double dram_bytes) const;
 

@@ -30,7 +30,7 @@ using Group = Index;
 
 class GroupTransfers {
  public:
-  /// Throws Cancelled and TooManyTransfers.
+  /// Records what each head moves. Throws Cancelled and TooManyTransfers.
   GroupTransfers(const Pass& pass, const PassRun& run, double most_transfers,
                  const std::atomic<bool>* cancel);
 

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 2> enum_names(OnChipSpace) {
   return {"shared memory", "registers"};
 }
 
-/// Q, K, V, P, P_drop, dO and dS are operands (but not whole rows of P or dS, which no product
-/// reads); everything else is an accumulator or statistic.
+/// The memory that a tile counts against. Q, K, V, P, P_drop, dO and dS are operands (but not whole
+/// rows of P or dS, which no product reads); everything else is an accumulator or statistic.
 OnChipSpace on_chip_space(const Tile& tile);
 /// Bytes of an element on chip: the problem's precision in shared memory, fp32 in registers.
 Index on_chip_element_bytes(const Tile& tile, DType dtype);

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`. Sums and products throw
+/// Bytes read and written. `write_bytes` includes `atomic_bytes`. Sums and products throw
 /// CountTooLarge.
 struct Bytes {
   Index read_bytes = 0;

@@ -41,7 +41,7 @@ class Observer {
 /// stream only once. Open marks nest; the last one is closed first.
 class CountingObserver : public Observer {
  public:
-  /// The part that begins here may occur again.
+  /// Marks the beginning of a part that may occur again.
   virtual void mark() = 0;
   /// Whether repeating the operations since the last mark would add the same counts again; false if
   /// the counts depend on state that has changed since the mark.

@@ -33,7 +33,7 @@ class Program {
  public:
   explicit Program(std::span<Observer* const> observers)
       : observers_(observers.begin(), observers.end()) {}
-  /// Only counts matter: loops (tile_loop.h) run once for equal tiles.
+  /// For counting only: loops (tile_loop.h) run once for equal tiles.
   explicit Program(std::span<CountingObserver* const> counters)
       : observers_(counters.begin(), counters.end()), counters_(counters.begin(), counters.end()) {}
 
@@ -135,7 +135,7 @@ class Program {
 
   // Parts of the stream that occur again, if only counts matter
   bool counts_only() const { return !counters_.empty(); }
-  /// The operations from here on may occur again.
+  /// Marks the operations from here on as a part that may occur again.
   void mark();
   /// Whether every observer would count the operations since the last mark the same again.
   bool repeatable();

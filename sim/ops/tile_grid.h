@@ -120,7 +120,7 @@ class TileGrid {
   TileRange row_tiles_in_band(std::int32_t j) const;
   /// Whether no key of tile (i, j) is visible although the tile is in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
-  /// Keys from here on are padding of this batch entry.
+  /// The key from which on all keys are padding of this batch entry.
   Index key_end() const { return key_end_; }
   /// Whether every key of column tile j is padding in this batch entry.
   bool is_padding(std::int32_t j) const { return col_begin(j) >= key_end_; }

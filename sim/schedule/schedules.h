@@ -155,7 +155,7 @@ void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& line
 /// The same in a backward pass, which keeps the cap's derivative T of the tile.
 void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                                 Program& program);
-/// Only the cap of S and its derivative T.
+/// Applies only the cap to S, and keeps its derivative T.
 void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program);
 /// Lines of dV's update, with and without dropout.
 struct ValueGradientLines {

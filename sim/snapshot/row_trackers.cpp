@@ -14,7 +14,7 @@ struct RowOnChip {
   const TileGrid& grid;
   Index query;
 
-  /// Empty if the slot does not have the row.
+  /// The row's values in the slot; empty if the slot does not have the row.
   std::span<const double> values(const NumericExecutor::Slot& slot) const {
     if (!slot.valid) return {};
     const Index row = query - grid.rows_of(slot.tile).begin;

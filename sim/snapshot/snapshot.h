@@ -145,13 +145,13 @@ struct GradientRow {
   Index key_begin = 0;           ///< key of the first value of S, P, dP and dS
   std::vector<double> S, P, dP, dS;
   std::vector<double> T;  ///< derivative of the soft cap
-  /// The last operation that computed S, P, dP and dS, each in several steps.
+  /// The operations that last computed S, P, dP and dS, each of which takes several steps.
   OpKind S_by = OpKind::scores, P_by = OpKind::normalize, dP_by = OpKind::product_transposed;
   OpKind dS_by = OpKind::softmax_gradient;
   std::optional<double> LSE, m, l;
   std::optional<double> D;
   Index column = 0;                            ///< the chosen column of dQ
-  std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, the addend of this tile, after
+  std::optional<double> dQ_prev, dQ_part, dQ;  ///< that element before, its addend, and the sum
 };
 
 /// The tensors of the operations of a line of pseudo-code, and who executes them.

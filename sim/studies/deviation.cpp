@@ -12,7 +12,7 @@ double largest_of(const RowMatrix& values) {
   return values.array().isFinite().select(values.array().abs(), 0.0).maxCoeff();
 }
 
-/// Differences of at most `tolerance` are rounding.
+/// The deviation of `wrong` from `right`; differences of at most `tolerance` are rounding.
 Deviation deviation_beyond(double tolerance, const RowMatrix& wrong, const RowMatrix& right) {
   Deviation deviation;
   for (Eigen::Index k = 0; k < right.size(); ++k) {

@@ -21,8 +21,8 @@ struct Deviation {
   bool operator==(const Deviation&) const = default;
 };
 
-/// Differences of at most `rounding` times the largest of the correct values are rounding. Both
-/// matrices have the same size.
+/// The deviation of `wrong` from `right`. Differences of at most `rounding` times the largest of
+/// the correct values are rounding. Both matrices have the same size.
 Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
 
 /// The same for a tile, by row for O and the gradients: rows count from the first row of its row or

@@ -23,7 +23,7 @@ struct AttentionChoice {
   ScheduleVariant variant;
 };
 
-/// standard, standard with checkpointing, flash1, flash2.
+/// The compared choices: standard, standard with checkpointing, flash1, flash2.
 std::vector<AttentionChoice> attention_choices();
 
 /// Bytes of one layer's attention, over batch and heads.
@@ -33,7 +33,7 @@ struct LayerMemory {
   Index backward_bytes = 0;  ///< all that the backward pass touches; 0 in inference
 };
 
-/// invalid_request for a problem that cannot be computed.
+/// The memory of one layer. invalid_request for a problem that cannot be computed.
 Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionProblem& problem,
                                  ModelMode mode);
 

@@ -18,7 +18,7 @@ struct OperationCount {
   double time_share(GpuUnit unit, const GpuDescription& gpu) const;
 };
 
-/// Errors as in resolve_and_simulate().
+/// Counts the operations of a run. Errors as in resolve_and_simulate().
 Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescription& gpu);
 
 }  // namespace attnscope

@@ -111,7 +111,7 @@ double SteppingLaunch::start_s() const {
   return std::max(0.0, costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
 }
 
-/// A step with a higher cost counts as more than one.
+/// The task of a block with this work. A step with a higher cost counts as more than one.
 BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
   const MachineRates& rates = setting_.rates;
   const double all_cycles = costs_.cycles.back();

@@ -34,7 +34,7 @@ std::string slice_times(Index begin_ps, Index end_ps);
 
 class ChromeEvents {
  public:
-  /// Launches and counters; SM s is process s + 1.
+  /// The process of launches and counters; SM s is process s + 1.
   static constexpr Index kTotalsProcess = 0;
   static constexpr int kLaunchTrack = 1;  ///< in kTotalsProcess
 
@@ -50,7 +50,7 @@ class ChromeEvents {
 
   /// One event as JSON.
   void write(const std::string& event);
-  /// Each name is written only once.
+  /// Name a process or a track; each name is written only once.
   void name_process(Index pid, std::string_view name);
   void name_track(Index pid, int tid, std::string_view name);
   void name_sm_track(Index sm, int tid, std::string_view name);
