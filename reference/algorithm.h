@@ -70,7 +70,7 @@ struct Algorithm {
 /// Every algorithm, simplest first.
 std::span<const Algorithm> algorithms();
 std::vector<std::string> algorithm_names();
-/// Null when no algorithm has this name.
+/// The algorithm of this name; null when there is none.
 const Algorithm* find_algorithm(std::string_view name);
 
 }  // namespace attnscope

@@ -194,7 +194,7 @@ struct KeyLengthGroup {
   Index key_count = 0;  ///< valid keys of each
 };
 
-/// Every batch entry is in one group; the shortest keys come first.
+/// The groups of the batch entries, each entry in one; the shortest keys come first.
 std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& problem);
 
 /// Reduces the problem to one batch entry, with the group's key length if it has key lengths.

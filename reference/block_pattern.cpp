@@ -37,7 +37,7 @@ std::string to_string(const BlockPattern& pattern) {
 
 namespace {
 
-/// The two numbers of "W,G".
+/// Parses the two numbers of "W,G".
 bool parse_local_global(std::string_view text, BlockPattern& pattern) {
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) return false;
@@ -50,7 +50,7 @@ bool parse_local_global(std::string_view text, BlockPattern& pattern) {
   return true;
 }
 
-/// "DENSITY" or "DENSITY,SEED".
+/// Parses "DENSITY" or "DENSITY,SEED".
 bool parse_drawn(std::string_view text, BlockPattern& pattern) {
   const std::size_t comma = text.find(',');
   const auto density = parse_number<double>(text.substr(0, comma));
@@ -136,7 +136,7 @@ class RowWords {
   std::uint32_t used_ = 4;
 };
 
-/// Appends the ascending column tiles of row i.
+/// The column tiles of a row, ascending; the functions below append to them.
 using RowColumns = std::vector<std::int32_t>;
 
 void append_columns(Index first, Index past_last, RowColumns& columns) {

@@ -38,8 +38,8 @@ std::string to_string(const BlockPattern& pattern);
 inline bool names_mask_file(std::string_view text) {
   return text.ends_with(".npy");
 }
-/// invalid_request for any other text: W, G and SEED are whole numbers of at least 0, DENSITY lies
-/// in (0, 1].
+/// The inverse of to_string(). invalid_request for any other text: W, G and SEED are whole numbers
+/// of at least 0, DENSITY lies in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Limits of a mask.

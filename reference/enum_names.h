@@ -16,7 +16,7 @@ concept NamedEnum = requires(Enum value) {
   enum_names(value).size();
 };
 
-/// Names that are written one after the other: "row sums, exp".
+/// Splits a list of names: "row sums, exp".
 template <std::size_t count>
 constexpr std::array<std::string_view, count> split_names(std::string_view list) {
   std::array<std::string_view, count> names;

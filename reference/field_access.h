@@ -22,7 +22,7 @@ struct IsOptional : std::false_type {};
 template <typename Value>
 struct IsOptional<std::optional<Value>> : std::true_type {};
 
-/// "" for a value that is unset, a flag that is off or an empty list.
+/// The value as text; "" for a value that is unset, a flag that is off or an empty list.
 template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (IsOptional<Value>::value) {
@@ -131,7 +131,7 @@ inline bool parse_slopes(std::string_view text, RunSpec& spec) {
   return slopes.has_value();
 }
 
-/// An algorithm's own kernel has the algorithm's name.
+/// The kernel's name; "" for the algorithm's own kernel, which has the algorithm's name.
 inline std::string print_kernel(const RunSpec& spec) {
   return spec.kernel == spec.algorithm ? "" : spec.kernel;
 }

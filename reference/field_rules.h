@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// Null when no field has this key.
+/// The field with this key; null when there is none.
 const RunField* find_field(std::string_view key);
 /// The field with this key; a programming error when there is none.
 const RunField& run_field(std::string_view key);

@@ -31,7 +31,7 @@ std::optional<std::string> nearest_name(std::string_view name,
 std::string unknown_name_message(std::string_view kind, std::string_view name,
                                  std::span<const std::string> candidates);
 
-/// "dark, light or contrast".
+/// The names as a choice: "dark, light or contrast".
 std::string alternatives(std::span<const std::string_view> names);
 
 /// The text for use inside a one-line message: control characters become '?', and text beyond 80

@@ -180,7 +180,7 @@ constexpr NpyElement kWholeTypes[] = {
     {"<i8", 8, widen_as<std::int64_t>},
 };
 
-/// Null for an unsupported type.
+/// The element type with this NumPy name; null if it is not supported.
 const NpyElement* find_type(std::string_view descr, NpyTypes types) {
   const auto find_in = [&](std::span<const NpyElement> list) {
     const auto found = std::ranges::find(list, descr, &NpyElement::descr);

@@ -36,7 +36,8 @@ struct NpyElement;
 /// Reads a file's values a part at a time.
 class NpyReader {
  public:
-  /// Errors as in read_npy(), except for those about the payload.
+  /// Opens a file and reads its header. Errors as in read_npy(), except for those about the
+  /// payload.
   static Result<NpyReader> open(const std::string& path, NpyTypes types = NpyTypes::floating);
 
   const std::vector<Index>& shape() const { return shape_; }

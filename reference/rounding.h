@@ -36,7 +36,7 @@ namespace detail {
 inline constexpr int kDoubleFractionBits = 52;
 inline constexpr std::uint64_t kDoubleSignBit = std::uint64_t{1} << 63;
 
-/// `format` is a compile-time constant at every call, so the branches below fold away.
+/// Rounds to `format`, a compile-time constant at every call, so that the branches below fold away.
 inline double round_to_format(const FloatFormat& format, double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   const double magnitude = std::bit_cast<double>(bits & ~kDoubleSignBit);

@@ -56,7 +56,7 @@ struct SoftmaxMethods {
   Index query = 0;
   Index keys = 0;  ///< keys that the query sees; 0: the fields below are unset
   double largest_score = 0;
-  /// Each method in each of kShownTypes.
+  /// One method in one of kShownTypes.
   struct Case {
     SoftmaxMethod method = SoftmaxMethod::naive;
     DType dtype = DType::fp32;
@@ -72,7 +72,7 @@ inline constexpr DType kShownTypes[] = {DType::fp16, DType::fp32};
 /// Longest row that is compared.
 inline constexpr Index kMaxComparedKeys = Index{1} << 16;
 
-/// `scores` is the row of the query, hidden keys at -inf; column tiles have Bc keys.
+/// Compares the methods on a query's row `scores`, hidden keys at -inf; column tiles have Bc keys.
 SoftmaxMethods softmax_methods(Index query, std::span<const double> scores, Index Bc);
 
 }  // namespace attnscope

@@ -37,7 +37,7 @@ std::optional<Index> number_from(std::string_view text, Index least, Index most)
   return number && *number >= least && *number <= most ? number : std::nullopt;
 }
 
-/// "2.0": thread block 2, for the first time.
+/// Parses "2.0": thread block 2, for the first time.
 std::optional<Occurrence> parse_occurrence(std::string_view text) {
   constexpr Index kMost = Index{1} << 40;
   const auto parts = parts_of(text, '.');
@@ -48,7 +48,8 @@ std::optional<Occurrence> parse_occurrence(std::string_view text) {
   return Occurrence{*block, *time};
 }
 
-/// "forward:14", "forward:rescale:O", "forward:14:rescale:O", the last two with "@BLOCK.TIME".
+/// Parses "forward:14", "forward:rescale:O", "forward:14:rescale:O", the last two optionally with
+/// "@BLOCK.TIME".
 std::optional<DroppedOp> parse_dropped(std::string_view text) {
   DroppedOp dropped;
   const std::size_t at = text.find('@');

@@ -35,7 +35,7 @@ struct ReplacedOperand {
   bool operator==(const ReplacedOperand&) const = default;
 };
 
-/// At most one of the two.
+/// At most one of the two is set.
 struct RunBreak {
   DroppedOp dropped;         ///< none if its launch is ""
   ReplacedOperand replaced;  ///< none if its tensor is ""

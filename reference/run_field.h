@@ -63,7 +63,7 @@ struct RunField {
   std::string_view option;      ///< "seq-len"; empty: not on the command line
   std::string_view value_name;  ///< of the option's value, "N"; empty for a flag
   std::string_view label;       ///< on the screen: "N"
-  std::string_view help;        ///< what it is
+  std::string_view help;        ///< what the field is
   std::string_view accepted;    ///< accepted values; empty: accepted_text() derives them
   std::string_view by_rule;     ///< what the unset field means: "the GPU's"; empty: never unset
   FieldKind kind = FieldKind::text;

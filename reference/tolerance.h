@@ -24,10 +24,10 @@ ErrorReport compare(std::span<const double> x, std::span<const double> ref);
 
 struct Tolerance {
   double max_abs = 0.0;
-  double rel_fro = 0.0;  ///< alternatively this relative error: gradients in fp32
+  double rel_fro = 0.0;  ///< a relative error that is accepted instead: gradients in fp32
 };
 
-/// False if there is a NaN.
+/// Whether the error is within the tolerance; false if there is a NaN.
 bool within(const ErrorReport& report, const Tolerance& tolerance);
 
 /// The rule, given the yardstick's result: `yardstick` and `ref` are the same tensor, `stored`
@@ -35,8 +35,8 @@ bool within(const ErrorReport& report, const Tolerance& tolerance);
 Tolerance tolerance_from(std::span<const double> yardstick, std::span<const double> ref,
                          DType stored, double k = 2.0);
 
-/// The rule for O: yardstick unfused_forward, stored in the problem's precision. For LSE as well,
-/// run unfused_forward once and call tolerance_from twice (LSE is stored in fp32).
+/// The rule for O: the yardstick is unfused_forward(), stored in the problem's precision. For LSE
+/// as well, run unfused_forward once and call tolerance_from twice (LSE is stored in fp32).
 Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                             const ForwardResult& reference, double k = 2.0);
 

@@ -8,7 +8,7 @@ namespace attnscope {
 namespace fs = std::filesystem;
 
 fs::path follow_links(const fs::path& path, std::error_code& error) {
-  constexpr int kMostLinks = 40;  // as in the kernel
+  constexpr int kMostLinks = 40;  // as in the Linux kernel
   fs::path place = path;
   for (int links = 0; links < kMostLinks; ++links) {
     const fs::path folder =

@@ -14,7 +14,8 @@ namespace attnscope {
 /// only to read and write the file. It has no effect where the file system has no locks.
 class FileLock {
  public:
-  /// failed when the folder cannot be read, or another process keeps the lock for `longest`.
+  /// Takes the lock of the file. failed when the folder cannot be read, or another process keeps
+  /// the lock for `longest`.
   static Result<FileLock> take(const std::filesystem::path& file,
                                std::chrono::milliseconds longest = std::chrono::seconds(10));
 

@@ -23,7 +23,8 @@ namespace attnscope {
 /// the old contents; access control lists are not kept. Devices and pipes are written in place.
 class FileWriter {
  public:
-  /// failed, with the reason, when the file cannot be created or the old one may not be written.
+  /// Begins a file. failed, with the reason, when it cannot be created or the old one may not be
+  /// written.
   static Result<FileWriter> open(const std::filesystem::path& path);
   static FileWriter standard_output();
 
@@ -34,7 +35,7 @@ class FileWriter {
   /// Leaves the old file, unless finish() succeeded.
   ~FileWriter();
 
-  /// False when this piece, or one before it, could not be written.
+  /// Writes a piece; false when it, or one before it, could not be written.
   bool write(std::string_view piece);
   /// Nothing on success; failed, with the reason, when any piece could not be written.
   std::optional<Error> finish();
@@ -57,7 +58,7 @@ std::optional<Error> write_file(const std::filesystem::path& path, std::string_v
 
 /// Nothing when FileWriter::open() would succeed, else the reason. Leaves no trace.
 std::error_code check_can_write(const std::filesystem::path& path);
-/// The same, the reason in words that continue "cannot be written: "; empty when there is none.
+/// The same reason, in words that continue "cannot be written: "; empty when there is none.
 std::string reason_not_writable(const std::filesystem::path& path);
 
 // A file that grows while it is in use and is complete at every moment.

@@ -43,7 +43,7 @@ class TemporaryFile {
  private:
   /// Whether `path` names the open file.
   bool is_at(const std::filesystem::path& path) const;
-  /// The caller holds the mutex of all temporary names.
+  /// Deletes the file. The caller holds the mutex of all temporary names.
   void remove_name();
 
   int descriptor_ = -1;

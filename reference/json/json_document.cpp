@@ -113,7 +113,7 @@ class DocumentBuilder {
     return true;
   }
 
-  /// False if the document is too large with this value.
+  /// Adds the value's size; false if the document is then too large.
   bool count(const json& value) {
     document_bytes_ += memory_bytes(value);
     if (document_bytes_ <= kMaxDocumentBytes) return true;

@@ -16,15 +16,15 @@ namespace attnscope {
 /// the document are kept.
 void store_run(const RunSpec& spec, nlohmann::json& document);
 
-/// `defaults`, overwritten by the fields in the object. Throws JsonFieldError with the field's path
-/// for a wrong type or value, a problem that cannot be computed, or a "problem" without "seq_len"
-/// or "head_dim". The fields in the member `left_out` are not read.
+/// The spec in the object; a field that it lacks has its value in `defaults`. Throws JsonFieldError
+/// with the field's path for a wrong type or value, a problem that cannot be computed, or a
+/// "problem" without "seq_len" or "head_dim". The fields in the member `left_out` are not read.
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {},
                       std::string_view left_out = {});
 
 /// Only the "problem" object.
 nlohmann::json problem_to_json(const AttentionProblem& problem);
-/// Br comes first, in documents that keep their members' order.
+/// The tiling as an object; Br comes first, in documents that keep their members' order.
 nlohmann::ordered_json tiling_to_json(const Tiling& tiling);
 Tiling tiling_from_json(const JsonObject& object);
 
