@@ -22,7 +22,7 @@ namespace attnscope::app {
 struct ShownChart {
   std::string title;     ///< "BYTES AGAINST N"
   std::string subtitle;  ///< the problem: sizes, type, device
-  std::string about;     ///< hover on the heading: what the chart assumes
+  std::string about;     ///< tooltip of the heading: what the chart assumes
   draw::AnyChart picture;
   bool has_recorded = false;  ///< whether an algorithm has a recorded or measured point
   /// Lines above the plot, each in several wordings, the longest first.
@@ -106,9 +106,9 @@ struct SizeSweep {
   std::vector<LeftOut> left_out;
 };
 
-/// Each algorithm uses its kernel's default tiling, or flash2's if it has no kernel; over
-/// block_size, square tiles. Leaves out the intervals of DRAM bytes. Uses half of the cores. When
-/// cancelled, ends early, without points.
+/// Models every point. Each algorithm uses its kernel's default tiling, or flash2's if it has no
+/// kernel; over block_size, square tiles. Leaves out the intervals of DRAM bytes. Uses half of the
+/// cores. When cancelled, ends early, without points.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
 /// Whether the quantity is drawn by size_chart(): bytes, time, rate, memory.
@@ -133,8 +133,8 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
 
 // The accuracy of each algorithm (error_chart.cpp): the error against the reference as N grows.
 
-/// d, type, mask (causal or none), pass (forward: errors of O; backward: of dQ) and the precision
-/// of flash1's O (dQ) in HBM. The study sets the other fields.
+/// Only these fields matter: d, type, mask (causal or none), pass (forward: errors of O; backward:
+/// of dQ) and the precision of flash1's O (dQ) in HBM. The study sets the other fields.
 using ErrorKey = RunSpec;
 ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
 

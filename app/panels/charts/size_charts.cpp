@@ -38,7 +38,7 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
   return about;
 }
 
-/// NaN where the GPU is not calibrated for the run.
+/// The predicted seconds; NaN where the GPU is not calibrated for the run.
 double predicted_s(const SimulationReport& model) {
   return model.time ? model.time->seconds : std::numeric_limits<double>::quiet_NaN();
 }

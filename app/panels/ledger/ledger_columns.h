@@ -25,7 +25,8 @@ struct LedgerCells {
   }
 };
 
-/// Bytes are either exact in all cells, "2,097,152 B", or rounded in all of them, "2.10 MB".
+/// The cells of a row. Bytes are either exact in all cells, "2,097,152 B", or rounded in all of
+/// them, "2.10 MB".
 LedgerCells cells_of(const LedgerRow& row, bool exact);
 
 /// The headings of the columns, the longest wording first.

@@ -83,14 +83,14 @@ struct Ledger {
   /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
   std::vector<LedgerRow> apart;
   std::vector<std::string> apart_titles;  ///< longest wording first; each names the rows' scope
-  std::string apart_about;                ///< hover on the title
+  std::string apart_about;                ///< tooltip of the title
   PredictedTime time;                     ///< the time in the rows with a predicted time
   std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
   bool stands_alone = false;  ///< whether no row has a gap, neither above nor in `apart`
   std::string seen_heading;   ///< "recorded H200", "measured H200", "recorded"
   std::string seen_gpu;       ///< "H200"; empty if nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
-  std::string seen_about;          ///< hover on the heading
+  std::string seen_about;          ///< tooltip of the heading
   bool all_heads = false;          ///< true: for all heads; false: for the shown head only
   std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };

@@ -101,7 +101,7 @@ struct ShowNotice {
   std::string text;
 };
 
-/// Undo the last choice, or redo the one that was undone.
+/// Undoes the last choice, or redoes the one that was undone.
 struct Undo {};
 struct Redo {};
 
@@ -155,7 +155,7 @@ struct Panel {
   /// and the window's draw list both work.
   std::function<void(const Snapshot& snapshot, ViewState& view, const PanelContext& context)>
       draw_run;
-  /// False while another panel of the same slot is chosen instead.
+  /// Whether the panel is shown: not while another panel of its slot is chosen.
   std::function<bool(const ViewState&)> shown = [](const ViewState&) { return true; };
   /// Whether the panel has background work in progress, which will change the picture.
   std::function<bool()> busy = [] { return false; };

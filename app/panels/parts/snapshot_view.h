@@ -28,7 +28,7 @@ const Launch& launch_of(const Snapshot& snapshot);
 ImU32 color_of(const Theme& theme, Tensor tensor);
 ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
-/// A gradient is drawn in a lighter shade of its tensor's hue, hatched.
+/// Whether the tensor is a gradient: drawn in a lighter shade of its tensor's hue, hatched.
 bool is_gradient(Tensor tensor);
 void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
 /// Draws a small box in the tensor's colour, for legends.

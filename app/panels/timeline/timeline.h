@@ -66,7 +66,7 @@ struct SmRun {
   std::span<const SmBlock> of_sm(Index sm) const;
   /// SMs with a block at any time.
   Index busy_sms() const;
-  /// nullptr where there is no such block.
+  /// The block with these indices; nullptr where there is none.
   const SmBlock* find(const BlockId& id) const;
 };
 

@@ -46,7 +46,8 @@ std::string range_text(std::string_view what, const KeyRange& range);
 // The tiles of an operation, cut into parts in the colours of the warps that hold them: a product
 // as left operand, upper operand and result, another operation's tiles in a row.
 
-/// Colours of warps have no other meaning: they only distinguish the warps of one thread block.
+/// The colour of a warp, which has no other meaning: it only distinguishes the warps of one thread
+/// block.
 ImU32 warp_color(const Theme& theme, Index warp, Index warps);
 /// A text colour that is readable on warp_color().
 ImU32 text_on_warp(const Theme& theme, Index warp, Index warps);

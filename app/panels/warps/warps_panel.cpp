@@ -21,7 +21,7 @@ namespace {
 /// The partitions from left to right, as in the paper's figure.
 constexpr WarpPartition kShownPartitions[] = {WarpPartition::sliced_k, WarpPartition::split_q};
 
-/// The names in the papers.
+/// The partition's name in the papers.
 std::string_view partition_title(WarpPartition partition) {
   return partition == WarpPartition::sliced_k ? "sliced-K" : "split-Q";
 }
@@ -61,7 +61,7 @@ std::span<const Row> rows_of(const PanelContext& context) {
   return std::span(kRows).subspan(context.presenter ? 2 : 0);
 }
 
-/// Smaller line spacing in presenter mode, where lines are high.
+/// The line spacing: smaller in presenter mode, where lines are high.
 float pitch_of(const PanelContext& context) {
   const FontRef& small = context.fonts.small;
   return context.presenter ? small.size * 1.1f : draw::line_height(small);
