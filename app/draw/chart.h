@@ -114,7 +114,7 @@ struct Bar {
   bool refused = false;
   std::vector<BarSegment> segments;
   std::optional<double> mark;  ///< a value to compare the bar with
-  std::string about;           ///< shown on hover of name and value
+  std::string about;           ///< tooltip of name and value
 };
 
 struct BarChart {

@@ -8,12 +8,12 @@
 
 namespace attnscope::app::draw {
 
-/// 8,448: exact, with thousands separators.
+/// A count, exact, with thousands separators: "8,448".
 std::string format_count(Index value);
 
-/// Bytes of traffic, tensors and HBM (on-chip memory and L2: capacity_text): exact below 10 MB
-/// ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an exact number, for columns
-/// whose heading names it.
+/// Bytes of traffic, tensors and HBM (capacity_text() is for on-chip memory and L2): exact below 10
+/// MB ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an exact number, for
+/// columns whose heading names it.
 std::string format_bytes(double bytes, bool unit = true);
 std::string format_bytes(std::integral auto bytes, bool unit = true) {
   return format_bytes(static_cast<double>(bytes), unit);
@@ -35,7 +35,7 @@ std::string format_si(std::integral auto value, const char* unit) {
   return format_si(static_cast<double>(value), unit);
 }
 
-/// "9.12 TB/s", of bytes per second.
+/// Bytes per second: "9.12 TB/s".
 std::string format_bandwidth(double bytes_per_s);
 
 /// A round number on an axis, with an SI prefix: "100 GB", "1 ms".

@@ -21,8 +21,8 @@ struct ValueRange {
 };
 ValueRange range_of(const ValueTile& values);
 
-/// The theme's sequential scale (in the dark theme dark blue to yellow; safe for colour-blind
-/// eyes), t in 0..1.
+/// The colour at t, 0 to 1, on the theme's sequential scale. In the dark theme it runs from dark
+/// blue to yellow, which colour-blind readers can distinguish.
 ImU32 sequential_color(const Theme& theme, float t);
 
 /// Colour of a value; 0 for a cell that stays empty.
