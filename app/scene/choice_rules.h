@@ -12,7 +12,7 @@ namespace attnscope::app {
 /// The choice with one field changed to the typed or clicked text, and the consequences
 /// (with_consequences()). A single key length applies to every batch entry, packed queries
 /// determine the packed keys, paths become absolute, switches that the kernel then lacks are
-/// dropped. not_understood as in set_field().
+/// dropped. Errors as in set_field().
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
 
 /// The choice with another algorithm, for the second run of a race.

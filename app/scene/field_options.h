@@ -22,13 +22,14 @@ bool can_be_unset(const RunField& field);
 /// The text in the box of an unset field: "off", "generated", "the GPU's".
 std::string unset_word(const RunField& field);
 
-/// The values of a field with names, else usual ones. Files are listed by npy_files_beside().
+/// The named values of a field, or usual ones if it has none. Files are listed by
+/// npy_files_beside().
 std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice);
 
-/// Whether the field's list also has files: npy_files_beside().
+/// Whether the field's list also has the files of npy_files_beside().
 bool takes_npy_files(const RunField& field);
-/// The .npy files beside the file, or in the current folder if it is empty. Reads the folder: not
-/// for the thread that draws.
+/// The .npy files beside the file, or in the current folder if it is empty. Reads the folder: do
+/// not call it on the thread that draws.
 std::vector<FieldOption> npy_files_beside(const std::filesystem::path& file);
 
 }  // namespace attnscope::app

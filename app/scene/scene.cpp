@@ -291,7 +291,7 @@ constexpr Index kLongSequence = 512;
 
 /// A tensor that may come from a file.
 struct OwnTensor {
-  std::string_view field;  ///< the field of the run with its file
+  std::string_view field;  ///< the field of the run that names its file
   bool of_keys = false;
 };
 constexpr OwnTensor kOwnTensors[] = {{"q"}, {"k", true}, {"v", true}, {"do"}};

@@ -59,7 +59,7 @@ std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path&
 /// line that names the field. The tick of a race is checked after both have run.
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
 
-/// A scene of assets/scenes, by its fields in Scene.
+/// A shipped scene (assets/scenes), without its view: the fields are those of Scene.
 struct ShippedScene {
   std::string name, title, about, group;
   Index order = 0;

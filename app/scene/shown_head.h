@@ -25,7 +25,7 @@ ShownHead shown_head(const ResolvedRun& run, Index head);
 std::string among(std::string_view what, Index index, Index count);
 
 /// "head 5 (0-7), KV head 1 (0-1), batch entry 0 (0-3)", with packed groups "4 heads of a group × 1
-/// query, KV head 1 (0-1)"; only parts with a count above 1. Then shorter wordings.
+/// query, KV head 1 (0-1)", without parts whose count is 1; then shorter wordings.
 std::vector<std::string> in_words(const ShownHead& shown);
 
 /// "query row 3"; with packed groups "head 5, query 0".

@@ -166,7 +166,7 @@ struct ViewState {
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;
-  double speed = 1.0;  ///< 1 = three operations (tiles, turns) a second
+  double speed = 1.0;  ///< 1: three operations, tiles or iterations a second
   Granularity granularity = Granularity::op;
 
   // The selections of the panels
