@@ -81,7 +81,7 @@ class LessonPlayer {
   LessonPlayer();
   ~LessonPlayer();
 
-  /// Call it before the first lesson is opened.
+  /// Sets the user's files. Call it before the first lesson is opened.
   void set_files(LessonFiles files);
   const std::filesystem::path& progress_file() const;
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
