@@ -54,7 +54,7 @@ ordered_json identity_json(const ResolvedRun& run) {
           {"tiling", tiling_to_json(run.tiling)}};
 }
 
-/// Without --break: the operations that can be dropped.
+/// The answer without --break: the operations that can be dropped.
 Answer operations_answer(const SteppedRequest& request) {
   const ResolvedRun& run = request.run;
   const ScheduleOptions options = schedule_options(run, request.gpu);

@@ -107,7 +107,7 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      const std::vector<std::string>& arguments) {
   const auto own_end = end_of_own(command, arguments);
   std::vector<std::string> reversed(arguments.begin(), own_end);
-  std::reverse(reversed.begin(), reversed.end());  // as CLI11 requires
+  std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 requires
 
   CLI::App app;
   define_options(app, command);

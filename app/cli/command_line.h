@@ -33,7 +33,7 @@ struct OptionFiles {
 struct OptionSpec {
   std::string name;        ///< "seq-len", without dashes
   std::string value_name;  ///< "N"; empty for a switch
-  std::string help;        ///< what the option means; its default in brackets, "[64]"
+  std::string help;        ///< the option's meaning; its default in brackets, "[64]"
   bool repeatable = false;
   OptionFiles files = {};
 };
@@ -56,7 +56,7 @@ class GivenOptions {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
-/// The function of a command. Nothing on success.
+/// The function of a command; returns nothing on success.
 using CommandFunction = std::function<std::optional<Error>(const GivenOptions&)>;
 
 struct CommandSpec {
@@ -81,15 +81,15 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      std::span<const CommandSpec> commands,
                                      const std::vector<std::string>& arguments);
 
-/// The command whose help the arguments of `command` request with --help or -h, or nullptr:
-/// `command` itself, or the one after "--" if the option follows it.
+/// The command whose help the arguments of `command` request with --help or -h: `command` itself,
+/// or the one after "--" if the option follows it. nullptr if they request no help.
 const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const CommandSpec> commands,
                                  const std::vector<std::string>& arguments);
 
 /// The text of `attnscope-cli COMMAND --help`.
 std::string help_text(const CommandSpec& command);
 
-/// "--mode is 'x'; it must be training or inference".
+/// The error "--mode is 'x'; it must be training or inference".
 Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted);
 
 /// The option's parsed value, or `by_default` when it was not given.

@@ -56,13 +56,13 @@ int run_program(std::vector<std::string> arguments);
 /// options that cannot be understood or combined.
 Result<ModelRun> parse_model_run(const GivenOptions& given);
 
-/// Nothing when simulate's options can be parsed; simulate_once() reports options that cannot be
+/// An error if simulate's options cannot be parsed; simulate_once() reports options that cannot be
 /// combined.
 std::optional<Error> check_simulate_options(const GivenOptions& given);
 /// Runs the model; with --out it also writes the numbers.
 Result<SimulationAnswer> simulate_once(const GivenOptions& given);
 
-/// Nothing when measure's options can be parsed; measure_once() reports sizes that cannot be
+/// An error if measure's options cannot be parsed; measure_once() reports sizes that cannot be
 /// combined.
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session);
 /// The measurements of one command line.

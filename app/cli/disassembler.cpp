@@ -31,7 +31,7 @@ std::vector<fs::path> program_folders() {
   std::string_view rest = path != nullptr ? path : "";
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
-    if (!folder.empty()) folders.emplace_back(folder);  // an empty entry means the current one
+    if (!folder.empty()) folders.emplace_back(folder);  // an empty entry means the current folder
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
   }
   const char* const home = std::getenv("CUDA_HOME");

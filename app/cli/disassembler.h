@@ -13,8 +13,8 @@ struct Disassembler {
   std::string option;  ///< the option that prints only code; precedes the file's name
 };
 
-/// nvdisasm, else cuobjdump; each on PATH, else in CUDA_HOME/bin. unavailable, with the remedy, if
-/// neither is found.
+/// Finds nvdisasm, else cuobjdump, each on PATH or else in CUDA_HOME/bin. unavailable, with the
+/// remedy, if neither is found.
 Result<Disassembler> find_disassembler();
 
 /// The SASS of a cubin. failed, with the disassembler's message, if it prints none.

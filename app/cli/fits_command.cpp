@@ -16,7 +16,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// What is sought: the largest batch for a length, or the largest length for a batch.
+/// The result of the search: the largest batch for a length, or the largest length for a batch.
 enum class Sought : std::uint8_t { batch, length };
 
 struct FitsQuestion {
@@ -48,7 +48,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   ATTNSCOPE_TRY(model.mode, read_choice(given, "mode", parse_name<ModelMode>,
                                         "training or inference", model.mode));
 
-  // Memory: the device's, and the part that the weights leave free
+  // The memory of the device, and the bytes of it that the weights take
   constexpr Index kMaxBytes = Index{1} << 50;
   model.capacity_bytes = gpu.hbm_bytes;
   model.weights_bytes = estimated_weights_bytes(model);

@@ -26,7 +26,7 @@ RunSpec default_run() {
           .allow_overflow = true};
 }
 
-/// A row for each algorithm; as text, a column.
+/// A table with a row for each algorithm, which text shows as a column.
 Table operations_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
   Table table{.key = "algorithms",
               .columns = {{"algorithm", "operations"},

@@ -144,7 +144,7 @@ Study fusion_study(const FusionQuestion& question) {
                .footnotes = footnotes};
 }
 
-/// Figure 2's problem, except for its key padding, which applies only to that problem. Br follows
+/// The run of Figure 2, except for its key padding, which applies only to that problem. Br follows
 /// Bc and d.
 RunSpec default_run() {
   RunSpec spec{.problem = figure2_problem(), .Bc = kFigure2Tiling.Bc};

@@ -48,7 +48,7 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   return invalid_request("--over accepts at most {} values", kMaxValues);
 }
 
-/// "N^2 d^2/M", "12 N^2 d^2/M": the order of the lower bound and the leading term.
+/// The order of the lower bound and the leading term: "N^2 d^2/M", "12 N^2 d^2/M".
 std::pair<std::string, std::string> term_words(const IoQuestion& question) {
   const std::string order = question.axis == IoAxis::density ? "N^2 d^2 s/M" : "N^2 d^2/M";
   return {order, (question.pass == PassKind::forward ? "12 " : "20 ") + order};

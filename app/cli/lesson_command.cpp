@@ -113,7 +113,7 @@ Result<Answer> grade_folder(const GivenOptions& given, const std::string& folder
 
 constexpr std::string_view kWords[] = {"list", "run", "grade", "check"};
 
-/// The required name after the word, such as the lesson of "run".
+/// The name that must follow the word, such as the lesson after "run".
 Result<std::string> object_of(const GivenOptions& given, std::string_view word,
                               std::string_view what) {
   const auto object = given.text(kObject);
@@ -136,7 +136,7 @@ Result<Answer> answer_lesson(const GivenOptions& given) {
       "word", word, std::vector<std::string>(std::begin(kWords), std::end(kWords))));
 }
 
-/// A file to which answers are added; never standard output.
+/// Marks an option whose file receives answers; it is never standard output.
 OptionFiles adds_to_answers() {
   OptionFiles file = writes_file();
   file.may_be_stdout = false;

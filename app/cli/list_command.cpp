@@ -33,7 +33,7 @@ ordered_json list_algorithms() {
 /// "d=1-32: 128x64; d=33-64: 128x128": the kernel's default for every head dimension that it takes.
 std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
   std::string text;
-  std::optional<Tiling> tiling;  // of head dimensions from `first` to d - 1
+  std::optional<Tiling> tiling;  // the tiling of head dimensions from `first` to d - 1
   Index first = 1;
   for (Index d = 1; d <= kMaxKernelHeadDim + 1; ++d) {
     AttentionProblem problem;
@@ -65,7 +65,7 @@ ordered_json list_kernels() {
   return rows;
 }
 
-/// "64x326": the paper's rule on this device.
+/// The tiling by the paper's rule on this device: "64x326".
 std::string tiling_text(const GpuDescription& gpu, Index d) {
   const Tiling tiling = paper_tiling(gpu, DType::fp16, d);
   return fmt::format("{}x{}", tiling.Br, tiling.Bc);

@@ -21,7 +21,8 @@ class MeasuringSession {
   /// Opens the GPU on first use; errors as in Gpu::open().
   Result<std::shared_ptr<Gpu>> gpu();
 
-  /// An error unless the file is new, or is a recording whose mask files no output would replace.
+  /// An error if the file exists but is not a recording, or if an output would replace one of its
+  /// mask files.
   std::optional<Error> check_recording(const std::filesystem::path& path);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,

@@ -50,7 +50,7 @@ struct NamedFile {
   fs::path path;
   FileIdentity identity;  ///< empty if standard output is not a regular file
   bool is_stdout = false;
-  std::string_view may_replace = {};  ///< as OptionFiles
+  std::string_view may_replace = {};  ///< see OptionFiles
 };
 
 NamedFile named_file(const OptionSpec& option, const std::string& value, const fs::path& path) {
@@ -82,7 +82,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
   return files;
 }
 
-/// The outputs, and standard output if it goes to a file and is not one of them.
+/// The outputs, followed by standard output if it goes to a file that is not one of them.
 std::vector<NamedFile> with_standard_output(std::vector<NamedFile> outputs) {
   if (std::ranges::any_of(outputs, &NamedFile::is_stdout)) return outputs;
   if (const auto identity = standard_output_file()) {
@@ -105,7 +105,7 @@ Error would_replace(const NamedFile& output, const fs::path& path, std::string_v
                          printable(path.string()), which, another(output));
 }
 
-/// Nothing when the outputs `a` and `b` are different files.
+/// An error if the outputs `a` and `b` are the same file.
 std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   if (a.is_stdout && b.is_stdout) {
     return invalid_request("{} and {} both write to standard output; give one of them a file",
@@ -124,7 +124,7 @@ std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   return std::nullopt;
 }
 
-/// Nothing unless the output would replace a shipped file. Commands read those files without naming
+/// An error if the output would replace a shipped file. Commands read those files without naming
 /// them: the GPU that is present or recorded, everything that `list` shows.
 std::optional<Error> check_shipped(const NamedFile& output) {
   if (!output.is_stdout) {

@@ -20,19 +20,19 @@ bool is_standard_output(const std::filesystem::path& path);
 inline constexpr std::string_view kTensorNames[] = {"o", "lse", "dq", "dk", "dv"};
 std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name);
 
-// What an option's value names, for OptionSpec::files.
+// Values of OptionSpec::files: what an option's value names.
 
-/// The file that a value of the field names, if any; it is read.
+/// The option's value is a value of the field; the file that it names, if any, is read.
 OptionFiles files_of(const RunField& field);
-/// A recording or a trace that is read: a path, or the name of a shipped one.
+/// The option's value is a recording or trace to read: a path, or the name of a shipped one.
 OptionFiles reads_recording();
 OptionFiles reads_trace();
-/// A file that is written; "-" is standard output. It may replace a shipped file of one kind only,
-/// in the words of shipped_as().
+/// The option's value is a file to write; "-" is standard output. The file may replace a shipped
+/// file of one kind only, in the words of shipped_as().
 OptionFiles writes_file(std::string_view may_replace = {});
-/// A recording to which rows are added; never standard output.
+/// The option's value is a recording to which rows are added; never standard output.
 OptionFiles adds_to_recording();
-/// A folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.
+/// The option's value is a folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.
 OptionFiles writes_tensors();
 
 /// A command's options and the values that were given.
@@ -47,8 +47,8 @@ struct GivenCommand {
 /// output was redirected to counts as written. A value shared by points of a sweep counts once.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
-/// Nothing unless one of these outputs, or the file that standard output goes to, is a block mask
-/// file that a row of the recording reads; else invalid_request.
+/// invalid_request if one of these outputs, or the file that standard output goes to, is a block
+/// mask file that a row of the recording reads.
 std::optional<Error> check_masks_stay(const GivenOptions& given,
                                       std::initializer_list<const char*> outputs,
                                       const Recording& recording);

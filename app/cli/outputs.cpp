@@ -216,7 +216,8 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 }
 
 std::optional<Error> check_host_memory(const AttentionProblem& problem) {
-  // Q, dO, O, O's reference and the yardstick of its error; K, V and their transposed copies
+  // Five tensors have the size of Q: Q, dO, O, O's reference and the yardstick of its error. Four
+  // have that of K: K, V and their transposed copies.
   const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.heads);
   const double kv_heads =
       static_cast<double>(problem.batch) * static_cast<double>(problem.kv_heads);

@@ -22,7 +22,7 @@ namespace attnscope::cli {
 
 using nlohmann::ordered_json;  ///< used for every document: keeps the order of fields
 
-/// --json and --csv, as returned by parse_output().
+/// The files of --json and --csv, as returned by parse_output().
 struct OutputFiles {
   std::string json;
   std::string csv;
@@ -74,7 +74,7 @@ std::string json_text(const ordered_json& document);
 struct Answer {
   std::string json;                   ///< json_text() of its document
   std::string csv;                    ///< csv_text() of its rows
-  std::string text;                   ///< as text for the terminal
+  std::string text;                   ///< the results as text for the terminal
   std::optional<Error> failure;       ///< an error in the results, reported after they are written
   std::vector<Document> others = {};  ///< documents other than JSON and CSV
 };
@@ -82,18 +82,18 @@ struct Answer {
 /// The study as JSON, CSV and text.
 Answer answer_of(const Study& study);
 
-/// --markdown, which writes a study.
+/// The option --markdown, which writes a study.
 OptionSpec markdown_option();
 
 /// Writes the answer with its JSON and CSV to these files, as write_documents() does.
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer);
 
-/// --json, --csv.
+/// The options --json and --csv.
 std::vector<OptionSpec> output_options();
 
 /// The command with --json and --csv, which writes the results of `answer`.
 CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&));
-/// The command of a study, with --markdown as well.
+/// The same for a command that returns a study, with --markdown as well.
 CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&));
 
 // Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file per

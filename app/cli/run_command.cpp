@@ -114,7 +114,8 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
   return model_kernel_run(run, gpu);
 }
 
-/// O's errors are first and without a name, as in the first version; other tensors are named.
+/// The document of a pass's errors. O's come first and without a name, as in the first version;
+/// those of other tensors are named.
 ordered_json accuracy_document(const PassOutcome& outcome) {
   ordered_json accuracy = ordered_json::object();
   for (const Check& check : outcome.checks) {

@@ -34,7 +34,7 @@ std::vector<OptionSpec> what_if_options();
 /// The options of the model that a kernel is compared with: --gpu, --allow-overflow and
 /// what_if_options().
 std::vector<OptionSpec> modelled_gpu_options();
-/// Several lists as one.
+/// The lists joined into one.
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);
 
 /// The defaults, overwritten by the given options. Sizes that were not given come from the input

@@ -9,7 +9,7 @@
 
 namespace attnscope::cli {
 
-/// One --over: the option KEY takes each value in turn, or several keys change together.
+/// The values of one --over: the option KEY takes each in turn, or several keys change together.
 struct SweepAxis {
   std::vector<std::string> keys;
   std::vector<std::vector<std::string>> values;  ///< each has one part per key
@@ -31,7 +31,8 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
 /// The option that sets a key of a point: "--seq-len=512", or "--knob=stages=1" for knob.stages.
 std::string option_text(const std::string& key, const std::string& value);
 
-/// Every combination, the last axis fastest; invalid_request beyond kMaxSweepPoints.
+/// Every combination of values; the last axis changes fastest. invalid_request if there are more
+/// than kMaxSweepPoints.
 Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes);
 
 }  // namespace attnscope::cli

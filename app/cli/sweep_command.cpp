@@ -31,7 +31,7 @@ struct Sweep {
   MeasuringSession session;  ///< shared by all measurements
 };
 
-/// Nothing if the swept command accepts the options. A point is one row, and therefore one pass.
+/// An error if the swept command rejects the options. A point is one row, and therefore one pass.
 std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
   if (sweep.is_model) return check_simulate_options(given);
   if (given.text("pass") != "both") return check_measure_options(given, sweep.session);
@@ -93,13 +93,13 @@ std::string point_text(const SweepPoint& point) {
   return text;
 }
 
-/// The key of a point's error message, by the kind of the error.
+/// The JSON key for an error of this kind.
 std::string key_of(const Error& error) {
   if (error.kind == Error::Kind::invalid_request) return "refused";
   return error.kind == Error::Kind::failed ? "failed" : "unavailable";
 }
 
-/// "refused: ...", "failed: ...", "unavailable: ...".
+/// The error with its kind: "refused: ...", "failed: ...", "unavailable: ...".
 std::string reason_text(const Error& error) {
   return fmt::format("{}: {}", key_of(error), words(error, Reader::command_line));
 }
@@ -113,7 +113,7 @@ const std::vector<Column> kMeasuredColumns = {{"", "time, median", Unit::seconds
                                               {"", "requested read", Unit::bytes},
                                               {"", "written", Unit::bytes}};
 
-/// The cells of kModelledColumns.
+/// The row's cells in kModelledColumns.
 std::vector<Cell> modelled_cells(const ordered_json& row) {
   const ordered_json& requested = row.at("traffic").at("requested");
   return {requested.at("read_bytes").get<double>(), requested.at("write_bytes").get<double>(),
@@ -121,7 +121,7 @@ std::vector<Cell> modelled_cells(const ordered_json& row) {
           row.at("time").at("bound_by").get<std::string>()};
 }
 
-/// The cells of kMeasuredColumns.
+/// The row's cells in kMeasuredColumns.
 std::vector<Cell> measured_cells(const ordered_json& row) {
   std::vector<Cell> cells = {row.at("time").at("median_s").get<double>()};
   const ordered_json counters = row.value("counters", ordered_json::object());

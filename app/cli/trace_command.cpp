@@ -28,7 +28,7 @@ std::optional<BlockOrder> parse_block_order(std::string_view text) {
   return std::nullopt;
 }
 
-/// The text below the summary's table: where the trace is.
+/// The text below the summary's table, which says where the trace is.
 std::string written_text(const std::string& path) {
   return fmt::format("wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
                      printable(path));
