@@ -72,7 +72,7 @@ ordered_json traffic_json(const SimulationReport& report) {
   return traffic;
 }
 
-/// The fields that files store at this place and whose values differ from their defaults.
+/// The fields that are stored under `place` in files and differ from their defaults.
 ordered_json changed_fields(const RunSpec& spec, std::span<const RunField> fields,
                             std::string_view place) {
   ordered_json json = ordered_json::object();
@@ -249,7 +249,7 @@ std::string traffic_text(const SimulationReport& report) {
   return table_text(lines);
 }
 
-/// ", SRAM 200 KiB as given, exp rate x 2".
+/// The changes of a what-if as text: ", SRAM 200 KiB as given, exp rate x 2".
 std::string what_if_text(const RunSpec& spec) {
   std::string text;
   for (const RunField& field : what_if_fields()) {

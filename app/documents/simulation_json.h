@@ -29,8 +29,8 @@ bool has_nan(const NumericResult& numbers, PassKind pass);
 /// largest among its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all for both.
 nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
 
-/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as in
-/// a recording.
+/// The members "problem", "algorithm", "kernel", "pass", "tiling", "carry" and "inputs" of a
+/// kernel's run, as in a recording.
 nlohmann::ordered_json run_identity(const ResolvedRun& run);
 
 /// The results as tables. Every number in them is modelled.

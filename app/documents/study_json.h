@@ -10,14 +10,15 @@
 
 namespace attnscope {
 
-/// A document for each row. A column without a key whose cells are JSON is merged into the row.
+/// A list with a document for each row. A column without a key whose cells are JSON is merged into
+/// the row.
 nlohmann::ordered_json rows_json(const Table& table);
 
 /// The facts, the footnotes that have a key and, for each table that has a key, a list of its rows.
 nlohmann::ordered_json study_json(const Study& study);
 
-/// A document for each line of CSV. If several tables have lines, the member "table" names the
-/// table of each.
+/// A list with a document for each line of CSV. If several tables have lines, the member "table"
+/// names the table of each.
 nlohmann::ordered_json csv_rows(const Study& study);
 
 /// The accuracy of the algorithms (schema attnscope.accuracy/1). In JSON, an error that is NaN is

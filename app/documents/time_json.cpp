@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// The seconds of each part.
+/// The seconds of each part of the time, by the part's name.
 ordered_json parts_json(const PartSeconds& parts) {
   ordered_json json = ordered_json::object();
   for (std::size_t n = 0; n < kTimeParts; ++n) {

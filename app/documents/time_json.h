@@ -8,7 +8,8 @@
 
 namespace attnscope {
 
-/// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
+/// An object with "bound_s", the lower bound of the time, its kind, its basis and the unit that
+/// sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
 /// time_bound_json() and the prediction: "predicted_s", "primitives_s" (from the rates of the units
