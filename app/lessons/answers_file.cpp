@@ -62,7 +62,7 @@ std::uint64_t hash_from(const std::string& text) {
   return hash;
 }
 
-/// Nothing when the line is not an answer.
+/// The answer in the line; nothing if the line is not an answer.
 std::optional<AnswerRecord> record_from(const std::string& line) {
   try {
     const json document = json::parse(line);
@@ -81,7 +81,7 @@ std::optional<AnswerRecord> record_from(const std::string& line) {
       record.changes.emplace_back(option, value.get<std::string>());
     }
     return record;
-  } catch (const std::exception&) {  // of the JSON library, or hash_from()
+  } catch (const std::exception&) {  // thrown by the JSON library or hash_from()
     return std::nullopt;
   }
 }

@@ -16,18 +16,18 @@ struct AnswerRecord {
   std::string date;  ///< UTC, ISO 8601
   std::string lesson;
   std::uint64_t lesson_hash = 0;
-  std::size_t step = 0;                                      ///< from 0
-  Index attempt = 1;                                         ///< at this step, from 1
-  std::vector<std::pair<std::string, std::string>> changes;  ///< option and value
+  std::size_t step = 0;  ///< from 0
+  Index attempt = 1;     ///< number of the attempt at this step, from 1
+  std::vector<std::pair<std::string, std::string>> changes;  ///< option and value of each change
   std::string run;  ///< the run that is shown, as a JSON object
   std::string gpu;  ///< the modelled GPU of that run
-  /// Nothing if the student asked to see the answer.
+  /// The answer; nothing if the student asked to see it.
   std::optional<Answer> answer;
   std::string text;     ///< the answer as text
   std::string outcome;  ///< "right", "mistake", "wrong", "shown"
 };
 
-/// The record of an answer, or, without one, of having asked for it.
+/// The record of an answer, or of the request to see it.
 AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns& runs,
                        Index attempt, const std::optional<Answer>& answer,
                        const std::optional<Verdict>& verdict);
@@ -50,7 +50,7 @@ class AnswersFile {
 /// The answers in a file, in order.
 struct ReadAnswers {
   std::vector<AnswerRecord> records;
-  std::size_t unreadable = 0;  ///< lines that are not answers
+  std::size_t unreadable = 0;  ///< number of lines that are not answers
 };
 /// failed when the file cannot be read.
 Result<ReadAnswers> read_answers(const std::filesystem::path& path);

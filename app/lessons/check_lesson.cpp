@@ -10,7 +10,7 @@ namespace attnscope::lessons {
 
 namespace {
 
-/// Checks one lesson; the questions that had an answer at some point are remembered.
+/// Checks one lesson, and remembers the questions that had an answer at some point.
 class Checker {
  public:
   Checker(const Lesson& lesson, LessonRuns& runs, LessonCheck& check)
@@ -22,7 +22,7 @@ class Checker {
     for (std::size_t n = 0; n < lesson_.steps.size(); ++n) check_step(n);
   }
 
-  /// Questions that were unavailable everywhere.
+  /// Adds findings for questions that were unavailable everywhere.
   void finish() {
     at_.clear();
     for (std::size_t n = 0; n < reasons_.size(); ++n) {
@@ -66,7 +66,7 @@ class Checker {
     for (Finding& finding : check_question(question, runs_, path)) add(std::move(finding));
   }
 
-  /// An error that is a reason rather than a mistake in the lesson is not noted.
+  /// Adds a finding for the error, unless it is a reason rather than a mistake in the lesson.
   void note(const std::string& field, const Error& error) {
     if (error.kind == Error::Kind::unavailable) return;
     add({field, words(error, Reader::command_line), ""});

@@ -11,17 +11,17 @@ namespace attnscope::lessons {
 
 /// A mistake in a lesson.
 struct Finding {
-  std::string field;    ///< "steps[2]: ask: mistakes[0]"
+  std::string field;    ///< path of the field: "steps[2]: ask: mistakes[0]"
   std::string message;  ///< one line
-  std::string at;       ///< the changes it was found with: "seq-len 4096"; empty: as written
+  std::string at;       ///< the changes that show it: "seq-len 4096"; empty: none
 
-  /// "steps[2]: ask: mistakes[0]: seq-len 4096: MESSAGE".
+  /// The finding in one line: "steps[2]: ask: mistakes[0]: seq-len 4096: MESSAGE".
   std::string line() const;
 };
 
 struct LessonCheck {
   std::vector<Finding> findings;  ///< each one once, with the first changes that show it
-  std::size_t points = 0;         ///< combinations of changes, and the lesson as written
+  std::size_t points = 0;         ///< number of combinations of changes, including none
   std::size_t questions = 0;
 };
 
@@ -29,10 +29,10 @@ struct LessonCheck {
 std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
                                     const std::string& path);
 
-/// Every combination of the lesson's `vary`, after the lesson as written.
+/// The changes with which a lesson is checked: none, then every combination of its `vary`.
 std::vector<Changes> points_of(const Lesson& lesson);
 
-/// "seq-len 4096, head-dim 64"; empty for none.
+/// The changes as text: "seq-len 4096, head-dim 64"; empty for none.
 std::string changes_text(const Changes& changes);
 
 /// Findings: a path that does not exist; an expression of the wrong kind; a question without a

@@ -59,7 +59,7 @@ Result<Value> arithmetic(const Node& node, ValueSource& source) {
   return Value(node.word == "min" ? std::min(a, b) : std::max(a, b));
 }
 
-/// A count or a step in an expression.
+/// The value of operand `n`, which must be a whole number: a count or a step.
 Result<Index> whole(const Node& node, std::size_t n, ValueSource& source) {
   ATTNSCOPE_TRY(const double value, number(node, n, source));
   constexpr double kMost = 9e15;
@@ -98,7 +98,7 @@ void visit_paths(const Node& node, const std::function<void(const Path&)>& visit
   for (const auto& each : node.operands) visit_paths(*each, visit);
 }
 
-/// The unit, by the last key of the path: the JSON names units in its keys.
+/// The unit of a path's value, derived from the last key: keys of the JSON name their units.
 std::string unit_of_path(const Path& path) {
   std::string last, before;
   bool of_time = false;

@@ -23,10 +23,10 @@
 
 namespace attnscope::lessons {
 
-/// "a number", "a condition", "a text", "a tile".
+/// The kind of a value: "a number", "a condition", "a text", "a tile".
 std::string_view kind_words(const Value& value);
 
-/// What the names in an expression stand for. Errors: invalid_request for a name that does not
+/// The values of the names in an expression. Errors: invalid_request for a name that does not
 /// exist; unavailable, with the reason, for a value that this GPU or problem does not have.
 class ValueSource {
  public:
@@ -40,7 +40,7 @@ class ValueSource {
 
 class Expression {
  public:
-  /// invalid_request with one line for a text that is not an expression.
+  /// The expression in the text; invalid_request, in one line, if there is none.
   static Result<Expression> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
@@ -48,11 +48,12 @@ class Expression {
   std::vector<Path> paths() const;
   /// Every run that it names, in a path or as a function's argument.
   std::vector<std::string> runs() const;
-  /// Errors as in ValueSource; invalid_request for an operand of the wrong kind.
+  /// The expression's value. Errors as in ValueSource; invalid_request for an operand of the wrong
+  /// kind.
   Result<Value> evaluate(ValueSource& source) const;
-  /// The same for an expression that must be a number: finite, else unavailable.
+  /// The same for an expression that must be a number; unavailable unless it is finite.
   Result<double> number(ValueSource& source) const;
-  /// The same for a condition.
+  /// The same for an expression that must be a condition.
   Result<bool> condition(ValueSource& source) const;
   /// The unit of a number, by the names in its paths: "bytes", "bytes on chip" (SRAM, registers,
   /// L2), "s", "FLOP", "Hz", "bytes/s", "FLOP/s", "/s"; empty for counts and ratios.

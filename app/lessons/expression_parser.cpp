@@ -32,7 +32,7 @@ bool continues_name(char c) {
   return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Recursive descent, one function for each level of precedence.
+/// A recursive-descent parser, with one function for each level of precedence.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -178,7 +178,7 @@ class Parser {
     return leaf({.run = name, .text = name, .begin = begin});
   }
 
-  /// ".key" and "[...]", any number of each.
+  /// Adds any number of ".key" and "[...]" to the path.
   void read_parts(Path& path) {
     while (at_ < text_.size()) {
       if (text_[at_] == '.') {
@@ -193,7 +193,7 @@ class Parser {
     }
   }
 
-  /// "[2]", "[method=naive,dtype=fp16]".
+  /// Reads "[2]" or "[method=naive,dtype=fp16]".
   PathPart element() {
     const std::size_t end = text_.find(']', at_);
     if (end == text_.npos) refuse("']' is missing");
@@ -257,7 +257,7 @@ class Parser {
   }
   static NodePtr leaf(Path path) { return std::make_shared<Node>(Node{.path = std::move(path)}); }
 
-  /// Keeps a file from exhausting the stack.
+  /// Counts the depth of nesting and limits it, so that no file can exhaust the stack.
   struct Deeper {
     explicit Deeper(Parser& parser) : parser_(parser) {
       if (++parser_.depth_ > kMostDepth)

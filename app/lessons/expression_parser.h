@@ -24,15 +24,15 @@ using Value = std::variant<double, bool, std::string, TilePlace>;
 
 /// One step of a path: a key of an object, or a choice among the elements of a list.
 struct PathPart {
-  std::string key;                                           ///< empty for an element
-  std::size_t index = 0;                                     ///< of an element without a selection
-  std::vector<std::pair<std::string, std::string>> selects;  ///< key and value; "": has none
+  std::string key;                                           ///< empty for an element of a list
+  std::size_t index = 0;                                     ///< the index if `selects` is empty
+  std::vector<std::pair<std::string, std::string>> selects;  ///< keys and values; "": key missing
 };
 
 struct Path {
   std::string run;  ///< name of a run of the lesson
   std::vector<PathPart> parts;
-  std::string text;       ///< as written, the run included
+  std::string text;       ///< the path as written, including the run
   std::size_t begin = 0;  ///< its position in the expression
 };
 
@@ -41,7 +41,7 @@ struct ExpressionNode {
   std::string word;  ///< "+", "and", "min"; empty for a constant or a path
   std::vector<std::shared_ptr<const ExpressionNode>> operands;
   std::optional<Value> constant;
-  std::optional<Path> path;  ///< without parts: a run as a function's argument
+  std::optional<Path> path;  ///< a path; without parts, the run that is an argument
 };
 
 /// A function, how many operands it takes, and how many of these, from the left, are runs.

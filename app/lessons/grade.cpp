@@ -82,7 +82,7 @@ class Marker {
   }
 
   const std::vector<Lesson>& lessons_;
-  std::map<std::uint64_t, std::unique_ptr<LessonRuns>> runs_;  ///< by the lesson's hash
+  std::map<std::uint64_t, std::unique_ptr<LessonRuns>> runs_;  ///< runs by the lesson's hash
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace attnscope::lessons {
 
 /// The marks of one lesson.
 struct LessonMarks {
-  std::size_t questions = 0;    ///< of the lesson
-  std::size_t answered = 0;     ///< with at least one answer, or shown
-  std::size_t right_first = 0;  ///< right at the first attempt
-  std::size_t right = 0;        ///< right before the answer was shown
+  std::size_t questions = 0;    ///< number of questions of the lesson
+  std::size_t answered = 0;     ///< questions with an answer, given or shown
+  std::size_t right_first = 0;  ///< questions answered correctly at the first attempt
+  std::size_t right = 0;        ///< questions answered correctly before the answer was shown
 };
 
 struct StudentMarks {
@@ -23,7 +23,7 @@ struct StudentMarks {
   std::map<std::string, LessonMarks> lessons;
   std::size_t other_version = 0;  ///< answers to a lesson that is not among the given ones
   std::size_t unmarked = 0;       ///< answers that cannot be marked here: "not calibrated"
-  std::size_t unreadable = 0;     ///< lines that are not answers
+  std::size_t unreadable = 0;     ///< number of lines that are not answers
 
   LessonMarks total() const;
 };

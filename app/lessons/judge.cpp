@@ -64,7 +64,7 @@ Result<Answer> tile_of(const Expression& expression, LessonRuns& runs) {
 bool is_within(double answer, double truth, double factor) {
   if (answer == truth) return true;
   const double ratio = answer / truth;
-  const double slack = 1.0 + 1e-9;  // a typed number exactly on the limit is right
+  const double slack = 1.0 + 1e-9;  // accepts a typed number exactly on the limit
   return ratio <= factor * slack && ratio * factor * slack >= 1.0;
 }
 
@@ -89,8 +89,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The factor of a prefix of the SI before the unit: "GB", "µs", "us", "G"; nothing for other
-/// words.
+/// The factor of the SI prefix of a unit: "GB", "µs", "us", "G"; nothing for other words.
 std::optional<double> unit_factor(std::string_view word, const std::string& unit) {
   const bool is_bytes = unit.starts_with("bytes");
   if (is_bytes && (word == "bytes" || word == "byte")) return 1.0;

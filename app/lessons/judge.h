@@ -16,13 +16,13 @@ struct Chosen {
   bool operator==(const Chosen&) const = default;
 };
 
-/// A prediction, or the truth: of a number (in its unit), a choice, a tile, a curve (one number for
-/// each of its values).
+/// A prediction, or the truth: a number (in the question's unit), a choice, a tile or a curve (one
+/// number for each value of its field).
 using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
 
-/// What the runs say. Errors: unavailable, with the reason, if they cannot say it for this GPU
-/// ("not calibrated: ..."); invalid_request for a mistake in the lesson: no option, or more than
-/// one, is right; a path that does not exist.
+/// The right answer according to the runs. Errors: unavailable, with the reason, if they cannot
+/// give it for this GPU ("not calibrated: ..."); invalid_request for a mistake in the lesson: no
+/// option, or more than one, is right; a path that does not exist.
 Result<Answer> truth_of(const Question& question, LessonRuns& runs);
 
 /// The answer that this expression would give, such as that of a misconception; not for a choice.
@@ -54,11 +54,11 @@ constexpr std::array<std::string_view, 3> enum_names(Verdict::Kind) {
   return {"right", "mistake", "wrong"};
 }
 
-/// Errors as in truth_of(), and invalid_request for an answer of the wrong kind.
+/// Judges the answer. Errors as in truth_of(), and invalid_request for an answer of the wrong kind.
 Result<Verdict> judge(const Question& question, const Answer& answer, LessonRuns& runs);
 
-/// A typed answer: a number with or without its unit ("4.4 GB", "12 us", "3e9"); the letter of an
-/// option; "i, j"; numbers separated by commas. not_understood with what is accepted.
+/// Parses a typed answer: a number with or without its unit ("4.4 GB", "12 us", "3e9"); the letter
+/// of an option; "i, j"; numbers separated by commas. not_understood with what is accepted.
 Result<Answer> parse_answer(const Question& question, std::string_view text);
 
 /// The answer as text: "285.2 MB", "b) FA2", "tile (1, 2)", "1 GB, 2 GB".

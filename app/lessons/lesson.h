@@ -1,7 +1,7 @@
 /// A lesson: runs, and steps that ask for a prediction about them before they show the answer.
-/// Files of schema "attnscope.lesson/1", shipped in assets/lessons/. No answer is written in one:
-/// each is an expression over the results of the lesson's runs (expression.h), which lesson_runs.h
-/// computes and judge.h compares with a student's prediction.
+/// Files of schema "attnscope.lesson/1", shipped in assets/lessons/. Lessons contain no answers:
+/// each answer is an expression over the results of the lesson's runs (expression.h), which
+/// lesson_runs.h computes and judge.h compares with a student's prediction.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace attnscope::lessons {
 
 struct Lesson {
   std::string name;  ///< the file's stem
-  std::string path;  ///< as it was opened, for messages
+  std::string path;  ///< the path that was opened, for messages
   std::string title;
-  Index order = 0;         ///< in the list of lessons
-  std::uint64_t hash = 0;  ///< of the file's contents, whatever its layout
+  Index order = 0;         ///< position in the list of lessons
+  std::uint64_t hash = 0;  ///< hash of the file's contents, whatever its layout
   std::vector<RunRecipe> runs;
   std::vector<Vary> vary;
   std::vector<Step> steps;
@@ -26,7 +26,7 @@ struct Lesson {
   const RunRecipe* find_run(std::string_view run) const;
 };
 
-/// Most steps of a lesson.
+/// The largest number of steps of a lesson.
 inline constexpr std::size_t kMostSteps = 10;
 
 /// Names of the panels that a step may show (Panel::name in app/panels/parts/panel.h).
@@ -37,9 +37,9 @@ inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",   
 /// Names of the parts of panels that a step may hide (PanelPart in app/scene/view_state.h).
 inline constexpr std::string_view kPartNames[] = {"dram", "time", "notes", "safe", "online"};
 
-/// A lesson from its text; `name` names the file in messages. invalid_request with one line, which
-/// has the path of the field: malformed text, an unknown or missing field, a run, panel, tensor or
-/// field of a run that does not exist, an expression that cannot be parsed.
+/// Parses a lesson; `name` names the file in messages. invalid_request with one line, which has the
+/// path of the field: malformed text, an unknown or missing field, a run, panel, tensor or field of
+/// a run that does not exist, an expression that cannot be parsed.
 Result<Lesson> parse_lesson(std::string_view text, std::string_view name);
 
 /// Reads a shipped lesson by name, or a file by path. Errors as in parse_lesson() and find_asset().
@@ -50,7 +50,7 @@ struct ShippedLesson {
   std::string name;
   Result<Lesson> lesson;
 };
-/// All of them, in teaching order.
+/// All shipped lessons, in teaching order.
 std::vector<ShippedLesson> list_shipped_lessons();
 
 }  // namespace attnscope::lessons

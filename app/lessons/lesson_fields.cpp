@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A value of a field as set_field() takes it.
+/// The JSON value of a field, as text that set_field() accepts.
 std::string value_text(const json& value, const std::string& path) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "";

@@ -17,17 +17,17 @@ void check_keys(const JsonObject& object, std::initializer_list<std::string_view
 /// The field of a run with this option; `path` is that of the name in the file.
 const RunField& field_of_option(std::string_view option, const std::string& path);
 
-/// The list of values of the field in the member `key`: at least `least`.
+/// Reads the field's list of values in the member `key`, which must have at least `least`.
 std::vector<std::string> read_values(const JsonObject& object, std::string_view key,
                                      const RunField& field, std::size_t least);
 
 RunRecipe read_run(const JsonObject& object, const std::string& name);
 
-/// An expression over these runs.
+/// Reads an expression over these runs.
 Expression read_expression(const JsonObject& object, std::string_view key,
                            const std::vector<RunRecipe>& runs);
 
-/// Text with expressions in braces.
+/// Reads text with expressions in braces.
 Text read_text(const JsonObject& object, std::string_view key, const std::vector<RunRecipe>& runs);
 
 Question read_question(const JsonObject& object, const std::vector<RunRecipe>& runs);

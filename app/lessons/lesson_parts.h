@@ -19,9 +19,9 @@ struct FieldValueText {
 
 /// A run: that of a scene, or another run of the lesson, with fields set.
 struct RunRecipe {
-  std::string name;   ///< in expressions
+  std::string name;   ///< its name in expressions
   std::string scene;  ///< name or path; empty: the default run
-  std::string from;   ///< a run of the lesson, before this one; empty: none
+  std::string from;   ///< an earlier run of the lesson; empty: none
   std::vector<FieldValueText> set;
 };
 
@@ -36,7 +36,7 @@ struct Vary {
 struct Text {
   struct Piece {
     std::string text;
-    std::optional<Expression> value = {};  ///< after the text
+    std::optional<Expression> value = {};  ///< the value shown after the text
   };
   std::vector<Piece> pieces;
   bool empty() const { return pieces.empty(); }
@@ -44,14 +44,14 @@ struct Text {
 
 /// What the screen shows beside a step.
 struct Show {
-  std::string run;                  ///< of the lesson; empty: as before
+  std::string run;                  ///< the run to show; empty: as before
   std::string reveal;               ///< the run once the question is answered; empty: the same
   std::string beside;               ///< a second run to its right, at the same place; empty: none
   std::vector<std::string> panels;  ///< names of kPanelNames
   /// Tensors, everywhere ("S"), or lines of the ledger ("S written", "DRAM read").
   std::vector<std::string> highlights;
-  std::vector<std::string> hidden;  ///< parts of panels, by names of kPartNames
-  std::optional<Expression> step;   ///< of the playhead, once the answer is shown
+  std::vector<std::string> hidden;  ///< parts of panels to hide, by names of kPartNames
+  std::optional<Expression> step;   ///< the playhead's step once the answer is shown
   std::optional<Index> query_row;
 };
 
@@ -73,7 +73,7 @@ struct ChoiceQuestion {
   struct Option {
     std::string text;
     Expression when;
-    std::string why;  ///< shown where it is wrongly chosen; may be empty
+    std::string why;  ///< shown to a student who wrongly chooses it; may be empty
   };
   std::vector<Option> options;
 };
@@ -84,11 +84,11 @@ struct TileQuestion {
   std::vector<Mistake> mistakes;
 };
 
-/// A curve over a field: the answer at each of its values, set as by Vary; right when every number
-/// is off by at most the factor `within`.
+/// A curve over a field: the answer at each of its values, set as in Vary. A curve is right when
+/// every number is off by at most the factor `within`.
 struct CurveQuestion {
   const RunField* over = nullptr;
-  std::vector<std::string> values;  ///< at least 2
+  std::vector<std::string> values;  ///< at least two
   Expression answer;
   double within = 1.5;
   std::vector<Mistake> mistakes;
@@ -97,15 +97,15 @@ struct CurveQuestion {
 struct Question {
   std::string text;
   std::variant<NumberQuestion, ChoiceQuestion, TileQuestion, CurveQuestion> kind;
-  /// Another way to compute the answer, which check_lesson() compares with it; not of a choice.
+  /// Another way to compute the answer, which check_lesson() compares with it; choices have none.
   std::optional<Expression> agrees;
   /// The unit of a number or of a curve's numbers: "bytes", "s"; empty for counts and ratios.
   std::string unit;
 };
 
 struct Step {
-  Text say;   ///< before the answer
-  Text then;  ///< after it; may be empty
+  Text say;   ///< text before the answer
+  Text then;  ///< text after the answer; may be empty
   Show show;
   std::optional<Question> ask;
 };

@@ -35,13 +35,14 @@ Result<RunSpec> with_fields(const RunSpec& base, const std::vector<FieldValueTex
   return spec;
 }
 
-/// A run without another one to start from: values are rounded as in a kernel, as in scenes.
+/// The run from which a recipe starts that has no `from`: values are rounded as in a kernel, as in
+/// scenes.
 Result<RunSpec> base_of(const RunRecipe& recipe) {
   if (!recipe.scene.empty()) return load_scene_run(recipe.scene);
   return RunSpec{.round_to_storage = true};
 }
 
-/// The recipe's fields, with the changes in place of its own.
+/// The recipe's fields; a field that was changed has its new value instead of the recipe's.
 std::vector<FieldValueText> merged(std::vector<FieldValueText> set, const Changes& changes) {
   for (const FieldValueText& change : changes) {
     std::erase_if(set, [&](const FieldValueText& own) { return own.field == change.field; });
@@ -140,7 +141,7 @@ Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view optio
 
 namespace {
 
-/// With the micro sign of the panels; the command line's tables are in ASCII.
+/// The time as text, with the micro sign of the panels; the command line's tables are in ASCII.
 std::string time_text(double seconds) {
   std::string text = seconds_text(seconds);
   if (text.ends_with(" us")) text.replace(text.size() - 2, 1, "µ");
@@ -171,7 +172,7 @@ std::string value_text(const Value& value, const std::string& unit) {
   }
   if (unit == "FLOP") return flops_text(number);
   if (unit == "Hz") return clock_text(number);
-  constexpr double kMostWritten = 1e6;  // larger ones get a prefix
+  constexpr double kMostWritten = 1e6;  // larger numbers get a prefix
   if (std::abs(number) >= kMostWritten) {
     const auto [scaled, prefix] = with_si_prefix(number, 999.95);
     return fmt::format("{:.4g} {}{}", scaled, prefix, unit);

@@ -13,20 +13,21 @@
 
 namespace attnscope::lessons {
 
-/// Values of fields that a student chose, in place of those of the lesson's first runs.
+/// Values of fields that a student chose. They replace those of the runs that do not start from
+/// another run.
 using Changes = std::vector<FieldValueText>;
 
 class LessonRuns : public ValueSource {
  public:
-  /// invalid_request for a scene that does not exist, or a run that cannot be understood: the
-  /// message names it.
+  /// The runs of the lesson with these changes. invalid_request for a scene that does not exist, or
+  /// a run that cannot be understood: the message names it.
   static Result<LessonRuns> create(const Lesson& lesson, Changes changes = {});
 
-  /// The runs with other changes instead; values that are still needed are kept.
+  /// Replaces the changes of the runs; keeps the values that are still needed.
   std::optional<Error> change(Changes changes);
   const Changes& changes() const { return changes_; }
 
-  /// Null when there is no run of this name.
+  /// The run of this name; null if there is none.
   const RunSpec* find(std::string_view run) const;
 
   Result<Value> value(const Path& path) override;
@@ -42,7 +43,7 @@ class LessonRuns : public ValueSource {
   std::vector<RunRecipe> recipes_;
   Changes changes_;
   std::map<std::string, RunSpec, std::less<>> specs_;
-  std::vector<std::unique_ptr<RunValues>> values_;  ///< of every spec that was asked for
+  std::vector<std::unique_ptr<RunValues>> values_;  ///< the values of every run requested so far
 };
 
 /// The field of `lesson.vary` with this option, or of the modelled GPU, set to the text;

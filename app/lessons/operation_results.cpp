@@ -10,7 +10,7 @@ namespace attnscope::lessons {
 
 namespace {
 
-/// Keeps the operations, and with an executor also what each one computes.
+/// Stores the operations, and with an executor also what each one computes.
 class OperationKeeper : public Observer {
  public:
   explicit OperationKeeper(NumericExecutor* executor) : executor_(executor) {}

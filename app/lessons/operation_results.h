@@ -9,18 +9,19 @@
 
 namespace attnscope::lessons {
 
-/// Runs with more scores than this are not followed with their values.
+/// The most scores of a run whose values are followed.
 inline constexpr Index kMostFollowedScores = Index{1} << 20;
-/// Runs with more tiles of scores than this are not followed operation by operation.
+/// The most tiles of scores of a run whose operations are followed.
 inline constexpr Index kMostFollowedTiles = Index{1} << 15;
 
 struct HeadOperations {
-  std::vector<TileOp> ops;             ///< by step
-  std::vector<std::uint64_t> results;  ///< hash of each operation's result; empty without values
+  std::vector<TileOp> ops;             ///< one operation for each step
+  std::vector<std::uint64_t> results;  ///< hash of each operation's result, if requested
   std::vector<Index> launches;         ///< the first step of each launch
 };
 
-/// Unavailable for a run that is too large. With values, errors as in load_inputs().
+/// The operations of the run's first head. unavailable for a run that is too large; with values,
+/// errors as in load_inputs().
 Result<HeadOperations> head_operations(const ModelRun& model, bool with_values);
 
 }  // namespace attnscope::lessons

@@ -38,7 +38,7 @@ Progress::Progress(fs::path file) : file_(std::move(file)) {
     for (const auto& [name, entry] : document.value().at("lessons").items()) {
       lessons_[name] = progress_from(entry);
     }
-  } catch (const std::exception&) {  // of the JSON library and of std::stoull
+  } catch (const std::exception&) {  // thrown by the JSON library or std::stoull
     lessons_.clear();
   }
 }

@@ -12,14 +12,14 @@
 namespace attnscope::lessons {
 
 struct LessonProgress {
-  /// Of the lesson as it was then; progress in a changed lesson starts over.
+  /// The hash of the lesson as it was then; progress in a changed lesson starts over.
   std::uint64_t lesson_hash = 0;
-  std::size_t step = 0;            ///< where to continue
+  std::size_t step = 0;            ///< the step at which to continue
   std::set<std::size_t> answered;  ///< steps whose question was answered or shown
-  std::set<std::size_t> right;     ///< of these, answered correctly
+  std::set<std::size_t> right;     ///< those of `answered` that were answered correctly
 };
 
-/// "state.lessons.json" beside "state.json", the file of the app's state.
+/// The path of "state.lessons.json", which is beside "state.json", the file of the app's state.
 std::filesystem::path progress_file_beside(const std::filesystem::path& state);
 
 /// The progress of all lessons, in one file. A missing or damaged file counts as empty.
@@ -34,7 +34,7 @@ class Progress {
 
  private:
   std::filesystem::path file_;
-  std::map<std::string, LessonProgress> lessons_;  ///< by name
+  std::map<std::string, LessonProgress> lessons_;  ///< progress by the lesson's name
 };
 
 }  // namespace attnscope::lessons

@@ -121,7 +121,7 @@ class RowKeeper : public Observer {
     }
   }
 
-  std::map<std::pair<Index, std::int32_t>, SoftmaxRow> kept;  ///< by query and column tile
+  std::map<std::pair<Index, std::int32_t>, SoftmaxRow> kept;  ///< states by query and column tile
 
  private:
   NumericExecutor& executor_;

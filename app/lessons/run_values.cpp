@@ -84,7 +84,7 @@ bool is_selected(const ordered_json& element, const PathPart& part) {
   });
 }
 
-/// Follows one path through a document.
+/// Follows one path through a JSON document.
 class Walk {
  public:
   explicit Walk(const Path& path) : path_(path), walked_(path.run) {}
@@ -228,7 +228,8 @@ Result<Value> RunValues::value(const Path& path) {
   if (source == Source::predicted) {
     if (auto missing = missing_prediction(path, document.value())) return *missing;
   }
-  // These documents are not a part of the simulation's: their name has been used
+  // These documents are separate from the simulation's: the path's first key has chosen the
+  // document
   const bool is_apart =
       source == Source::gpu || source == Source::recorded || source == Source::schedule;
   const ordered_json* at = &document.value();

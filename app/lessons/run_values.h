@@ -29,9 +29,9 @@ class RunValues {
 
   const RunSpec& spec() const { return spec_; }
 
-  /// Errors as in ValueSource. Unavailable: times on a GPU without a calibration, or for steps that
-  /// it does not have; DRAM bytes that take too long to predict; a run that was not recorded;
-  /// values of a run that is too large for them.
+  /// The value of the path. Errors as in ValueSource; unavailable: times on a GPU without a
+  /// calibration, or for steps that it does not have; DRAM bytes that take too long to predict; a
+  /// run that was not recorded; values of a run that is too large for them.
   Result<Value> value(const Path& path);
   Result<Index> visit(Index n);
   Result<Index> launch(Index n);
