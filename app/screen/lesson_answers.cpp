@@ -30,7 +30,7 @@ std::string tick_text(double value, const std::string& unit) {
   return draw::format_tick(value, unit.c_str());
 }
 
-/// A value of the curve's field on its axis: sizes of memory with their unit.
+/// The text at a tick of the curve's axis; sizes of memory have their unit.
 std::string value_tick(const lessons::CurveQuestion& curve, std::size_t n) {
   const std::string& text = curve.values[n];
   const auto bytes = parse_number<Index>(text);
@@ -58,7 +58,7 @@ struct CurveFrame {
   }
 };
 
-/// `shown`: the value of the run on the screen, which is marked.
+/// Draws the axes, and marks `shown`, the value of the run on the screen.
 void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
                const lessons::CurveQuestion& curve, const std::string& unit,
                const std::string& shown) {
@@ -122,7 +122,8 @@ void draw_values(const Frame& frame, const draw::Canvas& canvas, const CurveFram
   }
 }
 
-/// The animated curve, on its way from the user's curve, or from the axis, to the computed one.
+/// The points of the animated curve on its way from the user's curve, or from the axis, to the
+/// computed one.
 std::vector<std::optional<double>> towards(const std::vector<double>& truth,
                                            const std::vector<double>* drawn, const draw::Axis& axis,
                                            float share) {
@@ -141,7 +142,7 @@ std::vector<std::optional<double>> towards(const std::vector<double>& truth,
 /// while it is held down.
 void draw_by_mouse(std::vector<std::optional<double>>& points, const CurveFrame& plot,
                    float slack) {
-  // How near this drag has come to each point, in pixels
+  // The distance to which this drag has come to each point, in pixels
   ImGuiStorage& reach = *ImGui::GetStateStorage();
   const auto key_of = [first = ImGui::GetID("lesson.curve.reach")](std::size_t n) {
     return first + static_cast<ImGuiID>(n);
@@ -164,7 +165,7 @@ void draw_by_mouse(std::vector<std::optional<double>>& points, const CurveFrame&
   }
 }
 
-/// How to draw, in the middle of the empty plot.
+/// Draws a hint in the middle of the empty plot: how to draw the curve.
 void draw_hint(const Frame& frame, const draw::Canvas& canvas, const Rect& plot) {
   const FontRef& font = frame.fonts.ui;
   const std::string wordings[] = {"drag to draw your curve", "drag to draw"};

@@ -18,13 +18,13 @@ bool draw_option(const Frame& frame, const std::string& name, const std::string&
 
 // The fields of a lesson's question, for its present draft or answer.
 
-/// A text field with an example of the unit as its hint; `takes_focus` when the question is new.
-/// Named rectangle: "lesson.number".
+/// Draws a text field with an example of the unit as its hint; `takes_focus` when the question is
+/// new. Named rectangle: "lesson.number".
 void draw_number_field(const Frame& frame, float width, bool takes_focus);
-/// Buttons; once the answer is revealed, or in presenter mode, the options with their marks. Named
-/// rectangles: "lesson.option.a" and so on.
+/// Draws the options as buttons or, once the answer is revealed or in presenter mode, as text with
+/// marks. Named rectangles: "lesson.option.a" and so on.
 void draw_options(const Frame& frame, float width);
-/// The curve drawn with the mouse and, once `share` is above 0, the computed one. Named rectangle:
+/// Draws the curve of the mouse and, once `share` is above 0, the computed one. Named rectangle:
 /// "lesson.curve".
 void draw_curve_field(const Frame& frame, float width, float share);
 

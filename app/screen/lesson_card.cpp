@@ -45,8 +45,8 @@ std::string_view verdict_words(Verdict::Kind kind) {
   return "Wrong.";
 }
 
-/// A mark for each step: answered correctly, answered or revealed, or still open; the current one
-/// is outlined.
+/// Draws a mark for each step: answered correctly, answered or revealed, or still open; the current
+/// one is outlined.
 void draw_steps(const Frame& frame, ImVec2 at) {
   const LessonPlayer& player = frame.app.lesson_player;
   const lessons::LessonProgress& progress = player.progress();
@@ -82,7 +82,7 @@ std::string own_value(const lessons::Lesson& lesson, const RunField& field) {
   return fmt::format("{}", fmt::join(values, " and "));
 }
 
-/// Buttons for the values that the lesson lets a student set; first the lesson's own.
+/// Draws buttons for the values that the lesson lets a student set, the lesson's own value first.
 void draw_changes(const Frame& frame, const std::vector<std::string>& own_values) {
   LessonPlayer& player = frame.app.lesson_player;
   const std::vector<lessons::Vary>& all = player.lesson().vary;
@@ -112,7 +112,7 @@ void draw_changes(const Frame& frame, const std::vector<std::string>& own_values
   }
 }
 
-/// The card's fonts for larger text.
+/// The fonts for the card's larger text.
 Fonts larger(Fonts fonts) {
   fonts.ui = fonts.large;
   fonts.ui_bold = fonts.large_bold;
@@ -151,7 +151,7 @@ float height_of_step(const Frame& frame, float width) {
                  static_cast<float>(player.lesson().vary.size()) * field + 4.0f * line;
   if (!player.current().ask) return height;
   const lessons::Question& question = *player.current().ask;
-  height += text_height(question.text, fonts.ui_bold, width) + 5.0f * line;  // with the answer
+  height += text_height(question.text, fonts.ui_bold, width) + 5.0f * line;  // includes the answer
   if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
     for (const auto& option : choice->options) {
       height += text_height(option.text, fonts.ui, width - 3.0f * line) + frame.px(10.0f);

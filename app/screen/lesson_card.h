@@ -27,7 +27,7 @@ class LessonCard {
   void draw_outcome(const Frame& frame, float width);
   void draw_buttons(const Frame& frame, const Rect& rect) const;
 
-  // Of the last frame
+  // State of the last frame
   const lessons::Lesson* lesson_ = nullptr;  ///< compared, never dereferenced
   std::size_t step_ = 0;
   bool revealed_ = false;
@@ -37,17 +37,18 @@ class LessonCard {
   float share_ = 0.0f;                   ///< progress of the reveal, 0 to 1
   bool begins_ = false;                  ///< the step is new in this frame
   bool takes_focus_ = false;             ///< the question is new in this frame
-  std::vector<std::string> own_values_;  ///< of the fields that a student may set
-  std::uint64_t own_values_of_ = 0;      ///< the lesson's hash
+  std::vector<std::string> own_values_;  ///< values of the fields that a student may set
+  std::uint64_t own_values_of_ = 0;      ///< hash of the lesson that they belong to
 };
 
-/// Text of at most this width, in the current window; named if `name` is not empty.
+/// Draws text of at most this width in the current window, as a named rectangle if `name` is not
+/// empty.
 void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, float width,
                       std::string_view text, std::string_view name = {});
 
 /// The parts of the card of a lesson or a quiz, below its heading.
 struct CardParts {
-  float place_y = 0.0f;  ///< top of the line with the place, which has room at its left
+  float place_y = 0.0f;  ///< top of the line with the place; the left of it is free
   Rect body;             ///< its text scrolls if it does not fit
   Rect buttons;
 };

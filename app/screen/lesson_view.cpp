@@ -109,7 +109,7 @@ std::set<Slot> telling_slots(const lessons::Step& step) {
 
 namespace {
 
-/// Places the panels of one run.
+/// Places the panels of one run in the rectangle.
 void place_slots(Layout& layout, const std::set<Slot>& slots, const Rect& rest, float gap) {
   const auto among = [&](std::initializer_list<Slot> all) {
     std::vector<Slot> present;
@@ -247,8 +247,8 @@ bool is_highlighted(std::string_view widget, const std::string& what) {
           widget == "memory.slot." + name);
 }
 
-/// What the step highlights, each with the name of its widget. Lines of the ledger that follow one
-/// another share a rectangle, under the name of the first.
+/// The rectangles of what the step highlights, each with the name of its widget. Lines of the
+/// ledger that follow one another share a rectangle, under the name of the first.
 std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
                                                             const NamedRects& rects) {
   const auto& highlights = frame.app.lesson_player.current().show.highlights;
@@ -332,7 +332,7 @@ namespace {
 
 constexpr const char* kList = "lesson list";
 
-/// "4 of 5 right, at step 3 of 6".
+/// The user's progress as text: "4 of 5 right, at step 3 of 6".
 std::string progress_words(const ListedLesson& lesson) {
   if (!lesson.step) return fmt::format("{} questions", lesson.questions);
   return fmt::format("{} of {} right, at step {} of {}", lesson.right, lesson.questions,

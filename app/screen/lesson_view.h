@@ -36,11 +36,11 @@ struct LessonLayout {
 LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std::set<Slot>& slots,
                            bool presenter, bool has_two_runs);
 
-/// The heading of one of two runs: "FlashAttention-2, broken: alpha is always 1".
+/// Draws the heading of one of two runs: "FlashAttention-2, broken: alpha is always 1".
 void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
                       const RunInfo& other);
 
-/// Drawn in place of a panel that would give away the answer. Named rectangle:
+/// Draws a cover instead of a panel that would give away the answer. Named rectangle:
 /// "lesson.cover.PANEL".
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
 
@@ -49,8 +49,8 @@ void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect)
 /// not of a rival's panels: "lesson.mark.WIDGET", of adjacent lines the first.
 void mark_lesson_tensors(const Frame& frame, const NamedRects& rects);
 
-/// If the question asks for a tile: the chosen tile, or the correct one once it is revealed, as the
-/// thing that panels highlight.
+/// The thing that panels highlight if the question asks for a tile: the chosen tile or, once it is
+/// revealed, the correct one.
 std::optional<Thing> lesson_tile(const App& app);
 
 /// Handles the keys of the open lesson: Page Up, Page Down, Enter, Escape.
