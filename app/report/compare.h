@@ -35,7 +35,7 @@ std::string why_no_kernel(const SimulationReport& model, const GpuDescription& g
 /// The difference between a model and a measurement.
 enum class DifferenceIn : std::uint8_t {
   nothing,
-  kernel,  ///< why_no_kernel()
+  kernel,  ///< see why_no_kernel()
   problem,
   choice,  ///< algorithm, pass, kernel, switches, precision of O in HBM, deterministic dQ, or
            ///< settings unknown to this version
@@ -120,8 +120,8 @@ inline constexpr double kLaunchLatencySeconds = 20e-6;
 inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 
-/// `model` is simulate() on `gpu`, with or without its prediction. If difference() finds a
-/// difference, the run is shown alone.
+/// Compares the run with `model`, which is simulate() on `gpu`, with or without its prediction. If
+/// difference() finds a difference, the run is shown alone.
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
@@ -186,7 +186,7 @@ std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
 /// replaced by a single group of warps that both load and compute (kernel_agents.cpp).
 ScheduleVariant without_kernel_agents(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// Thread blocks of the launch that requests the most bytes; none: 0.
+/// The number of thread blocks of the launch that requests the most bytes; 0 if there is no launch.
 Index thread_blocks_of_main_launch(const SimulationReport& model);
 
 }  // namespace attnscope

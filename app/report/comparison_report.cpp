@@ -10,8 +10,8 @@
 namespace attnscope {
 namespace {
 
-/// "+0.12 %", or "65.45 x" for ten times and more, or the phrase that replaces the gap; "-" if
-/// there is neither.
+/// The gap as text, "+0.12 %", or "65.45 x" for ten times and more, or the phrase that replaces the
+/// gap; "-" if there is neither.
 std::string gap_text(const ComparisonLine& line) {
   if (!line.gap_percent) return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
   const double percent = *line.gap_percent;
@@ -19,14 +19,14 @@ std::string gap_text(const ComparisonLine& line) {
   return fmt::format("{:+.2f} %", percent);
 }
 
-/// "dram", "requested, scores S": the level and launch of a line.
+/// The level and launch of a line: "dram", "requested, scores S".
 std::string level_text(const ComparisonLine& line) {
   std::string text(to_string(line.level));
   if (!line.launch.empty()) text += fmt::format(", {}", launch_words(line.launch));
   return text;
 }
 
-/// "17.31 GB", "12.34 us": a line's number with its unit.
+/// A line's number with its unit: "17.31 GB", "12.34 us".
 std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);
 }
@@ -86,7 +86,7 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       dram_name(gpu));
 }
 
-/// A run that has no gaps: the reason, and the recorded time if there is one.
+/// The row of a run that has no gaps: the reason, and the recorded time if there is one.
 std::vector<Cell> row_without_gaps(const Comparison& comparison) {
   const bool alone = comparison.unavailable.empty();
   return {run_title(comparison.run),

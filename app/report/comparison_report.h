@@ -14,12 +14,12 @@ namespace attnscope {
 /// gives the reason. `kind` heads the GPU's column: "recorded", "measured".
 Table comparison_table(const Comparison& comparison, std::string_view kind);
 
-/// How far off the predictions are: prediction_errors().
+/// A table of how far off the predictions are, from prediction_errors().
 Table errors_table(const std::vector<Comparison>& comparisons);
 
-/// Markdown: where the recorded numbers come from, one table of all runs, flash2's lead over
-/// standard, and for each run every line with its reason. A run that is shown alone has no modelled
-/// numbers.
+/// A Markdown document: the origin of the recorded numbers, one table of all runs, flash2's lead
+/// over standard, and for each run every line with its reason. A run that is shown alone has no
+/// modelled numbers.
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
                               const std::vector<Comparison>& comparisons);
 

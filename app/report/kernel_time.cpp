@@ -42,7 +42,7 @@ double value_of(const Calibration& calibration, const std::string& name) {
 
 constexpr Index kMostBlocksOnSm = 32;  // the limit of every GPU so far
 
-/// The measured cycles of a step, [k - 1] for k blocks on an SM; 0 if they were not measured.
+/// The measured cycles of a step: element k - 1 is for k blocks on an SM, 0 if not measured.
 std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {
   std::vector<double> cycles;
   for (Index blocks = 1; blocks <= kMostBlocksOnSm; ++blocks) {
@@ -52,7 +52,7 @@ std::vector<double> measured_cycles(const Calibration& calibration, const std::s
   return cycles;
 }
 
-/// The first `residency` cycles; those that were not measured are interpolated linearly.
+/// The cycles for 1 to `residency` blocks; those that were not measured are interpolated linearly.
 std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   std::size_t before = 0;
   for (std::size_t k = 1; k < cycles.size(); ++k) {

@@ -19,7 +19,7 @@ std::string_view category(StepClass kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// "load K_j (j = 2)", "S = Q_i K_j^T (0, 2)".
+/// The name of a step: "load K_j (j = 2)", "S = Q_i K_j^T (0, 2)".
 std::string step_label(const TracedStep& step) {
   const bool has_i = kernels::has_row_tile(step.step);
   const bool has_j = kernels::has_column_tile(step.step);

@@ -9,10 +9,10 @@
 
 namespace attnscope {
 
-/// "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
+/// The run and its GPU: "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
 std::string describe(const KernelTrace& trace);
 
-/// The run of a trace as a recording's row: only its time, no counters.
+/// The run of a trace as a row of a recording, with its time but no counters.
 RecordingRow row_of(const KernelTrace& trace);
 
 /// Writes the trace with one process per SM; each resident block has a track for itself and one for

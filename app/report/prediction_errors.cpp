@@ -52,7 +52,7 @@ std::optional<double> cycles_error_percent(const Comparison& comparison) {
 
 std::vector<PredictionErrors> prediction_errors(const std::vector<Comparison>& comparisons) {
   using Regime = PredictionErrors::Regime;
-  // Whether it includes all runs; algorithm, pass, level, quantity, regime
+  // The kind of an error. The first member is true for errors of all algorithms and passes together
   using Kind = std::tuple<bool, std::string, PassKind, Level, std::string, Regime>;
   std::map<Kind, std::vector<double>> percents;
   for (const Comparison& comparison : comparisons) {

@@ -12,11 +12,11 @@ namespace attnscope {
 
 /// How far predictions of one kind are off, in percent of the recorded value of whole passes.
 struct PredictionErrors {
-  Level level = Level::dram;  ///< or requested, l2, time
+  Level level = Level::dram;  ///< may also be requested, l2 or time
   /// "read", "written", for L2 also "missed"; for times "time", "cycles" (time by clock) and
   /// "primitives" (from the rates of the units alone).
   std::string quantity;
-  std::string algorithm;  ///< "" for all
+  std::string algorithm;  ///< empty: all algorithms
   PassKind pass = PassKind::forward;
   /// Whether the size of L2 is decisive (DramPrediction::in_transition()), or the steps are not
   /// calibrated.
@@ -25,10 +25,10 @@ struct PredictionErrors {
   double median_percent = 0, p90_percent = 0, max_percent = 0;
 };
 
-/// Only these runs show how good a prediction is: smaller ones depend on kernel code, constants and
-/// the earlier contents of L2.
+/// The fewest bytes of a run whose errors rate the predictions: the bytes of smaller runs depend on
+/// kernel code, constants and the earlier contents of L2.
 inline constexpr double kLeastRatedBytes = 10e6;
-/// Up to this, an error in written bytes counts as 0: it may be cache lines of earlier work.
+/// An error in written bytes counts as 0 up to this limit: it may be cache lines of earlier work.
 inline constexpr double kUnratedWriteBytes = 3e6;
 
 constexpr std::array<std::string_view, 3> enum_names(PredictionErrors::Regime) {

@@ -14,7 +14,8 @@
 namespace attnscope {
 namespace {
 
-/// DRAM gaps up to this agree: the counters include the whole device and the range's edges.
+/// DRAM gaps count as agreement up to this limit: the counters include the whole device and the
+/// range's edges.
 constexpr double kDramAgreementPercent = 5.0;
 
 /// Whether the launch is one of standard's matrix products, or "", the whole pass, which has some.
@@ -201,7 +202,7 @@ std::string prediction_reason(const ComparisonLine& line, const GpuDescription& 
   const double gap = *line.gap_percent;
   const bool agrees = std::abs(gap) <= kDramAgreementPercent;
   const double difference = *line.recorded - *line.modelled;
-  constexpr double kDirtyShare = 0.25;  // of L2: how many lines wait to be written is not modelled
+  constexpr double kDirtyShare = 0.25;  // share of L2: lines waiting to be written are not modelled
   if (!agrees && line.quantity == "written" &&
       std::abs(difference) <= kDirtyShare * static_cast<double>(gpu.l2_bytes)) {
     return fmt::format("{} of dirty lines left L2 {} than predicted",

@@ -12,8 +12,8 @@
 
 namespace attnscope {
 
-/// Thread blocks of the kernel that an SM of the GPU holds at once; 0 if not even one fits. `used`
-/// is the compiler's report on the block's program.
+/// The number of thread blocks of the kernel that an SM of the GPU holds at once; 0 if not even one
+/// fits. `used` is the compiler's report on the block's program.
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
 
@@ -28,7 +28,7 @@ struct LaunchResidency {
   BlockDemand block;
   bool is_recorded = false;  ///< true: the demand is the recorded kernel's; false: the model's
   BlockLimits limits;
-  Index resident = 1;  ///< blocks per SM
+  Index resident = 1;  ///< thread blocks per SM
   Index thread_blocks = 0;
   Index sm_count = 1;
 

@@ -21,8 +21,8 @@ namespace attnscope {
 /// numbers right.
 enum class Unit : std::uint8_t {
   words,
-  count,  ///< a whole number, or four digits
-  error,  ///< three digits
+  count,  ///< shown as a whole number, or with four digits
+  error,  ///< shown with three digits
   share,  ///< a share of 1, shown in percent
   percent,
   bytes,
@@ -31,8 +31,8 @@ enum class Unit : std::uint8_t {
 };
 
 struct Column {
-  std::string key;  ///< in JSON and CSV, members joined by dots: "tiling.Br"; empty: only in text
-  std::string heading;  ///< in text; empty: only in JSON and CSV
+  std::string key;  ///< name in JSON and CSV, "tiling.Br" for a nested member; empty: only in text
+  std::string heading;  ///< heading in text; empty: only in JSON and CSV
   Unit unit = Unit::words;
 };
 
@@ -51,7 +51,7 @@ class Cell {
   /// Shows `text` instead of the value's text.
   template <typename T>
   Cell(const T& value, std::string text) : value_(value_of(value)), text_(std::move(text)) {}
-  /// Only text: "-".
+  /// A cell that has only text, such as "-".
   static Cell only_text(std::string text) { return Cell(std::monostate(), std::move(text)); }
 
   const Value& value() const { return value_; }
@@ -85,11 +85,11 @@ class Cell {
 };
 
 struct Table {
-  std::string key;    ///< name of the list in JSON; empty: only in text
+  std::string key;    ///< key of the list in JSON; empty: only in text
   std::string title;  ///< the lines above the table in text
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};  ///< a cell for each column
-  std::string indent = {};                   ///< before the first column in text
+  std::string indent = {};                   ///< text before the first column
   bool columns_as_lines = false;             ///< true: in text, a line for each column
   /// Whether CSV has a line for each row, or for each row of the lists within a row, after the
   /// outer row's own cells.
@@ -111,8 +111,8 @@ struct Study {
   std::vector<Footnote> footnotes = {};
 };
 
-/// Title, aligned columns, then the tables within rows. Columns without text are left out. Control
-/// characters become '?'.
+/// The title, the table in aligned columns, then the tables within rows. Columns without text are
+/// left out. Control characters become '?'.
 std::string to_text(const Table& table);
 /// The title, the tables and the footnotes, an empty line between them.
 std::string to_text(const Study& study);

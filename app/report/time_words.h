@@ -29,10 +29,10 @@ std::string why_not_calibrated(const SimulationReport& report, const GpuDescript
 /// than the GPU's".
 std::string time_basis_text(const SimulationReport& report, const GpuDescription& gpu);
 
-/// "steps", "L2".
+/// The name of a part: "steps", "L2".
 std::string_view part_words(TimePart part);
 
-/// "steps 71 %, waiting 12 %, idle 17 %": the parts of at least half a percent.
+/// The parts of at least half a percent: "steps 71 %, waiting 12 %, idle 17 %".
 std::string parts_text(const TimePrediction& prediction);
 
 /// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
