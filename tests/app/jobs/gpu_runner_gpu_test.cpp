@@ -37,7 +37,7 @@ bool update_until(App& app, Done done) {
   return true;
 }
 
-/// Waits for the scene's snapshot and the GPU; returns why there is none, or nothing.
+/// Waits for the scene's snapshot and the GPU; returns why there is no GPU, or nothing.
 std::optional<std::string> missing_gpu(App& app) {
   const bool opened = update_until(
       app, [&] { return app.settled() && app.gpu().status().state != GpuRunner::State::opening; });

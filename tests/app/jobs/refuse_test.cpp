@@ -33,7 +33,7 @@ class Refuse : public testing::Test {
     EXPECT_TRUE(!refusal.nearest || !check(*refusal.nearest)) << "the nearest choice must work";
     return refusal;
   }
-  /// The same for text typed into a field.
+  /// The same for a choice that results from text typed into a field.
   Refusal refused_after(const RunSpec& valid, std::string_view key, std::string_view text) {
     return refused(change_field(valid, key, text).value(), valid);
   }

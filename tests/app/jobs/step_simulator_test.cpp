@@ -14,7 +14,7 @@
 namespace attnscope::app {
 namespace {
 
-/// A step of the choice's run for head `head`; by default its last step.
+/// The snapshot of a step of the choice's run for head `head`; by default of the last step.
 std::shared_ptr<const Snapshot> step_of(const RunSpec& choice, Index head,
                                         Index step = Index{1} << 30) {
   StepSimulator simulator(std::make_shared<GpuCatalog>());

@@ -25,7 +25,7 @@ Lesson two_questions() {
       .value();
 }
 
-/// Adds the answers as if a student had typed them; "show" is one of them.
+/// Adds the answers as if a student had typed them; "show" asks to see the answer.
 void answer(const Lesson& lesson, const AnswersFile& file, std::size_t step,
             const std::vector<std::string>& texts) {
   auto runs = LessonRuns::create(lesson).value();

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Values, looked up by the text of their path.
+/// A source of values that looks them up by the text of their path.
 class FakeRuns : public ValueSource {
  public:
   Result<Value> value(const Path& path) override {

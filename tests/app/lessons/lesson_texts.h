@@ -20,7 +20,7 @@ inline std::string lesson_text(std::string_view steps) {
                      steps);
 }
 
-/// The same with one question in one step.
+/// A lesson on these runs with one step, which asks this question.
 inline std::string lesson_asking(std::string_view ask) {
   return lesson_text(fmt::format(R"([{{"say": "Predict.", "ask": {}}}])", ask));
 }

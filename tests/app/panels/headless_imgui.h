@@ -14,7 +14,7 @@ namespace attnscope::test {
 
 class HeadlessImGui {
  public:
-  /// Lengths at `layout_scale`, text at `font_scale`.
+  /// A screen of this size, with lengths at `layout_scale` and text at `font_scale`.
   HeadlessImGui(float width, float height, float layout_scale = 1.0f, float font_scale = 1.0f);
   ~HeadlessImGui();
   HeadlessImGui(const HeadlessImGui&) = delete;
@@ -43,7 +43,7 @@ class HeadlessImGui {
   int letters_on_letters() const;
 
  private:
-  std::map<float, app::Fonts> fonts_;  ///< by scale
+  std::map<float, app::Fonts> fonts_;  ///< the loaded fonts by their scale
   float font_scale_ = 1.0f;
 };
 

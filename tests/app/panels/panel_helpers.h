@@ -102,7 +102,7 @@ inline void click(HeadlessImGui& imgui, ImVec2 at, const std::function<void()>& 
 struct Pointed {
   Surroundings around;
   std::vector<app::Command> commands;
-  bool with_shift = false;  ///< held during the click
+  bool with_shift = false;  ///< Shift is held down during the click
 };
 
 /// Draws one panel at 1600 x 900 and clicks `share` of the way across the named rectangle.

@@ -15,7 +15,7 @@ struct SampleRequest : RunSpec {
   }
 };
 
-/// The run of a head; throws when the request is rejected.
+/// The stepped run of one head; throws when the request is rejected.
 std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request);
 
 /// The snapshot after `fraction` of the steps, 0 (before the first) to 1 (after the last).

@@ -28,12 +28,12 @@ using Phase = LessonPlayer::Phase;
 
 constexpr const char* kLesson = ATTNSCOPE_LESSON_FILE;
 
-/// Opens the lesson of every kind of question at this step.
+/// Opens the test's lesson, which has every kind of question, at this step.
 void open(LessonPlayer& player, std::size_t step) {
   test::open(player, kLesson, step);
 }
 
-/// Runs in an empty folder.
+/// Tests that run in an empty folder.
 class LessonFolder : public testing::Test {
  protected:
   LessonFolder()
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Lessons, PlayedLesson, testing::ValuesIn(played_lessons
 TEST(LessonPlayer, NamesTheMisconceptionOfAnAnswer) {
   LessonPlayer player;
   open(player, 3);
-  player.draft.tile = lessons::TilePlace{1, 0};  // the order of FlashAttention-1
+  player.draft.tile = lessons::TilePlace{1, 0};  // the tile in FlashAttention-1's order
   act(player, Action::check);
   EXPECT_EQ(player.outcome()->verdict, Verdict::Kind::mistake);
   EXPECT_THAT(player.outcome()->why, HasSubstr("order of FlashAttention-1"));
@@ -194,9 +194,9 @@ TEST(LessonPlayer, AValueChosenWhileAnotherIsComputedIsThatOfTheNextStep) {
   open(player, 1);
   const RunField& seq_len = *player.lesson().vary.front().field;
   player.change(seq_len, "128");
-  player.update();  // its work begins
+  player.update();  // the work for 128 begins
   player.change(seq_len, "64");
-  player.update();  // this one waits
+  player.update();  // the change to 64 waits
   act(player, Action::next);
   ASSERT_EQ(player.changes().size(), 1U);
   EXPECT_EQ(player.changes().front().text, "64");

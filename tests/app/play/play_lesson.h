@@ -97,7 +97,7 @@ struct AskedStep {
   std::size_t step = 0;
   lessons::Question question;
   lessons::Answer truth;
-  std::optional<app::CurveAxis> axis;  ///< of a curve
+  std::optional<app::CurveAxis> axis;  ///< the axis of a question about a curve
 };
 
 /// Every question of the lesson, in order, with the answer that "Show me" gives.
@@ -118,7 +118,7 @@ inline std::vector<AskedStep> asked_steps(const std::string& lesson) {
     EXPECT_FALSE(outcome->verdict) << lesson << ", step " << step + 1;
     if (ask) asked.push_back({step, *ask, *outcome->truth, player.prepared()->axis});
     act(player, app::LessonPlayer::Action::next);
-    if (player.step() == step) break;  // the last one
+    if (player.step() == step) break;  // that was the last step
   }
   return asked;
 }

@@ -248,7 +248,7 @@ TEST_F(Compare, LaunchesAreComparedSeparatelyIfThereAreSeveral) {
   int launch_lines = 0;
   for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
   EXPECT_EQ(launch_lines,
-            3 * 7);  // scores, softmax, output: read and written, requested, l2 and dram; missed
+            3 * 7);  // three launches: read and written at three levels, and missed
 }
 
 TEST_F(Compare, AtomicAddsHaveASeparateLine) {

@@ -107,7 +107,7 @@ TEST_F(DramPredictions, AreMadeAgainIfTheEntryIsDamagedOrForeign) {
     EXPECT_EQ(DramCache().find(key(run), launches), computed) << "kept again";
   }
 
-  // The entry of another run, under this run's name
+  // An entry of another run is ignored, even if its file has the name of this run's
   DramCache().keep("another run", computed);
   for (const fs::path& file : entries()) {
     if (file != entry) fs::rename(file, entry);
@@ -115,7 +115,7 @@ TEST_F(DramPredictions, AreMadeAgainIfTheEntryIsDamagedOrForeign) {
   EXPECT_FALSE(DramCache().find(key(run), launches));
   EXPECT_EQ(predicted(), computed);
 
-  // The entry of a pass with different launches
+  // An entry with one launch more than the pass is ignored
   DramPrediction longer = computed;
   longer.launches.emplace_back();
   DramCache().keep(key(run), longer);
@@ -142,7 +142,7 @@ TEST_F(DramPredictions, AreTheSameInSeveralThreads) {
   const auto predict_often = [&] {
     int same = 0;
     for (int n = 0; n < 20; ++n) {
-      std::error_code another_run_wrote;  // into a folder that is being removed
+      std::error_code another_run_wrote;  // set if it wrote into the folder meanwhile
       if (n % 5 == 0) fs::remove_all(folder_, another_run_wrote);
       same += predicted() == computed ? 1 : 0;
     }
@@ -153,7 +153,7 @@ TEST_F(DramPredictions, AreTheSameInSeveralThreads) {
   EXPECT_EQ(other.get(), 20);
 }
 
-/// The values that a prediction depends on, changed one at a time.
+/// Changes the values that a prediction depends on, one at a time.
 TEST_F(DramPredictions, AreOfOneRunGpuAndPlacement) {
   struct Inputs {
     ResolvedRun run;

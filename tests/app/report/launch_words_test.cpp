@@ -36,7 +36,7 @@ std::set<std::string_view> launches_of(const Algorithm& algorithm) {
 }
 
 TEST(LaunchWords, NameEveryLaunchOfEveryAlgorithmAndVariant) {
-  std::set<std::string_view> all{"initialise", "lse"};  // only in the kernels
+  std::set<std::string_view> all{"initialise", "lse"};  // launches that only kernels have
   for (const Algorithm& algorithm : algorithms()) all.merge(launches_of(algorithm));
   EXPECT_THAT(all, testing::IsSupersetOf({"sum_heads", "row_dots", "preprocess", "convert",
                                           "recompute_scores", "scale_mask", "combine"}));

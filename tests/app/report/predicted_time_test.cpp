@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class PredictedTime : public testing::Test {
  protected:
-  /// flash2 with calibrated tiles, on enough heads for every SM.
+  /// A run of flash2 with calibrated tiles, and with enough heads to occupy every SM.
   static RecordingRow calibrated_run() {
     RecordingRow row = recorded_run("flash2", 264);
     row.run.tiling = {128, 128};
@@ -27,7 +27,8 @@ class PredictedTime : public testing::Test {
     predict_kernel_time(model, gpu);
     return model;
   }
-  /// The run with `times` times the predicted time and `times_clock` times the predicted clock.
+  /// The comparison of the run if it took `times` times the predicted time at `times_clock` times
+  /// the predicted clock.
   Comparison predicted(double times, std::optional<double> times_clock = {}) const {
     const SimulationReport model = predicted_model(gpu_);
     RecordingRow row = calibrated_run();

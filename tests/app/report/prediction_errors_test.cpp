@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 
 class Predictions : public testing::Test {
  protected:
-  /// A run of flash1 on `heads` heads, whose O and Q outgrow L2 from about 300 heads on.
+  /// The comparison of a run of flash1 that moved `times_the_prediction` times the predicted DRAM
+  /// bytes. O and Q outgrow L2 from about 300 heads on.
   Comparison compared(Index heads, double times_the_prediction) const {
     RecordingRow row = recorded_run("flash1", heads);
     row.run.problem.N = row.run.problem.N_kv = 1024;
@@ -108,7 +109,8 @@ std::vector<Comparison> comparisons_of(std::string_view recording_name, std::siz
   return compare_rows(rows, {recording.device, recording.protocol.cache}, gpu);
 }
 
-/// Limits the errors of all algorithms and passes together to those in assets/guide/model.md.
+/// Expects that the errors of all algorithms and passes together are within the limits in
+/// assets/guide/model.md.
 void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   int checked = 0;
   for (const PredictionErrors& each : errors) {
@@ -124,8 +126,8 @@ void expect_within_the_limits(const std::vector<PredictionErrors>& errors) {
   EXPECT_EQ(checked, 4);
 }
 
-/// Limits the errors of predicted times: in seconds and in cycles with calibrated steps, and in
-/// seconds from the rates of the units alone ("primitives").
+/// Expects that the errors of predicted times are within limits: in seconds and in cycles with
+/// calibrated steps, and in seconds from the rates of the units alone ("primitives").
 void expect_times_within_the_limits(const std::vector<PredictionErrors>& errors) {
   const auto all = std::ranges::find_if(errors, [](const PredictionErrors& each) {
     return each.algorithm.empty() && each.quantity == "time" &&
@@ -155,8 +157,8 @@ AttentionProblem problem_without_mask(const ResolvedRun& run) {
   return problem;
 }
 
-/// If the times of two recorded runs of one problem differ by more than 5 %, the predictions
-/// identify the faster one.
+/// Expects that the predictions identify the faster of two recorded runs of one problem if their
+/// times differ by more than 5 %.
 void expect_the_faster_run_is_known(const std::vector<Comparison>& comparisons) {
   struct Timed {
     const ResolvedRun& run;

@@ -68,7 +68,7 @@ TEST_F(OwnInputs, AreWhatTheModelComputesWith) {
   const Scene scene = scene_of_files(load_scene("default").value(), files()).value();
   WorkControl control;
   StepSimulator simulate(std::make_shared<GpuCatalog>());
-  Request request{scene.view.choice, 3, 0, 0, 0};  // head 3, after its first load, of Q
+  Request request{scene.view.choice, 3, 0, 0, 0};  // head 3, after its first operation, a load of Q
   const auto snapshot = simulate(request, control);
   ASSERT_TRUE(snapshot) << snapshot.error().message;
   const SlotState& Q = snapshot.value()->slots.front();

@@ -13,7 +13,7 @@ namespace {
 using test::ScreenSession;
 using test::TempDir;
 
-/// Runs in a separate folder.
+/// Tests that run in a separate folder.
 class FileDialog : public testing::Test {
  protected:
   FileDialog() { std::filesystem::current_path(dir_.path()); }

@@ -15,7 +15,7 @@ using app::Rect;
 /// The glyphs of all fonts, by their upper left corner in the atlas.
 class GlyphIndex {
  public:
-  /// For the current fonts; rebuilt only when they have changed.
+  /// The index of the current fonts; rebuilt only when they have changed.
   static const GlyphIndex& current() {
     static GlyphIndex index;
     std::vector<std::tuple<const void*, int, float>> fonts;

@@ -18,9 +18,9 @@ constexpr ImU32 kFaint = 60;    ///< alpha from which a line is visible
 struct Letter {
   const ImFont* font = nullptr;
   const ImFontGlyph* glyph = nullptr;
-  float scale = 0.0f;  ///< of the font's own size
+  float scale = 0.0f;  ///< factor on the font's own size
   bool upwards = false;
-  ImVec2 pen;  ///< where it begins, on the upper edge of the line
+  ImVec2 pen;  ///< where the letter begins, on the upper edge of the line
   app::Rect ink, clip;
   int order = 0;
   bool hidden = false;
@@ -28,7 +28,7 @@ struct Letter {
 
 struct Triangle {
   ImVec2 corners[3];
-  ImU32 color = 0;  ///< of its most opaque corner
+  ImU32 color = 0;  ///< colour of its most opaque corner
   app::Rect clip;
   int order = 0;
   bool of_fan = false;  ///< part of a filled shape with more than three corners

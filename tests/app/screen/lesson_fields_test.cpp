@@ -16,7 +16,7 @@ using lessons::Verdict;
 using test::ScreenSession;
 using Phase = LessonPlayer::Phase;
 
-/// Opens the lesson of every kind of question at a step counted from 1.
+/// Opens the test's lesson, which has every kind of question, at a step counted from 1.
 void open(ScreenSession& session, std::size_t step) {
   session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, step - 1);
   session.settle();
@@ -131,7 +131,7 @@ TEST(LessonPresenter, ShowsNothingToAnswerWith) {
       EXPECT_TRUE(is_shown("lesson.show"));
       EXPECT_EQ(is_shown("lesson.check"), !presenter && step != 3);
       EXPECT_EQ(is_shown("lesson.number"), !presenter && step == 2);
-      EXPECT_EQ(is_shown("lesson.option.a"), step == 3);  // to read
+      EXPECT_EQ(is_shown("lesson.option.a"), step == 3);  // the options are there to read
       EXPECT_EQ(is_shown("lesson.tile"), !presenter && step == 4);
       EXPECT_EQ(is_shown("lesson.curve"), !presenter && step == 5);
       EXPECT_EQ(is_shown("lesson.curve.hint"), !presenter && step == 5);

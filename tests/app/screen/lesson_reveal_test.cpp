@@ -30,7 +30,7 @@ void open(ScreenSession& session, const std::string& lesson, std::size_t step) {
   ASSERT_TRUE(session.app().lesson_player.is_open());
 }
 
-/// Acts while the clocks run, up to the first frame with the answer.
+/// Performs the action, and draws frames until the answer is shown.
 void reveal(ScreenSession& session, Action action) {
   LessonPlayer& player = session.app().lesson_player;
   player.act(action);
@@ -119,7 +119,7 @@ TEST(LessonReveal, TheDrawnCurveMeetsTheComputedOne) {
   EXPECT_TRUE(session.rects().find("lesson.curve.value.0"));
 }
 
-/// Where a number is while the clocks run: at every 20th of a second, for as long as it takes.
+/// The values of `place` while the clocks run: at every 20th of a second, for four seconds.
 template <typename Place>
 std::vector<Index> places_while(ScreenSession& session, Place place) {
   std::vector<Index> places{place()};
@@ -130,7 +130,7 @@ std::vector<Index> places_while(ScreenSession& session, Place place) {
   return places;
 }
 
-/// Expects a move in steps, which takes some time and then rests.
+/// Expects a move in more than one step, which takes some time, followed by rest.
 void expect_glide(const std::vector<Index>& places, Index from, Index to) {
   ASSERT_GT(to, from + 1);
   EXPECT_EQ(places.front(), from);

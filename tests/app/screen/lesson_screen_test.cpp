@@ -314,7 +314,7 @@ TEST(LessonScreen, AnotherRunComesWithTheAnswer) {
   EXPECT_EQ(app.view.choice.tiling()->Bc, 2 * before.Bc);
   EXPECT_EQ(app.snapshot()->run->tiling().Bc, 2 * before.Bc);
 
-  // The same when the step is shown again
+  // The change remains when the step is shown again
   session.key(Key::page_up);
   session.key(Key::page_down);
   EXPECT_EQ(app.lesson_player.phase(), Phase::revealed);

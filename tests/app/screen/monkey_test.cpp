@@ -80,7 +80,7 @@ class Monkey {
     slowest_s_ = std::max(slowest_s_, cpu_s() - began_s);
   }
 
-  /// Half of the time a place in a widget, else anywhere, including outside the window.
+  /// A random place: half of the time in a widget, else anywhere, including outside the window.
   ImVec2 place() {
     const auto& widgets = session_.rects().all();
     const ImVec2 display = ImGui::GetIO().DisplaySize;

@@ -36,7 +36,7 @@ using app::Key;
 
 struct TestedKey {
   Key key;
-  std::pair<int, int> codes;  ///< Dear ImGui's, and the one that is pressed
+  std::pair<int, int> codes;  ///< Dear ImGui's index, and the code that is pressed
 };
 const std::array<TestedKey, 23> kKeys{{{Key::tab, ATTNSCOPE_KEY(Tab, TAB)},
                                        {Key::enter, ATTNSCOPE_KEY(Enter, ENTER)},

@@ -39,10 +39,10 @@ class ScreenSession {
   /// waiting for anything.
   void run(double seconds);
 
-  /// The frames of a click, without waiting for what it starts.
+  /// Clicks the widget and draws the frames of the click, without waiting for what it starts.
   void press(std::string_view widget);
 
-  // What a user does, each until the app rests
+  // Actions of a user; each draws frames until the app rests
   void click(std::string_view widget);
   void right_click(ImVec2 at);
   void move_mouse(ImVec2 to) { imgui_.set_mouse(to); }
@@ -72,8 +72,8 @@ class ScreenSession {
 
  private:
   HeadlessImGui imgui_{1600, 900};
-  double now_s_ = 1e-9;  ///< of the app
-  double time_s_ = 0.0;  ///< of the screen
+  double now_s_ = 1e-9;  ///< time on the clock of the app
+  double time_s_ = 0.0;  ///< time on the clock of the screen
   ImVec2 size_{1600, 900};
   app::App app_;
   app::Screen screen_{app::make_panels(), app::make_panels()};

@@ -65,7 +65,8 @@ Enum nth(std::size_t n) {
   return static_cast<Enum>(n % enum_names(Enum{}).size());
 }
 
-/// Tabs of all slots. Five rounds show each tab of each slot; slots do not depend on each other.
+/// Selects a tab in every slot. Five rounds show each tab of each slot; slots do not depend on each
+/// other.
 void show_tabs(ViewState& view, std::size_t round) {
   view.memory_tab = nth<app::MemoryTab>(round);
   view.softmax_tab = nth<app::SoftmaxTab>(round);

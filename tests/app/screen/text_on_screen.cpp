@@ -15,7 +15,7 @@ namespace {
 
 using app::Rect;
 
-constexpr float kSlack = 1.0f;  ///< pixels by which letters may be cut or overlap
+constexpr float kSlack = 1.0f;  ///< pixels by which letters may be cut or may overlap
 
 /// Letters by the squares of the screen that they touch.
 class LetterGrid {
@@ -72,7 +72,8 @@ bool contains(const Triangle& triangle, ImVec2 at) {
   return (s >= 0 && t >= 0 && u >= 0) || (s <= 0 && t <= 0 && u <= 0);
 }
 
-/// The height over the longest edge: one pixel for the smoothed border of a surface.
+/// The height of the triangle over its longest edge: one pixel for the smoothed border of a
+/// surface.
 float thickness(const Triangle& triangle) {
   const auto& p = triangle.corners;
   float longest = 1e-6f;
@@ -150,7 +151,7 @@ struct Finding {
 struct Crossing {
   const Letter* letter;
   ImVec2 at;
-  int order = 0;  ///< of the line
+  int order = 0;  ///< position of the line in the drawing order
 };
 
 std::vector<Finding> check_letters(Frame& frame) {

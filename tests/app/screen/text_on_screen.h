@@ -14,10 +14,10 @@ namespace attnscope::test {
 /// Letters of one font on one line, with the spaces between them.
 struct ScreenText {
   std::string words;
-  float size = 0.0f;               ///< of the font, in pixels
-  app::Rect rect;                  ///< of the ink of all letters, in pixels
-  std::vector<app::Rect> ink;      ///< of each letter
-  std::vector<std::string> wrong;  ///< in words, such as "cut"; empty: nothing
+  float size = 0.0f;               ///< size of the font, in pixels
+  app::Rect rect;                  ///< rectangle around the ink of all letters, in pixels
+  std::vector<app::Rect> ink;      ///< rectangle around the ink of each letter
+  std::vector<std::string> wrong;  ///< defects in words, such as "cut"; empty: none
 };
 
 /// The texts of the last frame that are visible at least in part, in the order in which they were

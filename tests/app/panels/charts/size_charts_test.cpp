@@ -13,7 +13,7 @@
 namespace attnscope::app {
 namespace {
 
-/// 16k tokens with the default d and precision.
+/// Settings of recorded runs: 16k tokens with the default d and precision.
 SweepKey recorded_settings() {
   return recorded_key({}, "h200", {});
 }

@@ -14,7 +14,7 @@ namespace attnscope::app {
 namespace {
 
 using test::SampleRequest;
-using Marks = std::set<std::pair<std::string_view, Step>>;  // a source's path, a step
+using Marks = std::set<std::pair<std::string_view, Step>>;  // the path of a source and a step
 
 TEST(SourceView, EmbedsEveryKernelOfTheCatalog) {
   const auto source = kernels::kernel_source("kernels/flash2/flash2_forward.cuh");

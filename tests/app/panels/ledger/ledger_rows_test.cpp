@@ -14,7 +14,7 @@ namespace {
 
 using test::SampleRequest;
 
-/// A run of the sample problem with these bytes at the SM.
+/// A measured run of the sample problem, with these counters of requested bytes.
 MeasuredRun seen_run(const SampleRequest& request, double read, double written) {
   MeasuredRun run;
   run.row.run = {.asked = request, .problem = request.problem, .tiling = *request.tiling()};

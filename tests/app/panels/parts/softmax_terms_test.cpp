@@ -180,7 +180,7 @@ TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
           << algorithm << step;
       ++(has_slope ? sloped : plain);
     }
-    EXPECT_GE(plain, 3) << algorithm;  // the column tiles that the row sees
+    EXPECT_GE(plain, 3) << algorithm;  // one for each column tile that the row sees
     EXPECT_GE(sloped, 3) << algorithm;
   }
 }

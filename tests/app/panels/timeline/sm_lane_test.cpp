@@ -75,7 +75,7 @@ class SmLaneTest : public testing::Test {
 };
 
 TEST_F(SmLaneTest, FillsEveryPixelAtMostOnceAndLeavesOnlyGaps) {
-  constexpr Index kBlocks = 8;  // of 100 pixels
+  constexpr Index kBlocks = 8;  // each is 100 pixels wide
   const SmRun run = run_of(kBlocks);
   const auto filled = fills(run, {});
   int gaps = 0;
@@ -110,7 +110,7 @@ TEST_F(SmLaneTest, TakesNoMoreRectanglesForManyBlocksThanForThoseThatCanBeTold) 
 TEST_F(SmLaneTest, DrawsOnlyTheVisibleTime) {
   const SmRun run = run_of(2048);
   const double of_block = 1.0 / 2048.0;
-  fills(run, {}, {of_block, 2.0 * of_block});  // the second block alone
+  fills(run, {}, {of_block, 2.0 * of_block});  // shows the second block alone
   EXPECT_LE(rectangles_, 2 * 4);
   EXPECT_NE(color_at(20.0f, 25.0f), color_at(400.0f, 25.0f));
 }

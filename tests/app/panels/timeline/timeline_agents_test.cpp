@@ -9,7 +9,8 @@
 namespace attnscope::app {
 namespace {
 
-/// How many lanes show the snapshot's operation; every lane's operation must be of its kind.
+/// The number of lanes that show the snapshot's operation. Checks that the operation of every lane
+/// at this step is of the same kind.
 int lanes_that_show(const TimelineLanes& lanes, const Snapshot& snapshot, Index step) {
   int shown = 0;
   for (const Lane& lane : lanes.lanes()) {
