@@ -36,7 +36,7 @@ struct Expected {
     SCOPED_TRACE(describe(problem) + ", " + describe(backward_case));
     const BackwardRun run = run_backward(backward_case, problem, inputs, forward);
     EXPECT_TRUE(run.padding_is_untouched);
-    Gradients modelled;  // of flash1, if the rule alone is not met
+    Gradients modelled;  // gradients of flash1's model, if the rule alone is not met
     check_tensor("dQ", run.gradients, &Gradients::dQ, backward_case, modelled);
     check_tensor("dK", run.gradients, &Gradients::dK, backward_case, modelled);
     check_tensor("dV", run.gradients, &Gradients::dV, backward_case, modelled);
@@ -92,7 +92,7 @@ class BackwardKernels : public ::testing::TestWithParam<Precision> {
             .dtype = GetParam().dtype,
             .mask = mask};
   }
-  /// The same for one batch entry: for long sequences.
+  /// The same problem with one batch entry and these heads, for long sequences.
   AttentionProblem problem_of(Index heads, Size size, Mask mask) const {
     AttentionProblem p = problem(size.first, size.second, mask);
     p.batch = 1;
@@ -286,7 +286,8 @@ TEST_P(BackwardKernels, GiveTheSameQueryGradientsToTheBitWhereThatIsAsked) {
   }
 }
 
-/// Like ForwardHeadDims for the forward pass.
+/// Tests the head dimensions of the backward pass, as ForwardHeadDims does those of the forward
+/// pass.
 class BackwardHeadDims : public BackwardKernels {};
 
 TEST_P(BackwardHeadDims, AgreeWithTheReference) {

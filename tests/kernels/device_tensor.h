@@ -11,22 +11,22 @@
 
 namespace attnscope::kernels {
 
-/// contiguous: C order. interleaved: the heads of a row side by side, as frameworks keep them, with
-/// eight unused elements after every row. shared: all heads are the same one, zero elements apart,
-/// read only.
+/// contiguous: C order. interleaved: the heads of a row are side by side, as in frameworks, with
+/// eight unused elements after every row. shared: the stride between heads is zero, so that all
+/// heads are the same one; read only.
 enum class Layout { contiguous, interleaved, shared };
 
-/// Every head becomes the first one of its batch entry.
+/// Replaces every head with the first one of its batch entry.
 void share_heads(HeadTensor& tensor);
 
 class DeviceTensor {
  public:
-  /// Every byte 0xff: NaN in all three precisions.
+  /// Sets every byte to 0xff, which is NaN in all three precisions.
   DeviceTensor(Index batch, Index heads, Index rows, Index cols, DType dtype, Layout layout);
 
-  /// Every byte 0xff again.
+  /// Sets every byte to 0xff again.
   void poison();
-  /// Rounds to the tensor's precision; the bytes between the rows stay NaN.
+  /// Uploads the values, rounded to the tensor's precision; the bytes between the rows stay NaN.
   void upload(const HeadTensor& values);
   HeadTensor download() const;
   std::vector<std::byte> bytes() const;

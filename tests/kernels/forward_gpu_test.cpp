@@ -65,7 +65,7 @@ class ForwardKernels : public ::testing::TestWithParam<Precision> {
             .dtype = GetParam().dtype,
             .mask = mask};
   }
-  /// The same for one batch entry: for many sizes, or long ones.
+  /// The same problem with one batch entry and these heads, for many sizes, or long sequences.
   AttentionProblem problem_of(Index heads, Size size, Mask mask) const {
     AttentionProblem p = problem(size.first, size.second, mask);
     p.batch = 1;

@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// Which kernel, and how it is called.
+/// The kernel that runs, and how it is called.
 struct ForwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
@@ -22,15 +22,15 @@ struct ForwardCase {
   Layout layout = Layout::contiguous;
   void* stream = nullptr;                ///< cudaStream_t, ordered with the default stream
   LaunchResources* resources = nullptr;  ///< null: test_resources()
-  int runs = 1;  ///< one after the other on the same inputs; the last one's output counts
+  int runs = 1;  ///< runs on the same inputs; the last one's output is returned
 };
 
-/// How many runs of a kernel tests compare bit by bit.
+/// The number of runs of a kernel whose outputs tests compare bit by bit.
 inline constexpr int kRepeats = 250;
 
-/// "flash1 128x128 carry fp32".
+/// The case as text: "flash1 128x128 carry fp32".
 std::string describe(const ForwardCase& forward_case);
-/// "bf16 B2 H4/2 N113 N_kv203 d64 causal".
+/// The problem as text: "bf16 B2 H4/2 N113 N_kv203 d64 causal".
 std::string describe(const AttentionProblem& problem);
 
 /// Every kernel with each of its tilings and carries for the problem's precision and head
@@ -42,10 +42,10 @@ struct ForwardRun {
   std::vector<std::byte> O_bytes, LSE_bytes;  ///< as the kernel left them
   int runs_of_other_bits = 0;                 ///< later runs whose O or LSE differs
   bool padding_is_untouched = false;
-  std::vector<std::string> launches;  ///< names, in order
+  std::vector<std::string> launches;  ///< names of the launches, in order
 };
 
-/// O, LSE and the workspace hold NaN before each launch. Fails the test on an error.
+/// Runs the case. O, LSE and the workspace hold NaN before each launch. Fails the test on an error.
 ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                        const AttentionInputs& inputs);
 
@@ -53,8 +53,8 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
 /// when the program ends.
 LaunchResources& test_resources();
 
-/// Why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1 that is a
-/// failure.
+/// The reason why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1,
+/// having none is a failure.
 std::optional<std::string> missing_gpu();
 
 /// Skips the test if there is no GPU; fails it if one is required.

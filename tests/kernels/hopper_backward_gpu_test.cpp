@@ -56,7 +56,7 @@ class HopperBackward : public HopperProgram {
   ATTNSCOPE_NEEDS_GPU();         \
   if (compute_capability() != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
 
-/// One whole tile; then many.
+/// Problems of one whole tile, then of many.
 TEST_P(HopperBackward, IsRightInWholeTiles) {
   ATTNSCOPE_NEEDS_HOPPER();
   const auto [Br, Bc] = GetParam().tiling;

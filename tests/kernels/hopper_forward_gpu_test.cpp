@@ -45,7 +45,7 @@ class HopperForward : public HopperProgram {
   ATTNSCOPE_NEEDS_GPU();         \
   if (compute_capability() != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
 
-/// One whole tile; then many.
+/// Problems of one whole tile, then of many.
 TEST_P(HopperForward, IsRightInWholeTiles) {
   ATTNSCOPE_NEEDS_HOPPER();
   const auto [Br, Bc] = GetParam().tiling;
@@ -151,7 +151,7 @@ TEST_P(HopperForward, TakesScoreFeaturesInRowTileAfterRowTile) {
   }
 }
 
-/// NaN beyond the key lengths, where P is 0: bulk copies load whatever is there.
+/// Keys and values beyond the key lengths, where P is 0, are NaN: bulk copies load them.
 TEST_P(HopperForward, TakesNoPartOfPadding) {
   ATTNSCOPE_NEEDS_HOPPER();
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {

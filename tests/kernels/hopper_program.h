@@ -25,7 +25,7 @@ inline void PrintTo(const HopperInstance& instance, std::ostream* out) {
 
 class HopperProgram : public ::testing::TestWithParam<HopperInstance> {
  protected:
-  /// Two batch entries of four heads.
+  /// A problem with two batch entries of four heads.
   AttentionProblem problem(const Size& size, const Mask& mask) const {
     return {.batch = 2,
             .heads = 4,

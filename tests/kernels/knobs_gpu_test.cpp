@@ -24,7 +24,7 @@ std::ostream& operator<<(std::ostream& out, const KnobCase& each) {
              << each.value;
 }
 
-/// All values but the defaults.
+/// Every value of every switch, except the default.
 std::vector<KnobCase> knob_cases() {
   std::vector<KnobCase> cases;
   for (const KernelInfo& kernel : catalog()) {

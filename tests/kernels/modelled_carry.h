@@ -19,7 +19,8 @@ bool carries_rounded_O(const ForwardCase& forward_case, const AttentionProblem& 
 HeadTensor modelled_O(const ForwardCase& forward_case, const AttentionProblem& problem,
                       const AttentionInputs& inputs);
 
-/// The same for the gradients, after the forward pass in the same tiling.
+/// The gradients of the schedule, rounded in the same way, after the forward pass in the same
+/// tiling.
 Gradients modelled_gradients(const KernelInfo& kernel, const std::optional<Tiling>& tiling,
                              const AttentionProblem& problem, const AttentionInputs& inputs);
 

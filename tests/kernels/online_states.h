@@ -13,7 +13,7 @@ struct OnlineState {
   double m, l, alpha;
 };
 
-/// Which keys a sweep visits: it restarts with each of `splits` parts of the column tiles, and
+/// The keys that a sweep visits: it restarts with each of `splits` parts of the column tiles, and
 /// takes the `part`-th of `parts` equal pieces of each tile.
 struct Sweep {
   Index splits = 1;

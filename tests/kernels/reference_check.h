@@ -15,13 +15,13 @@ namespace attnscope::kernels {
 void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
                    const Tolerance& tolerance, DType dtype);
 
-/// O and LSE of the case; `reference` is naive_forward of the same problem and inputs. Adds a
-/// failure for each tensor that violates the rule. flash1 with O kept in 16 bits in HBM has its own
-/// model as yardstick: see modelled_carry.h.
+/// Checks O and LSE of the case; `reference` is naive_forward of the same problem and inputs. Adds
+/// a failure for each tensor that violates the rule. flash1 with O kept in 16 bits in HBM has its
+/// own model as yardstick: see modelled_carry.h.
 void check_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                    const AttentionInputs& inputs, const ForwardResult& reference);
 
-/// dQ, dK and dV of the case, the same way.
+/// Checks dQ, dK and dV of the case in the same way.
 void check_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                     const AttentionInputs& inputs, const ForwardResult& reference);
 

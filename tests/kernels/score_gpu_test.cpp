@@ -35,7 +35,7 @@ class ScoredKernels : public ::testing::TestWithParam<Subject> {
  protected:
   const KernelInfo* kernel() const { return find_kernel(GetParam().kernel); }
   bool has_gradients() const { return kernel()->has_backward() && GetParam().dtype != DType::fp32; }
-  /// split_kv: no dropout, no packed sequences.
+  /// Whether the kernel is split_kv, which supports neither dropout nor packed sequences.
   bool decodes() const { return kernel()->name == "split_kv"; }
   bool is_sparse() const { return kernel()->name == "block_sparse2"; }
   bool takes(const AttentionProblem& p) const {
@@ -98,7 +98,7 @@ TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
   }
 }
 
-/// The cap of common models, with scores that reach it.
+/// The usual cap of models, with scores large enough to reach it.
 TEST_P(ScoredKernels, AgreeWithTheReferenceUnderASoftCapOf50) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -144,11 +144,11 @@ TEST_P(ScoredKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
   }
 }
 
-/// standard and split_kv; the other kernels have tiles of one length.
+/// Tests of standard and split_kv; the tiles of other kernels all have one length.
 class KernelsOfWholeRows : public ScoredKernels {};
 
-/// Lengths for many splits, and for every instance of standard's launches; rows that are multiples
-/// of 16 bytes, and others.
+/// Rows long enough for many splits, and for every instance of standard's launches, whether or not
+/// they are multiples of 16 bytes.
 TEST_P(KernelsOfWholeRows, TakeRowsOfEveryLength) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index keys : {1016, 1501, 5000, 9001, 9008, 17000, 17003, 40000}) {
@@ -178,7 +178,7 @@ TEST_P(ScoredKernels, HandleLargeLogits) {
   }
 }
 
-/// All but standard, which multiplies all keys.
+/// Tests of all kernels except standard, which multiplies all keys.
 class KernelsOfValidKeys : public ScoredKernels {};
 
 /// The memory after the last key of a cache may contain anything.
@@ -257,7 +257,7 @@ void set_unit_rows(HeadTensor& tensor, Index first) {
   }
 }
 
-/// With dropout, but without a block mask, which would hide elements as well.
+/// Tests with dropout, but without a block mask, which would hide elements as well.
 class KernelsWithDropout : public ScoredKernels {};
 
 TEST_P(KernelsWithDropout, DropTheElementsThatTheReferenceDrops) {

@@ -16,14 +16,15 @@ inline constexpr Size kSizes[] = {
     {113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256},
     {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384},
 };
-/// Those of the tests in the flash-attention sources that are not listed above.
+/// The sizes of the tests in the flash-attention sources that are not listed above.
 inline constexpr Size kMoreSizes[] = {
     {64, 128},  {128, 128}, {200, 200}, {127, 512}, {127, 513}, {203, 113},
     {217, 128}, {211, 113}, {256, 108}, {512, 127}, {513, 127}, {768, 768},
 };
 inline constexpr Size kLongSizes[] = {{1023, 1024}, {1024, 1023}, {1024, 1024}, {1025, 1025}};
 
-/// check(size, mask, seed) without a mask and under a causal one, seeds from `seed` on.
+/// Calls check(size, mask, seed) for each size, without a mask and under a causal one, with seeds
+/// from `seed` on.
 template <typename Check>
 void at_sizes(std::span<const Size> sizes, std::uint64_t seed, const Check& check) {
   for (const Size& size : sizes) {

@@ -32,7 +32,7 @@ KernelStep step_of_load(Tensor tensor) {
     case Tensor::m:
     case Tensor::LSE:
       return whole(TraceStep::load_statistics);
-    default:  // l beside m, D beside LSE
+    default:  // l is loaded with m, D with LSE
       return part_of(TraceStep::load_statistics);
   }
 }
@@ -55,7 +55,7 @@ KernelStep step_of_store(Tensor tensor) {
     case Tensor::dV:
     case Tensor::dV_heads:
       return whole(TraceStep::store_dVj);
-    default:  // l beside m
+    default:  // l is stored with m
       return part_of(TraceStep::store_statistics);
   }
 }
@@ -70,7 +70,7 @@ std::optional<KernelStep> step_of_compute(const TileOp& op) {
     case OpKind::soft_cap_slope:
     case OpKind::alibi:
       return part_of(TraceStep::scores);
-    case OpKind::dropout:  // of P, kept in its sign until dP needs it
+    case OpKind::dropout:  // dropout of P is kept in its sign until dP needs it
       return part_of(dest == Tensor::dP ? TraceStep::softmax_gradient : TraceStep::exponentiate);
     case OpKind::multiply:  // the soft cap's slopes
       return part_of(TraceStep::softmax_gradient);

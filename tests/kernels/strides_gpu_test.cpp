@@ -15,8 +15,8 @@
 namespace attnscope::kernels {
 namespace {
 
-/// One allocation in which the first entries of all tensors are side by side, and so are the second
-/// ones, far behind them; the memory in between is never accessed.
+/// An allocation that holds the first batch entries of all tensors side by side, and the second
+/// ones far behind them; the memory in between is never accessed.
 class FarMemory {
  public:
   static constexpr Index kStride = (Index{1} << 31) + (Index{1} << 20);  ///< elements
@@ -68,7 +68,7 @@ class FarMemory {
   DeviceBuffer buffer_;
 };
 
-/// One tile of keys, so that flash1 keeps nothing in HBM between passes.
+/// A problem with one tile of keys, so that flash1 keeps nothing in HBM between passes.
 AttentionProblem problem_of(Index d) {
   return {.batch = 2,
           .heads = 3,
@@ -88,8 +88,8 @@ void expect_within(std::string_view name, const std::vector<double>& x, const He
       << ", allowed " << tolerance.max_abs;
 }
 
-/// own: every head has its own tensors. shared: K, V and dO are the same for all heads of a batch
-/// entry, which are zero elements apart.
+/// own: every head has its own tensors. shared: the heads of a batch entry share K, V and dO, whose
+/// stride between heads is zero.
 enum class Heads { own, shared };
 
 /// Runs the forward pass and, if there is one, the backward pass, which uses the forward pass's O,

@@ -82,7 +82,7 @@ class TracedKernels : public ::testing::Test {
   }
 
   /// Expects the same bits in `outputs`, of `rows` rows each, from the plain kernel and the traced
-  /// one; NaN differs. `run` runs a pass on the tensors, with a trace or without.
+  /// one; NaN counts as a difference. `run` runs a pass on the tensors, with a trace or without.
   template <typename Tensors, typename Run>
   static void expect_plain_bits(std::string_view name, PassKind pass,
                                 const AttentionProblem& problem,
@@ -121,7 +121,7 @@ class TracedKernels : public ::testing::Test {
                                       });
   }
 
-  /// Only dK and dV: the order in which dQ is summed is random.
+  /// Expects the same bits in dK and dV, but not in dQ, whose order of summation is random.
   static void expect_plain_key_gradients(std::string_view name, const AttentionProblem& problem) {
     expect_plain_bits<BackwardTensors>(
         name, PassKind::backward, problem, {CheckedTensor::dK, CheckedTensor::dV},
@@ -206,7 +206,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
   }
 }
 
-/// With tilings that a Hopper GPU computes with its own instructions.
+/// Traces tilings that a Hopper GPU computes with its own instructions.
 TEST_F(TracedKernels, DoTheirSchedulesOperationsForwardInWideTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const auto& [d, tiling] :
@@ -230,7 +230,7 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsBackward) {
   }
 }
 
-/// With tilings that a Hopper GPU computes with its own instructions.
+/// Traces tilings that a Hopper GPU computes with its own instructions.
 TEST_F(TracedKernels, DoTheirSchedulesOperationsBackwardInWideTiles) {
   ATTNSCOPE_NEEDS_GPU();
   for (const auto& [d, tiling] : {std::pair{64, Tiling{128, 128}},

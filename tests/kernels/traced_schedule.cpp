@@ -71,7 +71,7 @@ class TwinSteps final : public Observer {
 
  private:
   std::span<const PseudoLine> code_;
-  std::int32_t i_ = 0, j_ = 0;  ///< of the newest scores
+  std::int32_t i_ = 0, j_ = 0;  ///< tile of the newest scores
 };
 
 struct TracedLaunch {
@@ -110,7 +110,8 @@ TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
   return steps;
 }
 
-/// Kernels load row statistics by plain loads, separately from the asynchronous copies.
+/// Whether the step loads tiles. Kernels load row statistics by plain loads, separately from these
+/// asynchronous copies.
 bool is_copy(const Visit& visit) {
   return (visit.step >= TraceStep::load_Qi && visit.step < TraceStep::load_statistics) ||
          visit.step == TraceStep::load_dQi;
@@ -150,8 +151,8 @@ bool skews_products(const KernelTrace& trace) {
   return is_hopper_forward(trace) && kernels::knobs_of(trace.run.asked).overlap != 0;
 }
 
-/// Column tiles from here on are hidden from that program's first consumer, the only one that is
-/// recorded: it leaves them out, except for the very first tile.
+/// The first of the column tiles that are hidden from that program's first consumer, the only one
+/// that is recorded: it leaves them out, except for the very first tile.
 Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
                                   const TracedBlock& block) {
   constexpr Index kConsumerRows = 64;
@@ -187,8 +188,8 @@ std::vector<Visit> skewed(std::vector<Visit> products) {
   return products;
 }
 
-/// With score functions: the first warp's part of tile (i, j) of the scores, which begins where the
-/// tile does, has a key that is hidden from one of its rows.
+/// Whether, with score functions, the first warp's part of tile (i, j) of the scores, which begins
+/// where the tile does, has a key that is hidden from one of its rows.
 bool first_warp_masks(const KernelTrace& trace, const TileGrid& grid, Index batch,
                       const Visit& at) {
   const bool forward = trace.run.pass() == PassKind::forward;  // else eight warps, two side by side
@@ -247,7 +248,7 @@ std::string name(const std::vector<Visit>& visits, std::size_t n) {
   return fmt::format("{} ({}, {})", kernels::step_name(visits[n].step), visits[n].i, visits[n].j);
 }
 
-/// Nothing when two sequences agree, else where they first differ.
+/// The first difference between two sequences; nothing when they agree.
 std::optional<std::string> parting(std::string_view what, const std::vector<Visit>& recorded,
                                    const std::vector<Visit>& scheduled) {
   if (recorded == scheduled) return std::nullopt;

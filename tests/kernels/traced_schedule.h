@@ -24,7 +24,7 @@ namespace attnscope {
 /// executed. `splits` is the number that split_kv uses.
 std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits = 1);
 
-/// Operations of the traced launch's schedule, over all of its blocks.
+/// The number of operations in the traced launch's schedule, over all of its blocks.
 Index scheduled_operations(const KernelTrace& trace, Index splits = 1);
 
 }  // namespace attnscope

@@ -10,7 +10,7 @@
 
 namespace attnscope::kernels {
 
-/// 1024 queries and keys in bf16.
+/// A problem with 1024 queries and keys in bf16.
 inline AttentionProblem problem_of(Index d, const Mask& mask) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 1024;

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// An instance in bf16; `arguments` follow the element type.
+/// The program of an instance in bf16; `arguments` follow the element type.
 KernelProgram program_of(const std::string& folder, const std::string& kernel,
                          const std::string& arguments) {
   return {.sources = {"kernels/" + folder + "/" + kernel + ".cuh"},

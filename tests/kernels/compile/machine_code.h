@@ -61,8 +61,8 @@ inline std::map<unsigned, int> longest_loop(std::string_view code) {
   std::ptrdiff_t begin = 0, end = 0;
   for (std::ptrdiff_t n = 0; n < count; ++n) {
     if (opcode_at(n) != opcode::kBra) continue;
-    // In units of 4 bytes from the next instruction: the low 8 bits from bit 16, the others from
-    // bit 34 on
+    // The distance is in units of 4 bytes from the next instruction: its low 8 bits are stored from
+    // bit 16 on, the others from bit 34 on
     const std::uint64_t high = word(n, 0) >> 34U | word(n, 8) << 30U;
     const auto distance = static_cast<std::int32_t>(high << 8U | (word(n, 0) >> 16U & 0xffU));
     const std::ptrdiff_t target = n + 1 + distance / 4;

@@ -31,7 +31,7 @@ struct RowCase {
   Index N_kv;
   DType dtype;
   std::string_view mask;
-  const char* arguments;  ///< after the type
+  const char* arguments;  ///< template arguments after the type
   int threads;
 };
 

@@ -108,7 +108,7 @@ struct Traced {
   DType dtype = DType::bf16;
   const char* mask = "causal";
   Index d = 64;
-  std::optional<Tiling> tiling = std::nullopt;  ///< else the default one
+  std::optional<Tiling> tiling = std::nullopt;  ///< empty: the default tiling
 };
 
 std::string name_of(const Traced& of) {

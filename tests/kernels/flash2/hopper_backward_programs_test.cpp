@@ -28,7 +28,7 @@ TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
   EXPECT_FALSE(has_hopper_gradients(problem_of(128, *parse_mask("window:9")), {64, 128}));
 }
 
-/// If it supports the default tiling, it is the program of the default run.
+/// If the program supports the default tiling, the default run uses it.
 TEST(HopperBackwardProgram, IsThatOfItsTilings) {
   const auto instructions = [](Index d, const Tiling& tiling, const LaunchKind& kind = {}) {
     return launch_program(

@@ -106,7 +106,7 @@ TEST(HopperForwardProgram, IsOtherCodeForEachValueOfItsSwitches) {
   const std::string of_three = code(three, {}), of_two = code(two, {});
   for (const std::string_view name : find_kernel("flash2")->forward.hopper_knobs) {
     const Knob& knob = *find_knob(name);
-    if (knob.macro.empty()) continue;  // a parameter of the launch
+    if (knob.macro.empty()) continue;  // this switch is a parameter of the launch
     const bool needs_two = knob.member == &Knobs::ping_pong;
     for (const KnobValue& value : knob.values.subspan(1)) {
       Knobs knobs;

@@ -11,7 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// Grouped heads, more keys than queries, d = 64.
+/// A problem with grouped heads, more keys than queries and d = 64.
 inline AttentionProblem grouped_problem(Index N, DType dtype, Mask mask) {
   return {.batch = 2,
           .heads = 4,
@@ -43,7 +43,7 @@ class GpuTest : public ::testing::Test {
 
   Session& session() { return *session_; }
 
-  /// Work on the GPU's thread that must succeed.
+  /// Runs the work on the GPU's thread, and expects that it succeeds.
   void on_gpu(const std::function<void()>& work) {
     const auto error = session().run([&]() -> std::optional<Error> {
       work();

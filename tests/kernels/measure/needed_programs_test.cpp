@@ -30,7 +30,7 @@ AttentionProblem small_problem() {
   return problem;
 }
 
-/// The expressions without their namespaces.
+/// The expressions of the needed programs, without their namespaces.
 std::vector<std::string> needed(const ResolvedRun& run, RunUse use,
                                 Index shared_bytes_per_block = kMostSharedBytes,
                                 const char* compute_capability = "9.0") {

@@ -18,15 +18,15 @@ inline Recording read_shipped(const std::string& name) {
   return recording ? std::move(recording).value() : Recording{};
 }
 
-/// "flash2 backward N 4096 d 64 causal".
+/// The row's run as text: "flash2 backward N 4096 d 64 causal".
 inline std::string describe(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   return row.run.asked.kernel + " " + std::string(to_string(row.run.pass())) + " N " +
          std::to_string(p.N) + " d " + std::to_string(p.d) + " " + to_string(p.mask);
 }
 
-/// Query rows that the column tiles of a head visit, with no mask or a causal one: for each tile,
-/// the rows of the first row tile that sees it and of all later ones.
+/// The number of query rows that the column tiles of a head visit, with no mask or a causal one:
+/// for each tile, the rows of the first row tile that sees it and of all later ones.
 inline double rows_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   Index rows = 0;
@@ -37,8 +37,8 @@ inline double rows_visited(const RecordingRow& row) {
   return static_cast<double>(rows);
 }
 
-/// Tiles of the row's block mask that are at least partly visible under its mask, none or a causal
-/// one: over all row tiles of a head.
+/// The number of tiles of the row's block mask that are at least partly visible under its mask,
+/// none or a causal one: over all row tiles of a head.
 inline Index tiles_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   const BlockMask& M = *p.block_mask;

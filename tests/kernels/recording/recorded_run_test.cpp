@@ -104,7 +104,7 @@ class RecordedMaskFile : public ::testing::Test {
     row.run.problem.block_mask = mask.value();
     return row;
   }
-  /// The written recording still has the row, whose run is unknown.
+  /// Expects that the written recording still has the row, and that the row's run is unknown.
   void expect_unidentified(const RecordingRow& row, const std::string& written,
                            std::string_view why) const {
     const auto recording = parse_recording(written, "r.json");

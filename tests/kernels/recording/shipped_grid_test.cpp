@@ -64,7 +64,8 @@ bool is_recorded(const Point& point) {
   });
 }
 
-/// Every point of the kernel is recorded, except those for which `is_left_out` is true.
+/// Expects that every point of the kernel is recorded, except those for which `is_left_out` is
+/// true.
 void expect_grid(const std::string& kernel, DType dtype, bool (*is_left_out)(const Point&)) {
   for (const Point& point : grid_of(kernel, dtype)) {
     EXPECT_EQ(is_recorded(point), !is_left_out(point)) << describe(point);

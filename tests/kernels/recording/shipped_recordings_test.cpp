@@ -99,8 +99,8 @@ TEST(ShippedRecordings, EveryRowHasNumbersOrAReason) {
   }
 }
 
-/// The formulas hold for whole tiles; other rows are compared with the model
-/// (prediction_errors_test.cpp).
+/// Whether a row has only whole tiles, for which the formulas hold; other rows are compared with
+/// the model (prediction_errors_test.cpp).
 bool has_whole_tiles(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   return p.N % row.run.tiling.Br == 0 && p.N_kv % row.run.tiling.Bc == 0;
@@ -203,7 +203,7 @@ void expect_within_half_a_percent(const RecordingRow& row, std::string_view laun
       << describe(row) << ", " << launch << ": " << name;
 }
 
-/// The same for one launch of a recorded row.
+/// Expects that one launch of a recorded row requested these bytes.
 void expect_launch_asked_for(const RecordingRow& row, std::string_view launch, Index read_bytes,
                              Index written_bytes) {
   expect_within_half_a_percent(row, launch, counter::kRequestedReadBytes,
@@ -212,7 +212,7 @@ void expect_launch_asked_for(const RecordingRow& row, std::string_view launch, I
                                static_cast<double>(written_bytes));
 }
 
-/// Bytes of the sectors that contain [begin_bytes, begin_bytes + size_bytes).
+/// The bytes of the sectors that contain [begin_bytes, begin_bytes + size_bytes).
 Index sectors_bytes(Index begin_bytes, Index size_bytes) {
   return (ceil_div(begin_bytes + size_bytes, kSectorBytes) - begin_bytes / kSectorBytes) *
          kSectorBytes;

@@ -16,7 +16,8 @@ TensorView interleaved(Index heads, Index rows, Index d) {
   return {.stride_batch = rows * heads * d, .stride_head = d, .stride_row = heads * d};
 }
 
-/// Offsets of every query row and the keys that it is multiplied with, as the batches have them.
+/// For each row of scores, by its offset: the offset of its query row, and that of the keys that
+/// the row is multiplied with, as the batches have them.
 using RowPlan = std::map<Index, std::pair<Index, Index>>;  // score row -> (query row, keys)
 
 RowPlan plan_of(const AttentionProblem& problem, const TensorView& query, const TensorView& key) {

@@ -24,7 +24,7 @@ class CalibrateTest : public GpuTest {
     }
   }
 
-  /// The value; a test failure if it is missing.
+  /// The calibrated value of this name; fails the test if it is missing.
   static double value(std::string_view name) {
     for (const MeasuredQuantity& quantity : *calibration_) {
       if (quantity.name == name && quantity.is_available()) return quantity.value;

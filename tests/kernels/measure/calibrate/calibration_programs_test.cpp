@@ -60,7 +60,8 @@ TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
   }
 }
 
-/// The arithmetic of the longest loop: products, exponentials, sums, reductions to global memory.
+/// How often instructions occur in the longest loop: products, exponentials, sums, reductions to
+/// global memory.
 std::vector<int> arithmetic_of(const BlockProgram& block) {
   auto loop = loop_of(block);
   std::vector<int> counts;

@@ -43,7 +43,8 @@ TEST(WhereRisen, IsNothingWithoutARise) {
   EXPECT_FALSE(where_risen({1, 2, 3}, {NAN, NAN, NAN}, 1, 5, 0.5));
 }
 
-/// Lines of half 0 are close to the SMs of half 0, and those of half 1 to the others.
+/// Latencies of an L2 with two partitions: lines of half 0 are close to the SMs of half 0, and
+/// those of half 1 to the others.
 std::vector<std::vector<double>> two_partitions(const std::vector<int>& halves, double noise) {
   std::vector<std::vector<double>> latencies;
   unsigned state = 1;

@@ -25,7 +25,7 @@ AttentionProblem problem_of(Index N) {
 
 class SmClockTest : public GpuTest {
  protected:
-  /// The boost clock by the shipped description of this GPU; nothing if there is none.
+  /// The boost clock in the shipped description of this GPU; nothing if there is none.
   std::optional<double> boost_clock_hz() {
     for (const std::string& name : list_gpus()) {
       const auto gpu = load_gpu(name);
