@@ -40,7 +40,7 @@ TEST(BlockMask, ListsItsOnesByRowAndByColumn) {
   EXPECT_FALSE(M->attends(4, 23));
 }
 
-/// Ragged tiles, an empty row of tiles, an empty column of tiles.
+/// A problem with ragged tiles, an empty row of tiles and an empty column of tiles.
 AttentionProblem masked_problem(const Mask& mask) {
   AttentionProblem problem{.batch = 1,
                            .heads = 4,

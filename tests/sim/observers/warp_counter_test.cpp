@@ -68,7 +68,8 @@ TEST(WarpCounter, SplitQReadsTheKeysOnceForEachWarpAndExchangesNothing) {
       EXPECT_EQ(traffic.shared_write_bytes, s.N * s.d * e + Tr * 2 * s.N_kv * s.d * e);
       EXPECT_EQ(traffic.exchange_read_bytes, 0);
       EXPECT_EQ(traffic.exchange_write_bytes, 0);
-      // One before the first product; then one before K_j is overwritten and one before it is read
+      // One barrier before the first product; then one before K_j is overwritten and one before it
+      // is read
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tr * (2 * Tc - 1));
     }
   }
@@ -94,7 +95,7 @@ TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
       EXPECT_EQ(traffic.exchange_read_bytes, read);
       EXPECT_EQ(traffic.shared_write_bytes, 2 * s.N_kv * s.d * e + Tc * s.N * s.d * e + written);
       EXPECT_EQ(traffic.shared_read_bytes, q_reads + Tr * 2 * s.N_kv * s.d * e + read);
-      // In every tile, one each for Q_i, the row maxima, the row sums and O
+      // In every tile, one barrier each for Q_i, the row maxima, the row sums and O
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc);
     }
   }
@@ -111,18 +112,19 @@ TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
       const auto warps = [&](Index rows) { return computing(rows, warp_count); };
       const Index of_rows = sum_over_tiles(s.N, s.tiling.Br, warps);
       const Index of_keys = sum_over_tiles(s.N_kv, s.tiling.Bc, warps);
-      // P and dS once each
+      // P and dS are exchanged once each
       const Index exchanged = 2 * s.N * s.N_kv * e;
       const Index for_D = s.N * s.d * e;  // dO in the launch that makes D
       EXPECT_EQ(traffic.exchange_write_bytes, exchanged);
       EXPECT_EQ(traffic.exchange_read_bytes, exchanged);
       EXPECT_EQ(traffic.shared_write_bytes,
                 2 * s.N_kv * s.d * e + Tc * 2 * s.N * s.d * e + exchanged + for_D);
-      // Q and dO by rows for S and dP; K, V, K by every warp for S, dP, dQ; dO and Q by every warp
-      // for dV and dK
+      // Reads of Q and dO by rows for S and dP; of K, V, K by every warp for S, dP, dQ; of dO and Q
+      // by every warp for dV and dK
       EXPECT_EQ(traffic.shared_read_bytes, 2 * Tc * s.N * s.d * e + 3 * of_rows * s.N_kv * s.d * e +
                                                2 * of_keys * s.N * s.d * e + exchanged + for_D);
-      // One before Q_i is overwritten; one each when Q_i, P and dS have arrived; for D, one for dO
+      // One barrier before Q_i is overwritten; one each when Q_i, P and dS have arrived; for D, one
+      // for dO
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
     }
   }
@@ -146,10 +148,12 @@ TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
       EXPECT_EQ(traffic.exchange_read_bytes, read);
       EXPECT_EQ(traffic.shared_write_bytes,
                 2 * s.N_kv * s.d * e + Tc * 2 * s.N * s.d * e + written);
-      // Q and dO by every warp for S, dP, dV, dK; K, V, K once for S, dP, dQ; dO by rows for D
+      // Reads of Q and dO by every warp for S, dP, dV, dK; of K, V, K once for S, dP, dQ; of dO by
+      // rows for D
       EXPECT_EQ(traffic.shared_read_bytes, 4 * of_keys * s.N * s.d * e + 3 * Tr * s.N_kv * s.d * e +
                                                Tc * s.N * s.d * e + read);
-      // One before Q_i is overwritten; one each when Q_i, D and the parts of dQ have arrived
+      // One barrier before Q_i is overwritten; one each when Q_i, D and the parts of dQ have
+      // arrived
       EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc - 1);
     }
   }

@@ -10,7 +10,8 @@
 
 namespace attnscope::test {
 
-/// Row tiles of 24 rows, which 1, 2 or 3 consumers can share; backward, column tiles of 24 keys.
+/// A request with row tiles of 24 rows, which 1, 2 or 3 consumers can share; backward, with column
+/// tiles of 24 keys.
 inline ModelRequest agents_request(const AttentionProblem& problem, Index consumers, Index stages,
                                    PassKind pass = PassKind::forward) {
   ModelRequest request;

@@ -271,7 +271,7 @@ TEST(Counting, OfPackedSequencesLeavesOutTheTilesBetweenTheirBands) {
   }
 }
 
-/// One head of N queries and keys in 128 x 128 tiles.
+/// A run of one head of N queries and keys in 128 x 128 tiles.
 test::ModelRequest long_run(std::string_view algorithm, Index N, const Mask& mask) {
   test::ModelRequest request;
   request.problem = {.N = N, .N_kv = N, .d = 64, .mask = mask};

@@ -133,10 +133,10 @@ TEST(BlockSparse, GradientsEqualFiniteDifferences) {
 
 /// The sums of the closed forms, counted tile by tile from the drawn mask.
 struct Ones {
-  Index rows = 0;       ///< query rows of every one
-  Index keys = 0;       ///< keys of every one
-  Index products = 0;   ///< elements of S in every one
-  Index used_keys = 0;  ///< keys of the column tiles that hold a one
+  Index rows = 0;       ///< sum of the query rows of every one
+  Index keys = 0;       ///< sum of the keys of every one
+  Index products = 0;   ///< sum of the elements of S in every one
+  Index used_keys = 0;  ///< keys of the column tiles that have a one
 };
 
 Ones count_ones(const AttentionProblem& problem) {
@@ -158,7 +158,7 @@ Ones count_ones(const AttentionProblem& problem) {
   return ones;
 }
 
-/// Large enough to leave column tiles unused.
+/// Cases large enough to leave column tiles unused.
 const Case kLarge[] = {
     {"random:0.05,3", 1000, 1300, {64, 32}, Mask::none(), 3, 3},
     {"uniform:0.1", 2048, 2048, {128, 128}, Mask::none()},

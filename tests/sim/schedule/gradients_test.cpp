@@ -186,7 +186,7 @@ TEST(GroupedHeads, SumTheGradientsOfTheirKeysOnceForEachKvHead) {
   ASSERT_EQ(report.launches.back().name, "sum_heads");
   const Bytes& sum_heads = report.launches.back().requested;
   EXPECT_EQ(sum_heads.read_bytes, 2 * 2 * (8 * 64 * 16) * 2);   // dK, dV of 8 heads, batch 2
-  EXPECT_EQ(sum_heads.write_bytes, 2 * 2 * (2 * 64 * 16) * 2);  // of 2 KV heads
+  EXPECT_EQ(sum_heads.write_bytes, 2 * 2 * (2 * 64 * 16) * 2);  // of the 2 KV heads
 }
 
 }  // namespace

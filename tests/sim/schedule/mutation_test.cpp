@@ -80,7 +80,7 @@ class Deleter : public Observer {
 
   Index step_count() const { return step_; }
   const TileOp& deleted_op() const { return deleted_op_; }
-  std::string_view launch() const { return deleted_launch_; }  ///< of the deleted operation
+  std::string_view launch() const { return deleted_launch_; }  ///< launch of the deleted operation
   Index block() const { return deleted_block_; }
   Index time() const { return deleted_time_; }  ///< how many times its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
@@ -104,12 +104,12 @@ class Deleter : public Observer {
   Index block_ = 0, deleted_block_ = 0;
   std::map<std::pair<OpKind, Tensor>, std::map<Agent, Index>> times_;
   Index deleted_time_ = 0;
-  bool seen_scores_ = false;  ///< in this thread block
+  bool seen_scores_ = false;  ///< whether this thread block has computed scores
   bool in_first_column_ = false, deleted_in_first_column_ = false;
   Agent last_agent_ = Agent::block;
   bool deleted_follows_own_ = false, deleted_ended_turn_ = false;
-  bool in_deleted_block_ = true;  ///< or in one before it
-  std::vector<Barrier> awaited_;  ///< in this thread block
+  bool in_deleted_block_ = true;  ///< false once a later thread block begins
+  std::vector<Barrier> awaited_;  ///< phases that an agent of this thread block waits for
 };
 
 /// Scores that rise by about 1 per key in even query rows and fall by the same amount in odd ones.
@@ -225,8 +225,8 @@ bool hides_keys(const AttentionProblem& problem) {
   return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
 }
 
-/// The same run with a break that drops the deleted operation; nothing if the run lacks it: only
-/// this test requests LSE of standard attention.
+/// The effect of a break that drops the deleted operation from the same run. Nothing for LSE of
+/// standard attention, which only this test requests.
 std::optional<BreakEffect> effect_of_break(const Deletion& c, const Deleter& deleter,
                                            const AttentionInputs& inputs) {
   const TileOp& op = deleter.deleted_op();
@@ -274,7 +274,7 @@ bool is_right_without(const Deletion& c, const Deleter& deleter, const PassRun& 
   return equals_reference(executor, forward, gradients);
 }
 
-/// The analysis of a break names what is wrong first, or the reason why nothing is.
+/// Expects that the analysis of a break names what is wrong first, or the reason why nothing is.
 void expect_explained(const BreakEffect& effect, bool is_right) {
   EXPECT_EQ(effect.skipped_count, 1);
   EXPECT_EQ(effect.changes_result(), !is_right);

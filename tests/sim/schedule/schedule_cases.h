@@ -36,7 +36,7 @@ inline std::vector<ScheduleCase> all_cases(std::span<const Mask> masks,
   return all;
 }
 
-/// The case's forward pass on the H200, even if its tiles do not fit.
+/// A request for the case's forward pass on the H200, even if its tiles do not fit.
 inline test::ModelRequest request_for(const ScheduleCase& c, std::string_view algorithm,
                                       DType dtype = DType::fp32, Index batch = 1) {
   test::ModelRequest request;

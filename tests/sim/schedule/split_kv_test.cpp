@@ -66,7 +66,7 @@ std::vector<Case> cases() {
     }
   }
   all.push_back({1, 90, {16, 16}, 4, Mask::causal(), 6, 2});
-  all.push_back({90, 64, {16, 8}, 8, Mask::causal(), 4, 1});  // queries that see nothing
+  all.push_back({90, 64, {16, 8}, 8, Mask::causal(), 4, 1});  // some queries see nothing
   return all;
 }
 

@@ -126,7 +126,7 @@ TEST(Traffic, CausalFlash2VisitsOnlyTheTilesThatARowSees) {
     const SimulationReport report = simulate_shape(s, "flash2", Mask::causal());
     Index keys_visited = 0;
     for (Index row = 0; row < s.N; row += s.tiling.Br) {
-      // min(N_kv, Bc ceil(min(N_kv, last row's keys) / Bc)), valid keys only
+      // Valid keys that the row tile visits: min(N_kv, Bc ceil(min(N_kv, last row's keys) / Bc))
       const Index last = std::min(row + s.tiling.Br, s.N) - 1;
       const Index seen = std::clamp<Index>(last + 1 + s.N_kv - s.N, 0, s.N_kv);
       keys_visited += std::min(s.N_kv, s.tiling.Bc * ceil_div(seen, s.tiling.Bc));

@@ -103,8 +103,8 @@ INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](c
                      variant.consumers > 0 ? "_by_agents" : "");
 });
 
-/// B H N N_kv d e (1 / rows + 1 / cols) bytes: each tile of a result reads a row panel of one
-/// operand and a column panel of the other.
+/// Each product reads B H N N_kv d e (1 / rows + 1 / cols) bytes: each tile of its result reads a
+/// row panel of one operand and a column panel of the other.
 TEST(ProductTilesOfStandard, DecideHowOftenOperandsAreRead) {
   const AttentionProblem problem{.heads = 2, .N = 96, .N_kv = 192, .d = 48, .dtype = DType::fp16};
   const ProductTiles tiles{{48, 64}, {32, 16}, {64, 24}, {24, 96}, {96, 12}, {96, 48}};
@@ -119,7 +119,7 @@ TEST(ProductTilesOfStandard, DecideHowOftenOperandsAreRead) {
   struct Product {
     std::string_view launch;
     PassKind pass;
-    Index rows, cols, depth;  // of the result, and of the sum
+    Index rows, cols, depth;  // sizes of the result, length of the sum
     ProductTile tile;
   };
   const Product products[] = {{"scores", PassKind::forward, 96, 192, 48, tiles.S},

@@ -90,7 +90,8 @@ TEST(ScoreValues, AreKnownFromTheStepThatComputesThem) {
   EXPECT_FALSE(P.is_known(P.complete_from - 1, 63, 3, info.Tc));
 }
 
-/// The slots of a stepped run with all values, and of one with only those of a row tile.
+/// Expects equal values in the slots of a stepped run with all values and of one with only those of
+/// a row tile.
 void expect_equal_values(const Snapshot& all, const Snapshot& tile, int& compared) {
   ASSERT_EQ(all.slots.size(), tile.slots.size());
   for (std::size_t k = 0; k < all.slots.size(); ++k) {

@@ -8,7 +8,7 @@
 
 namespace attnscope::test {
 
-/// What to step through: see SteppedRequest.
+/// The run to step through: see SteppedRequest.
 struct WalkRequest : ModelRequest {
   std::optional<AttentionInputs> given_inputs = std::nullopt;
   Index batch = 0, head = 0;

@@ -74,7 +74,7 @@ TEST(FusionSteps, LeaveOutStepsThatEqualAnotherStep) {
       if (step.name == "pairs") {
         EXPECT_EQ(step.idea, each.pairs);
       }
-      if (step.name == "figure2") continue;  // no step of its own
+      if (step.name == "figure2") continue;  // figure2 is not a step
       if (bytes_before > 0) {
         EXPECT_LT(step.paper_bytes(), bytes_before) << step.name;
       }

@@ -11,8 +11,8 @@ namespace {
 
 const AttentionProblem kLayer{
     .batch = 2, .heads = 8, .kv_heads = 8, .N = 512, .N_kv = 512, .d = 64, .dtype = DType::bf16};
-constexpr Index kMatrixBytes = Index{2} * 8 * 512 * 64 * 2;  // N d of all heads
-constexpr Index kScoreBytes = Index{2} * 8 * 512 * 512 * 2;  // N N of all heads
+constexpr Index kMatrixBytes = Index{2} * 8 * 512 * 64 * 2;  // an N x d matrix of all heads
+constexpr Index kScoreBytes = Index{2} * 8 * 512 * 512 * 2;  // an N x N matrix of all heads
 constexpr Index kStatisticRows = Index{2} * 8 * 512 * 4;     // one number per row
 
 AttentionChoice choice_named(std::string_view name) {

@@ -25,11 +25,11 @@ TEST(BlockSchedule, ABlockTakesItsWaitsAndItsSteps) {
 
 TEST(BlockSchedule, BlocksOfOneSmSlowEachOtherDownOnlyWhileBothStep) {
   const BlockSchedule schedule(1, {100.0, 160.0});
-  // The first alone for one step, then both until the first has finished its second step, then the
-  // other alone
+  // The first block runs alone for one step, then both until the first has finished its second
+  // step, then the other one alone
   const std::vector<BlockTask> blocks = {{.steps = 2}, {.wait_before_cycles = 100, .steps = 2}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 100 + 160 + 100);
-  // Two at once, twice
+  // Two blocks run at once, twice
   const std::vector<BlockTask> alike(4, BlockTask{.steps = 3});
   EXPECT_DOUBLE_EQ(schedule.run(alike, 1).end, 2 * 3 * 160);
 }
@@ -46,7 +46,7 @@ TEST(BlockSchedule, TheLastWaveLeavesSmsIdle) {
 
 TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
   const BlockSchedule schedule(2, {1.0});
-  // 5 and 3 begin; 3 makes room for 4, which ends last
+  // The blocks of 5 and 3 steps begin; the one of 4 follows that of 3, and ends last
   const std::vector<BlockTask> blocks = {{.steps = 5}, {.steps = 3}, {.steps = 4}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 7);
   // The long block takes longer in total if it comes last

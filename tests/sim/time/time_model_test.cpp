@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// An SM moves at most 100 bytes per cycle; all of them, 1,000.
+/// Rates with which an SM moves at most 100 bytes per cycle, and all SMs together 1,000.
 MachineRates rates() {
   constexpr double kHz = 1e9;
   return {.sm_count = 132,
@@ -104,7 +104,7 @@ TEST_F(TimeModel, ALaunchWithoutStepsHasNoSchedule) {
 }
 
 /// Under a causal mask, only short blocks are left at the end if the longest blocks of all heads
-/// start first; if heads follow each other, all blocks of a head are.
+/// start first; if heads follow each other, blocks of every length are left.
 TEST_F(TimeModel, LongestBlocksOfAllHeadsFirstEndSooner) {
   const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 264, Mask::causal());
   const auto seconds = [&](Index heads_at_once) {
@@ -122,7 +122,7 @@ TEST_F(TimeModel, AOneWaveLaunchTakesItsStepsAndWaits) {
   const TimePrediction prediction = predicted(report, {.cycles = {5000}, .clock_hz = 0.5e9});
   ASSERT_EQ(prediction.launches.size(), 1U);
   const LaunchTime& forward = prediction.launches[0];
-  const double clock_hz = 0.5e9;  // that of the steps, however few SMs are busy
+  const double clock_hz = 0.5e9;  // the clock of the steps, however few SMs are busy
   EXPECT_NEAR(prediction.clock_hz, clock_hz, 1);
   EXPECT_NEAR(part(forward, TimePart::steps), 8 * 8 * 5000 / clock_hz / 132, 1e-12);
   EXPECT_DOUBLE_EQ(part(forward, TimePart::overhead), 3e-6);

@@ -5,7 +5,7 @@
 namespace attnscope {
 namespace {
 
-/// Each unit executes one operation per cycle.
+/// Rates with which each unit executes one operation per cycle.
 MachineRates unit_rates() {
   return {.sm_count = 1,
           .boost_clock_hz = 2e9,

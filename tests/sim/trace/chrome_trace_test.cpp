@@ -61,7 +61,7 @@ TEST(TraceOfAgents, HasATrackForEachUnitThatAnAgentUses) {
   test::ModelRequest request = request_for("flash2");
   request.variant = {.stages = 2, .consumers = 2};
   std::map<std::pair<int, int>, std::string> names;
-  std::map<std::string, std::set<std::string>> kinds;  // on the tracks of each agent
+  std::map<std::string, std::set<std::string>> kinds;  // operations on the tracks of each agent
   const Written written = write(request);
   for (const json& event : written.document.at("traceEvents")) {
     if (event.at("name") == "thread_name") {
