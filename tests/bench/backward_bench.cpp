@@ -47,7 +47,7 @@ class BackwardBench {
     if (const auto error = launch(forward)) failure_ = error->message;
   }
 
-  /// Milliseconds of one pass.
+  /// The milliseconds that one pass takes.
   float time_once(const Tiling& tiling) {
     PassArguments arguments;
     arguments.resources = &resources_;
@@ -80,7 +80,7 @@ class BackwardBench {
   const std::string& failure() const { return failure_; }
 
  private:
-  static constexpr std::size_t kRandom = 4;  ///< Q, K, V, dO; then O, dQ, dK, dV
+  static constexpr std::size_t kRandom = 4;  ///< Q, K, V, dO; they precede O, dQ, dK, dV
 
   TensorView view(const DeviceBuffer& buffer) const {
     return {.data_dev = buffer.data_dev(),

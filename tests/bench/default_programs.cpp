@@ -33,7 +33,7 @@ namespace {
 
 constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
 
-/// A problem with no score feature, with each alone, and with all together.
+/// Problems with no score feature, with each alone, and with all together.
 std::vector<AttentionProblem> problems() {
   AttentionProblem plain;
   plain.mask = Mask::causal();
@@ -54,7 +54,7 @@ Index shared_bytes_of(std::string_view compute_capability) {
   return small ? Index{99} * 1024 : kMostSharedBytes;
 }
 
-/// Every program of a run in the kernel's default tiling on this GPU.
+/// Adds every program of the run in the kernel's default tiling on this GPU.
 void add_programs(ResolvedRun run, const ProgramTarget& target,
                   std::map<std::string, KernelProgram>& programs) {
   if (supports(run)) return;

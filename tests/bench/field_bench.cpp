@@ -16,13 +16,13 @@ namespace attnscope::app {
 namespace {
 
 constexpr int kFramesAfterChange = 8;
-constexpr int kFramesToLook = 4;       // with an open list
-constexpr int kPatienceFrames = 120;   // for a widget to appear
-constexpr int kFramesForPanels = 250;  // for the work of panels, which may take longer
-constexpr int kMostFrames = 5000;      // for a choice to be simulated
+constexpr int kFramesToLook = 4;       // frames that a list stays open
+constexpr int kPatienceFrames = 120;   // frames to wait for a widget to appear
+constexpr int kFramesForPanels = 250;  // frames to wait for panels, whose work may take longer
+constexpr int kMostFrames = 5000;      // frames to wait for the simulation of a choice
 
-/// A folder that nothing else uses; empty when none can be created: fields that take files are then
-/// reported as rejected.
+/// Creates a folder and returns its path, or an empty path if that fails: fields that take files
+/// are then reported as rejected.
 std::filesystem::path new_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "attnscope-XXXXXX").string();
   return ::mkdtemp(pattern.data()) != nullptr ? pattern : std::string();
@@ -37,7 +37,7 @@ std::string write_tensor(const std::filesystem::path& path, const std::vector<In
   return path.string();
 }
 
-/// Tensors of the problem's shapes in the folder.
+/// Writes tensors of the problem's shapes to the folder; returns their paths.
 InputPaths write_tensors(const std::filesystem::path& folder, const AttentionProblem& problem) {
   const std::vector<Index> queries{problem.batch, problem.heads, problem.N, problem.d};
   const std::vector<Index> keys{problem.batch, problem.kv_heads, problem.N_kv, problem.d};
@@ -167,7 +167,7 @@ void FieldBench::press(const std::string& widget) {
   click();
 }
 
-/// Opens the fields behind the "more" button where the box is among them.
+/// Opens the fields behind the "more" button if the box is one of them.
 void FieldBench::show(const std::string& box) {
   const bool hidden = !find(box);
   frames(1);

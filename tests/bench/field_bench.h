@@ -25,9 +25,9 @@ struct FieldAction {
   Kind kind = Kind::type;
   std::string place;
   std::string value;
-  std::function<void(ViewState&)> set = {};  ///< of `look`
+  std::function<void(ViewState&)> set = {};  ///< the change that `look` makes
   bool refused = false;  ///< the app must reject the choice; otherwise it must accept it
-  bool stays = false;    ///< the rejected choice is not dismissed: the next continues from it
+  bool stays = false;    ///< the rejection is not dismissed; the next action continues from it
 };
 
 /// A field, and the actions whose frames are attributed to it. Its first actions may change other
@@ -48,7 +48,8 @@ class FieldBench {
   /// instead.
   using DrawFrame = std::function<std::optional<double>(const std::function<void()>& put_input)>;
 
-  /// Writes tensors of the scene's problem for the fields that take files; removes them at its end.
+  /// Writes tensors of the scene's problem for the fields that take files; the destructor removes
+  /// them.
   FieldBench(App& app, const Screen& screen, DrawFrame draw_frame);
   ~FieldBench();
   FieldBench(const FieldBench&) = delete;
@@ -93,7 +94,7 @@ class FieldBench {
   ImVec2 mouse_{2.0f, 2.0f};
   bool pressed_ = false;
   bool closed_ = false;
-  std::vector<std::vector<double>> slowest_s_;  ///< [field][run]
+  std::vector<std::vector<double>> slowest_s_;  ///< seconds of the slowest frame: [field][run]
   double* charged_ = nullptr;                   ///< the element that frames are attributed to
   std::vector<std::string> problems_;
 };

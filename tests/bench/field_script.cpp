@@ -43,14 +43,14 @@ FieldAction standing(FieldAction action) {
   return action;
 }
 
-/// Opens the list and picks these options in turn.
+/// A script that opens the list and picks these options in turn.
 FieldScript picks(std::string field, const std::vector<std::string>& options) {
   FieldScript script{std::move(field), {open_list()}};
   for (const std::string& option : options) script.actions.push_back(pick(option));
   return script;
 }
 
-/// Opens the list, types a valid text, and then invalid ones.
+/// A script that opens the list, types a valid text, and then invalid ones.
 FieldScript texts(std::string field, std::string valid, const std::vector<std::string>& invalid) {
   FieldScript script{std::move(field), {open_list(), type(std::move(valid))}};
   for (const std::string& text : invalid) script.actions.push_back(refused(type(text)));

@@ -10,7 +10,8 @@
 
 namespace attnscope::kernels {
 
-/// Gaussian values in bf16 that repeat after 2^20 + 7 elements: more than a row tile has.
+/// Fills the buffer with Gaussian values in bf16 that repeat after 2^20 + 7 elements: more than a
+/// row tile has.
 inline void fill_gaussian(DeviceBuffer& buffer, std::uint64_t seed) {
   constexpr std::size_t kPeriod = (std::size_t{1} << 20) + 7;
   std::vector<std::uint16_t> host(buffer.bytes() / 2);

@@ -78,7 +78,7 @@ float time_once(const Candidate& candidate, const AttentionProblem& problem, Buf
   return time_ms;
 }
 
-/// 4 N N_kv d flops per head, half of them under a causal mask.
+/// The flops of the forward pass: 4 N N_kv d per head, half of them under a causal mask.
 double forward_flops(const AttentionProblem& problem) {
   const double scores = static_cast<double>(problem.batch * problem.heads) *
                         static_cast<double>(problem.N) * static_cast<double>(problem.N_kv);

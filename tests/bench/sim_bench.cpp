@@ -33,7 +33,8 @@ bool report(std::string_view what, double value, std::string_view unit, bool met
   return met;
 }
 
-/// One head of N queries and keys, counted by one observer.
+/// Times the counting of one head of N queries and keys by one observer; returns whether the target
+/// is met.
 bool bench_counting(std::string_view algorithm) {
   const AttentionProblem problem{.N = 65536, .N_kv = 65536, .d = 64};
   TrafficCounter traffic;
@@ -71,7 +72,7 @@ bool bench_long_head(std::string_view algorithm, PassKind pass) {
                 seconds, "s", ok && seconds < 2, "< 2 s");
 }
 
-/// Both passes of one head of packed sequences, with every step of the score function.
+/// Times both passes of one head of packed sequences, with every step of the score function.
 bool bench_packed(std::string_view algorithm) {
   test::ModelRequest request;
   request.problem = {.N = 131072, .N_kv = 131072, .d = 64, .mask = Mask::causal()};
@@ -92,7 +93,7 @@ bool bench_packed(std::string_view algorithm) {
                 seconds, "s", ok && seconds < 2, "< 2 s");
 }
 
-/// A random block mask over a long sequence, drawn and counted.
+/// Times the drawing and counting of a random block mask over a long sequence.
 bool bench_block_sparse(std::string_view algorithm) {
   test::ModelRequest request;
   request.problem = {.N = 65536, .N_kv = 65536, .d = 64};
@@ -108,7 +109,7 @@ bool bench_block_sparse(std::string_view algorithm) {
                 seconds, "s", ok && seconds < 1, "< 1 s");
 }
 
-/// Seeks to random steps; the slowest must finish within a frame.
+/// Times seeks to random steps; the slowest must finish within a frame.
 bool bench_seek(std::string_view algorithm) {
   test::ModelRequest request;
   request.problem = {.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::fp16};

@@ -91,7 +91,8 @@ double process_cpu_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Frames of every step of the lessons, before and after its answer, while the playhead plays.
+/// Draws frames of every step of the lessons, before and after its answer, while the playhead
+/// plays.
 class LessonBench {
  public:
   LessonBench(Window& window, WindowedApp& windowed) : window_(window), windowed_(windowed) {}

@@ -12,7 +12,7 @@ namespace attnscope::fuzz {
 
 namespace {
 
-/// True for --option and --option=value.
+/// Whether the argument is --option or --option=value.
 bool names_option(std::string_view argument, std::string_view option) {
   return argument.starts_with(option) &&
          (argument.size() == option.size() || argument[option.size()] == '=');
@@ -44,7 +44,7 @@ bool asks_for_numbers(const std::vector<std::string>& arguments) {
   });
 }
 
-/// The values, with the limit in place of larger ones.
+/// The values, with the limit in place of those above it.
 std::string at_most(std::string_view values, Index limit) {
   std::vector<std::string> texts = cli::split(values, ',');
   for (std::string& text : texts) {

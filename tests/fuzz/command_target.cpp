@@ -246,7 +246,7 @@ constexpr const char* kValues[] = {"0",
 
 struct Lines {
   std::vector<std::string> words;
-  std::string file;  ///< with its mark, or empty
+  std::string file;  ///< the file's part of the input, with its mark; may be empty
 };
 
 Lines split_input(std::string_view input) {

@@ -95,7 +95,7 @@ class Head {
   SharedBlockMask block_mask_;
 };
 
-/// Algorithm 0: each tile of a product reads a row of tiles and a column of tiles.
+/// The counts of Algorithm 0: each tile of a product reads a row of tiles and a column of tiles.
 Counts standard_forward(const Head& h) {
   const Index S = h.N * h.N_kv * h.e;
   const Index Q = h.N * h.d * h.e, K = h.N_kv * h.d * h.e;
@@ -123,7 +123,7 @@ Counts standard_backward(const Head& h) {
   return counts;
 }
 
-/// Algorithm 1, without line 2, which writes the initial O, m and l.
+/// The counts of Algorithm 1, without line 2, which writes the initial O, m and l.
 Counts flash1_forward(const Head& h) {
   Counts counts;
   for (Index j = 0; j < h.Tc; ++j) {
@@ -139,7 +139,7 @@ Counts flash1_forward(const Head& h) {
   return counts;
 }
 
-/// Algorithm 4, without the first dQ.
+/// The counts of Algorithm 4, without the first dQ.
 Counts flash1_backward(const Head& h) {
   Counts counts;
   for (Index j = 0; j < h.Tc; ++j) {
@@ -157,7 +157,7 @@ Counts flash1_backward(const Head& h) {
   return counts;
 }
 
-/// FlashAttention-2, Algorithm 1.
+/// The counts of FlashAttention-2, Algorithm 1.
 Counts flash2_forward(const Head& h) {
   Counts counts;
   for (Index i = 0; i < h.Tr; ++i) {
@@ -172,7 +172,7 @@ Counts flash2_forward(const Head& h) {
   return counts;
 }
 
-/// FlashAttention-2, Algorithm 2: D before, dQ summed in fp32 and converted after.
+/// The counts of FlashAttention-2, Algorithm 2: D before, dQ summed in fp32 and converted after.
 Counts flash2_backward(const Head& h) {
   const Index Q = h.N * h.d * h.e, sums = h.N * h.d * kFp32Bytes, D = h.N * kFp32Bytes;
   Counts counts;
@@ -192,7 +192,8 @@ Counts flash2_backward(const Head& h) {
   return counts;
 }
 
-/// Every split reads Q and writes O and LSE in fp32, which the second launch merges.
+/// The counts of split_kv: every split reads Q and writes O and LSE in fp32, which the second
+/// launch merges.
 Counts split_kv_forward(const Head& h, Index splits) {
   const Index Q = h.N * h.d * h.e, LSE = h.N * kFp32Bytes;
   const Index parts = splits * (h.N * h.d * kFp32Bytes + LSE);

@@ -59,7 +59,7 @@ struct FuzzTarget {
   /// Runs the parser or command on the input; throws Finding for a broken property. Invalid input
   /// is not a finding.
   void (*run)(std::string_view input);
-  /// A variation of the input, of any length.
+  /// Returns a variation of the input, of any length.
   std::string (*mutate)(std::string_view input, Random& random);
   std::uint64_t generated = 0;  ///< inputs of fuzz_test.cpp: about two seconds of computing
 };

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In memory if there is room, since files are written and synced thousands of times per second.
+/// The folder for scratch folders: in memory if there is room, since files are written and synced
+/// thousands of times per second.
 fs::path parent_folder() {
   constexpr std::uintmax_t kRoomBytes = std::uintmax_t{1} << 30;
   const fs::path memory = "/dev/shm";

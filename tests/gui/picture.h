@@ -24,16 +24,17 @@ struct Picture {
 /// Empty when the file is not a picture.
 Picture read_picture(const std::filesystem::path& path);
 
-/// Whether it has two pixels of different colours.
+/// Whether the picture has two pixels of different colours.
 bool has_colors(const Picture& picture);
 
-/// Number of different colours. For many pictures has_colors() is enough, which takes no time.
+/// The number of different colours. For many pictures has_colors() is enough, which takes no time.
 std::size_t count_colors(const Picture& picture);
 
-/// Pixels inside the rectangle whose every channel is within `tolerance` of the colour.
+/// The number of pixels inside the rectangle whose every channel is within `tolerance` of the
+/// colour.
 int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance);
 
-/// Pixels inside the rectangle that differ between two pictures of one size.
+/// The number of pixels inside the rectangle that differ between two pictures of one size.
 int count_different(const Picture& a, const Picture& b, const Rect& rect);
 
 }  // namespace attnscope::app

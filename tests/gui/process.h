@@ -25,7 +25,7 @@ class ScratchFolder {
 
 struct Finished {
   int status = -1;  ///< exit status; -1 when it did not end by itself
-  int signal = 0;   ///< that ended it
+  int signal = 0;   ///< the signal that ended it
   std::string output;
   std::string errors;
 };

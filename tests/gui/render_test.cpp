@@ -151,7 +151,7 @@ TEST(Render, NothingRemainsOnTheScreenThatWouldMoveTheTransportBar) {
 
 struct BadCase {
   std::vector<std::string> words;
-  std::string part;  ///< of the message
+  std::string part;  ///< a part of the message
 };
 
 /// Expects one line on standard error, and status 2.

@@ -25,7 +25,7 @@ constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
 constexpr std::size_t kRestingFrames = 3;  // until an app at rest stays so
 constexpr auto kLongestWait = 60s;
-constexpr int kMaxCaptures = 60;  // longer than a notice takes to fade
+constexpr int kMaxCaptures = 60;  // more frames than a notice takes to fade
 
 }  // namespace
 
@@ -146,7 +146,7 @@ void WindowSession::rest() {
 }
 
 Picture WindowSession::capture() {
-  const std::string path = folder_ / "shot.bmp";  // nothing to compress
+  const std::string path = folder_ / "shot.bmp";  // a format without compression
   run_there("import -window root " + path);
   return read_picture(path);
 }

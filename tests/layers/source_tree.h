@@ -17,7 +17,7 @@ struct SourceFile {
   std::vector<std::string> angled_includes;  ///< <vector> gives "vector"
 };
 
-/// By root-relative path with '/' between folders.
+/// The files by their root-relative paths, with '/' between folders.
 using SourceTree = std::map<std::string, SourceFile>;
 
 /// Splits a text's #include lines into the two kinds.
@@ -28,7 +28,7 @@ SourceFile parse_source(std::string text);
 SourceTree read_source_tree(const std::filesystem::path& root);
 
 bool is_header(std::string_view path);
-bool is_code(std::string_view path);  ///< C++ or CUDA, header or not
+bool is_code(std::string_view path);  ///< a file of C++ or CUDA, header or not
 
 /// True for `folder` itself and everything below it.
 bool lies_in(std::string_view path, std::string_view folder);

@@ -27,8 +27,8 @@ class EchoGpu final : public Gpu {
  public:
   EchoGpu() : Gpu({.name = "Echo", .compute_capability = "9.0", .sm_count = 132}) {}
 
-  /// Two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each takes 250
-  /// ms, and with seed 19 the compiler rejects the source.
+  /// Compiles two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each
+  /// takes 250 ms, and with seed 19 the compiler rejects the source.
   std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse /*use*/,
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;
@@ -55,7 +55,7 @@ class EchoGpu final : public Gpu {
   }
   Result<KernelTrace> trace(const ResolvedRun&, Index) override { return refusal(); }
 
-  /// As many repeats as were requested, with these numbers.
+  /// Returns as many repeats as were requested, with these numbers.
   Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) override {
     if (control.progress) control.progress("dram_read_bytes_per_s");
     const int n = control.repeats;

@@ -15,7 +15,7 @@ inline double loss(const AttentionProblem& problem, const AttentionInputs& input
   return sum;
 }
 
-/// d loss / d tensor, element by element: two forward passes each.
+/// d loss / d tensor, with two forward passes for each element.
 inline HeadTensor finite_differences(const AttentionProblem& problem, const AttentionInputs& inputs,
                                      HeadTensor AttentionInputs::*tensor) {
   constexpr double kStep = 1e-5;

@@ -8,7 +8,7 @@
 
 namespace attnscope::test {
 
-/// Without a tiling, the kernel chooses it.
+/// A run of the kernel; without a tiling, the kernel chooses one.
 inline ResolvedRun kernel_run(std::string_view kernel, const AttentionProblem& problem,
                               PassKind pass = PassKind::forward,
                               const std::optional<Tiling>& tiling = std::nullopt,

@@ -11,7 +11,8 @@ struct ModelRequest : RunSpec {
   GpuDescription gpu_description;
 };
 
-/// Query heads have separate tiles in split_kv: tests of shared tiles resolve the spec themselves.
+/// Resolves the request. Query heads have separate tiles in split_kv: tests of shared tiles resolve
+/// the spec themselves.
 inline Result<ResolvedRun> resolve(const ModelRequest& request) {
   RunSpec spec = request;
   spec.separate_heads = spec.algorithm == "split_kv";

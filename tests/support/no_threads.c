@@ -1,5 +1,5 @@
-// Preloaded into a program: it cannot start further threads, as if the user had reached the process
-// limit.
+// Preloaded into a program, keeps it from starting further threads, as if the user had reached the
+// process limit.
 #include <errno.h>
 #include <pthread.h>
 

@@ -12,7 +12,7 @@ using test::expect_refused;
 struct BadRequest {
   std::string name;
   std::string words;
-  std::string part;  ///< of the message
+  std::string part;  ///< a part of the message
 };
 
 std::string name_of(const ::testing::TestParamInfo<BadRequest>& info) {

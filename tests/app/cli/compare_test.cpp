@@ -183,7 +183,7 @@ TEST_F(CompareCommand, TableNamesBothKinds) {
   EXPECT_THAT(outcome.out, HasSubstr("unavailable: out of memory"));
 }
 
-/// No control character except line feeds.
+/// Whether the text has no control character except line feeds.
 bool is_plain(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

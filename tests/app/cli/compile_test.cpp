@@ -122,7 +122,7 @@ TEST_F(CompileCommand, MakesPtxForAGpuThatIsNewerThanTheCompiler) {
 /// --sass with scripts in place of the CUDA toolkit's programs.
 class Disassembly : public CompileCommand {
  protected:
-  /// A script with this name in a folder.
+  /// Installs a script of this name in a folder.
   void install(const std::string& folder, const std::string& name, const std::string& script) {
     std::filesystem::create_directories(scratch_.path() / folder);
     scratch_.write(folder + "/" + name, "#!/bin/sh\n" + script);

@@ -42,7 +42,7 @@ std::vector<std::string> quoted(const std::string& text) {
   return all_matches(text, kQuoted);
 }
 
-// The page
+// The page of the guide
 
 using Row = std::vector<std::string>;  // cells
 

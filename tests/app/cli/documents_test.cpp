@@ -38,12 +38,12 @@ std::string without_numbers(const std::string& text) {
   return std::regex_replace(text, kNumber, " #");
 }
 
-/// True where values are computed, not only counted.
+/// Whether the command computes values, instead of only counting.
 bool computes_values(const std::string& words) {
   return words.starts_with("accuracy ") || words.find("--check") != words.npos;
 }
 
-/// Nothing, or why the words are not a valid command line.
+/// The reason why the words are not a valid command line; nothing if they are.
 std::optional<std::string> misunderstood(const std::string& words) {
   std::istringstream stream(words);
   std::vector<std::string> arguments{std::istream_iterator<std::string>(stream), {}};

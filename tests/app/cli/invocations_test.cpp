@@ -90,7 +90,7 @@ class Redirected {
   int saved_ = -1;
 };
 
-/// Values from -1 to 1 that are the same on every machine.
+/// Writes a tensor of values from -1 to 1 that are the same on every machine.
 void write_tensor(const std::string& name, const std::vector<Index>& shape, Index factor) {
   Index count = 1;
   for (const Index size : shape) count *= size;
@@ -184,8 +184,8 @@ std::string first_difference(const std::string& expected, const std::string& act
   }
 }
 
-/// The shipped assets without the calibrations of GPUs: their numbers change whenever one is
-/// measured again, and with them every predicted time.
+/// Links the shipped assets into the folder, without the calibrations of GPUs: their numbers change
+/// whenever one is measured again, and with them every predicted time.
 void link_assets(const fs::path& folder) {
   const fs::path shipped = find_assets_dir().value();
   fs::create_directories(folder / "gpus");
@@ -201,7 +201,7 @@ void link_assets(const fs::path& folder) {
   }
 }
 
-/// Runs in a separate folder, as on a machine without a GPU.
+/// Tests that run in a separate folder, as on a machine without a GPU.
 class Invocations : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
