@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
@@ -50,26 +51,46 @@ Result<Answer> list_lessons() {
   return answer_of_rows("lessons", rows, table_text(lines, 2));
 }
 
-Result<Answer> check_file(const std::string& name) {
-  ATTNSCOPE_TRY(const Lesson lesson, lessons::load_lesson(name));
-  const auto check = lessons::check_lesson(lesson, [](std::size_t done, std::size_t all) {
-    show_progress(fmt::format("checked {} of {} combinations of values", done, all));
-  });
+/// The findings one per line; the failure only counts them.
+Answer answer_of_findings(const std::vector<lessons::Finding>& findings, const std::string& path,
+                          const std::string& summary) {
   ordered_json rows = ordered_json::array();
   std::string text;
-  for (const lessons::Finding& finding : check.findings) {
+  for (const lessons::Finding& finding : findings) {
     rows.push_back({{"field", finding.field}, {"at", finding.at}, {"message", finding.message}});
     text += finding.line() + "\n";
   }
-  text += fmt::format(
-      "{}: {} questions at {} {}, {}\n", printable(lesson.name), check.questions, check.points,
-      check.points == 1 ? "point" : "points",
-      check.findings.empty() ? "no mistakes" : fmt::format("{} wrong", check.findings.size()));
-  Answer answer = answer_of_rows("findings", rows, std::move(text));
-  if (!check.findings.empty()) {
-    answer.failure = invalid_request("{}: {}", lesson.path, check.findings.front().line());
-  }
+  Answer answer = answer_of_rows("findings", rows, text + summary);
+  if (findings.empty()) return answer;
+  answer.failure = invalid_request("{}: {} {}", path, findings.size(),
+                                   findings.size() == 1 ? "mistake" : "mistakes");
   return answer;
+}
+
+/// "steps[2]: ask: MESSAGE" with its first part as the field.
+lessons::Finding finding_of(const std::string& mistake) {
+  const std::size_t colon = mistake.find(": ");
+  if (colon == mistake.npos) return {"", mistake, ""};
+  return {mistake.substr(0, colon), mistake.substr(colon + 2), ""};
+}
+
+Result<Answer> check_file(const std::string& name) {
+  ATTNSCOPE_TRY(const lessons::ReadLesson read, lessons::read_lesson(name));
+  const Lesson& lesson = read.lesson;
+  if (!read.mistakes.empty()) {
+    std::vector<lessons::Finding> findings;
+    std::ranges::transform(read.mistakes, std::back_inserter(findings), finding_of);
+    return answer_of_findings(findings, read.path, "");
+  }
+  const auto check = lessons::check_lesson(lesson, [](std::size_t done, std::size_t all) {
+    show_progress(fmt::format("checked {} of {} combinations of values", done, all));
+  });
+  return answer_of_findings(
+      check.findings, read.path,
+      fmt::format(
+          "{}: {} questions at {} {}, {}\n", printable(lesson.name), check.questions, check.points,
+          check.points == 1 ? "point" : "points",
+          check.findings.empty() ? "no mistakes" : fmt::format("{} wrong", check.findings.size())));
 }
 
 /// The shipped lessons, and those of --lesson.

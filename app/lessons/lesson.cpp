@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/lessons/lesson_fields.h"
+#include "reference/field_rules.h"
 #include "reference/fnv1a.h"
 #include "reference/json/json_document.h"
 #include "reference/message_text.h"
@@ -21,7 +22,25 @@ namespace {
 constexpr std::string_view kSchema = "attnscope.lesson";
 constexpr int kVersion = 1;
 
-std::vector<RunRecipe> read_runs(const JsonObject& root) {
+/// Reads one part after the other, and collects what is wrong with them.
+class Mistakes {
+ public:
+  template <typename Read>
+  void collect(const Read& read) {
+    try {
+      read();
+    } catch (const JsonFieldError& error) {
+      lines_.emplace_back(error.what());
+    }
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+/// A run that cannot be read is known by its name, so that steps may refer to it.
+std::vector<RunRecipe> read_runs(const JsonObject& root, Mistakes& mistakes) {
   const JsonObject runs = root.object("runs");
   std::vector<RunRecipe> recipes;
   // A JSON object has no order: a run follows the one that it is derived from
@@ -30,30 +49,45 @@ std::vector<RunRecipe> read_runs(const JsonObject& root) {
   };
   for (bool found = true; found;) {
     found = false;
-    for (const auto& [name, unused] : runs.value().items()) {
-      const JsonObject object = runs.object(name);
-      const std::string from = object.string_or("from", "");
-      if (is_read(name) || (!from.empty() && !is_read(from))) continue;
-      recipes.push_back(read_run(object, name));
+    for (const auto& item : runs.value().items()) {
+      const std::string& name = item.key();
+      if (is_read(name)) continue;
+      RunRecipe recipe{.name = name};
+      bool is_next = true;
+      mistakes.collect([&] {
+        const JsonObject object = runs.object(name);
+        const std::string from = object.string_or("from", "");
+        is_next = from.empty() || is_read(from);
+        if (is_next) recipe = read_run(object, name);
+      });
+      if (!is_next) continue;
+      recipes.push_back(std::move(recipe));
       found = true;
     }
   }
-  for (const auto& [name, unused] : runs.value().items()) {
+  for (const auto& item : runs.value().items()) {
+    const std::string& name = item.key();
     if (is_read(name)) continue;
-    throw JsonFieldError("{}: from: '{}' is not a run of this lesson, or is derived from this one",
-                         runs.path_of(name), printable(runs.object(name).string("from")));
+    mistakes.collect([&] {
+      throw JsonFieldError(
+          "{}: from: '{}' is not a run of this lesson, or is derived from this one",
+          runs.path_of(name), printable(runs.object(name).string("from")));
+    });
+    recipes.push_back({.name = name});
   }
   if (recipes.empty()) throw JsonFieldError("runs: no run is given; a lesson needs at least one");
   return recipes;
 }
 
-std::vector<Vary> read_vary(const JsonObject& root) {
+std::vector<Vary> read_vary(const JsonObject& root, Mistakes& mistakes) {
   std::vector<Vary> all;
   if (!root.has("vary")) return all;
   const JsonObject vary = root.object("vary");
-  for (const auto& [option, unused] : vary.value().items()) {
-    const RunField& field = field_of_option(option, vary.path_of(option));
-    all.push_back({&field, read_values(vary, option, field, 1)});
+  for (const auto& item : vary.value().items()) {
+    mistakes.collect([&] {
+      const RunField& field = field_of_option(item.key(), vary.path_of(item.key()));
+      all.push_back({&field, read_values(vary, item.key(), field, 1)});
+    });
   }
   return all;
 }
@@ -109,32 +143,55 @@ Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
   return show;
 }
 
-Step read_step(const JsonObject& object, const std::vector<RunRecipe>& runs) {
-  check_keys(object, {"say", "then", "show", "ask"});
-  Step step{.say = read_text(object, "say", runs)};
-  if (object.has("then")) step.then = read_text(object, "then", runs);
-  if (object.has("show")) step.show = read_show(object.object("show"), runs);
-  if (object.has("ask")) step.ask = read_question(object.object("ask"), runs);
-  if (!step.show.reveal.empty() && !step.ask) {
-    throw JsonFieldError("{}: reveal: this step has no question; name the run in 'run'",
-                         object.path_of("show"));
-  }
+Step read_step(const JsonObject& object, const std::vector<RunRecipe>& runs, Mistakes& mistakes) {
+  Step step;
+  mistakes.collect([&] { check_keys(object, {"say", "then", "show", "ask"}); });
+  mistakes.collect([&] { step.say = read_text(object, "say", runs); });
+  mistakes.collect([&] {
+    if (object.has("then")) step.then = read_text(object, "then", runs);
+  });
+  mistakes.collect([&] {
+    if (object.has("show")) step.show = read_show(object.object("show"), runs);
+    if (!step.show.reveal.empty() && !object.has("ask")) {
+      throw JsonFieldError("{}: reveal: the step asks nothing; name the run in 'run'",
+                           object.path_of("show"));
+    }
+  });
+  mistakes.collect([&] {
+    if (object.has("ask")) step.ask = read_question(object.object("ask"), runs);
+  });
   return step;
 }
 
-Lesson read_lesson(const JsonObject& root) {
-  check_keys(root, {"schema", "title", "order", "runs", "vary", "steps"});
-  Lesson lesson{.title = root.string("title"), .order = root.integer_or("order", 0)};
-  lesson.runs = read_runs(root);
-  lesson.vary = read_vary(root);
-  const json& steps = root.array("steps");
-  if (steps.empty() || steps.size() > kMostSteps) {
-    throw JsonFieldError("steps: {} steps; a lesson has 1 to {}", steps.size(), kMostSteps);
+std::vector<Step> read_steps(const JsonObject& root, const std::vector<RunRecipe>& runs,
+                             Mistakes& mistakes) {
+  const json& list = root.array("steps");
+  if (list.empty() || list.size() > kMostSteps) {
+    throw JsonFieldError("steps: {} steps; a lesson has 1 to {}", list.size(), kMostSteps);
   }
-  for (std::size_t n = 0; n < steps.size(); ++n) {
-    lesson.steps.push_back(
-        read_step(JsonObject(steps[n], fmt::format("steps[{}]", n)), lesson.runs));
+  std::vector<Step> steps;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    mistakes.collect([&] {
+      steps.push_back(read_step(JsonObject(list[n], fmt::format("steps[{}]", n)), runs, mistakes));
+    });
   }
+  return steps;
+}
+
+Lesson read_fields(const JsonObject& root, Mistakes& mistakes) {
+  Lesson lesson;
+  mistakes.collect([&] {
+    check_keys(root, {"schema", "title", "order", "runs", "vary", "steps"});
+  });
+  mistakes.collect([&] { lesson.title = root.string("title"); });
+  mistakes.collect([&] { lesson.order = root.integer_or("order", 0); });
+  mistakes.collect([&] { lesson.runs = read_runs(root, mistakes); });
+  mistakes.collect([&] { lesson.vary = read_vary(root, mistakes); });
+  // Without any run, each name of one would be another mistake
+  const bool has_runs = !lesson.runs.empty();
+  mistakes.collect([&] {
+    if (has_runs) lesson.steps = read_steps(root, lesson.runs, mistakes);
+  });
   return lesson;
 }
 
@@ -147,32 +204,46 @@ const RunRecipe* Lesson::find_run(std::string_view run) const {
 
 namespace {
 
-Result<Lesson> lesson_from(const json& document, const std::string& name) {
-  if (auto error = check_schema(document, kSchema, kVersion, name)) return *error;
-  try {
-    Lesson lesson = read_lesson(JsonObject(document, ""));
-    lesson.name = std::filesystem::path(name).stem().string();
-    lesson.path = name;
-    Fnv1a hash;
-    hash.add(json_dump(document));
-    lesson.hash = hash.value();
-    return lesson;
-  } catch (const JsonFieldError& error) {
-    return invalid_request("{}: {}", name, error.what());
-  }
+Result<ReadLesson> read_document(const json& document, const std::string& path) {
+  if (auto error = check_schema(document, kSchema, kVersion, path)) return *error;
+  Mistakes mistakes;
+  ReadLesson read{.path = path};
+  mistakes.collect([&] { read.lesson = read_fields(JsonObject(document, ""), mistakes); });
+  read.mistakes = mistakes.take();
+  read.lesson.name = std::filesystem::path(path).stem().string();
+  read.lesson.path = path;
+  Fnv1a hash;
+  hash.add(json_dump(document));
+  read.lesson.hash = hash.value();
+  return read;
+}
+
+/// The lesson, or its first mistake.
+Result<Lesson> faultless(ReadLesson read) {
+  if (read.mistakes.empty()) return std::move(read.lesson);
+  const std::size_t others = read.mistakes.size() - 1;
+  return invalid_request(
+      "{}: {}{}", read.path, read.mistakes.front(),
+      others == 0 ? "" : fmt::format("; and {} more, see attnscope-cli lesson check", others));
 }
 
 }  // namespace
 
 Result<Lesson> parse_lesson(std::string_view text, std::string_view name) {
   ATTNSCOPE_TRY(const json document, parse_json(text, name));
-  return lesson_from(document, std::string(name));
+  ATTNSCOPE_TRY(ReadLesson read, read_document(document, std::string(name)));
+  return faultless(std::move(read));
+}
+
+Result<ReadLesson> read_lesson(std::string_view name_or_path) {
+  ATTNSCOPE_TRY(const auto path, find_asset("lessons", name_or_path));
+  ATTNSCOPE_TRY(const json document, read_json_file(path));
+  return read_document(document, path.string());
 }
 
 Result<Lesson> load_lesson(std::string_view name_or_path) {
-  ATTNSCOPE_TRY(const auto path, find_asset("lessons", name_or_path));
-  ATTNSCOPE_TRY(const json document, read_json_file(path));
-  return lesson_from(document, path.string());
+  ATTNSCOPE_TRY(ReadLesson read, read_lesson(name_or_path));
+  return faultless(std::move(read));
 }
 
 std::vector<ShippedLesson> list_shipped_lessons() {

@@ -45,6 +45,15 @@ Result<Lesson> parse_lesson(std::string_view text, std::string_view name);
 /// Reads a shipped lesson by name, or a file by path. Errors as in parse_lesson() and find_asset().
 Result<Lesson> load_lesson(std::string_view name_or_path);
 
+/// The lesson of a file, or everything that is wrong with its fields.
+struct ReadLesson {
+  std::string path;
+  Lesson lesson;                      ///< to be used only if there is no mistake
+  std::vector<std::string> mistakes;  ///< "steps[2]: ask: ...", at least one of each wrong part
+};
+/// The same with all mistakes. Errors as in find_asset(), and for malformed text.
+Result<ReadLesson> read_lesson(std::string_view name_or_path);
+
 /// A lesson of assets/lessons, or why its file is not one.
 struct ShippedLesson {
   std::string name;

@@ -8,6 +8,7 @@
 
 #include "reference/field_rules.h"
 #include "reference/message_text.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::lessons {
 
@@ -167,6 +168,13 @@ RunRecipe read_run(const JsonObject& object, const std::string& name) {
     throw JsonFieldError("{}: 'scene' and 'from' cannot be combined; give one of them",
                          object.path());
   }
+  if (!recipe.scene.empty()) {
+    const auto scene = find_asset("scenes", recipe.scene);
+    if (!scene) {
+      throw JsonFieldError("{}: {}", object.path_of("scene"),
+                           words(scene.error(), Reader::command_line));
+    }
+  }
   if (!object.has("set")) return recipe;
   const JsonObject set = object.object("set");
   for (const auto& [option, value] : set.value().items()) {
@@ -200,11 +208,23 @@ Text read_text(const JsonObject& object, std::string_view key, const std::vector
   return text;
 }
 
+namespace {
+
+/// Rejects fields that a question of this kind does not have.
+void check_question_keys(const JsonObject& object, std::string_view kind) {
+  if (kind == "choice") return check_keys(object, {kind, "options"});
+  if (kind == "tile") return check_keys(object, {kind, "answer", "agrees", "mistakes"});
+  if (kind == "number") return check_keys(object, {kind, "answer", "agrees", "within", "mistakes"});
+  check_keys(object, {kind, "over", "values", "answer", "agrees", "within", "mistakes"});
+}
+
+}  // namespace
+
 Question read_question(const JsonObject& object, const std::vector<RunRecipe>& runs) {
   const std::string_view key = question_key(object);
+  check_question_keys(object, key);
   Question question{.text = object.string(key)};
   if (key == "choice") {
-    check_keys(object, {key, "options"});
     question.kind = read_choice(object, runs);
     return question;
   }
@@ -214,18 +234,15 @@ Question read_question(const JsonObject& object, const std::vector<RunRecipe>& r
   }
   if (object.has("agrees")) question.agrees = read_expression(object, "agrees", runs);
   if (key == "tile") {
-    check_keys(object, {key, "answer", "agrees", "mistakes"});
     question.kind =
         TileQuestion{read_expression(object, "answer", runs), read_mistakes(object, runs)};
   } else if (key == "number") {
-    check_keys(object, {key, "answer", "agrees", "within", "mistakes"});
     NumberQuestion number{.answer = read_expression(object, "answer", runs)};
     number.within = read_within(object, number.within);
     number.mistakes = read_mistakes(object, runs);
     question.unit = number.answer.unit();
     question.kind = std::move(number);
   } else {
-    check_keys(object, {key, "over", "values", "answer", "agrees", "within", "mistakes"});
     CurveQuestion curve = read_curve(object, runs);
     question.unit = curve.answer.unit();
     question.kind = std::move(curve);

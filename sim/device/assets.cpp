@@ -94,6 +94,21 @@ std::optional<std::string_view> shipped_as(const fs::path& path) {
   return std::nullopt;
 }
 
+namespace {
+
+/// The shipped names of the folder, or the command that lists many of them.
+std::string known_names(std::string_view folder) {
+  constexpr std::size_t kLongest = 200;
+  std::string names = fmt::format("{}", fmt::join(list_assets(folder), ", "));
+  const bool is_listed = folder == "lessons" || folder == "scenes";
+  if (is_listed && names.size() > kLongest) {
+    names = folder == "lessons" ? "see attnscope-cli lesson list" : "see attnscope-cli list scenes";
+  }
+  return names;
+}
+
+}  // namespace
+
 Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_path) {
   // A name is a stem in the shipped folder; anything with a separator or an extension is a path
   const fs::path given(name_or_path);
@@ -102,8 +117,7 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
     std::error_code error;
     if (fs::is_regular_file(given, error)) return given;
     Error missing = not_a_file(given);
-    missing.message +=
-        fmt::format("; shipped {}: {}", folder, fmt::join(list_assets(folder), ", "));
+    missing.message += fmt::format("; shipped {}: {}", folder, known_names(folder));
     return missing;
   }
 
@@ -111,10 +125,9 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const fs::path shipped = assets / folder / (given.string() + ".json");
   std::error_code error;
   if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
-  const std::vector<std::string> names = list_assets(folder);
   Error unknown = invalid_request("'{}' is not one of the {}: {}; or give a path ending in .json",
-                                  name_or_path, folder, fmt::join(names, ", "));
-  unknown.accepted = nearest_name(name_or_path, names).value_or("");
+                                  name_or_path, folder, known_names(folder));
+  unknown.accepted = nearest_name(name_or_path, list_assets(folder)).value_or("");
   if (!unknown.accepted.empty()) {
     unknown.message += fmt::format("; did you mean '{}'?", unknown.accepted);
   }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -151,6 +152,31 @@ TEST(LessonCommand, ChecksAFile) {
   EXPECT_EQ(bad.status, 2);
   EXPECT_EQ(bad.error_lines(), 1);
   EXPECT_THAT(bad.out, StartsWith("steps[0]: ask: fa1.traffic.requestet.write_bytes: unknown key"));
+}
+
+/// Each mistake once, whether it is found by reading or by computing.
+TEST(LessonCommand, ChecksPrintsEachMistakeOnce) {
+  const ScratchFolder folder;
+  std::string text = kLesson;
+  text.replace(text.find("requested.write"), 9, "requestet");
+  folder.write("path.json", text);
+  const auto path = run_shell("CLI lesson check path.json", folder);
+  EXPECT_EQ(path.status, 2);
+  EXPECT_EQ(path.err, "error: path.json: 1 mistake\n");
+  EXPECT_EQ(path.out.find("requestet"), path.out.rfind("requestet.write_bytes")) << path.out;
+
+  text = kLesson;
+  text.replace(text.find("seq-len"), 7, "seq_len");
+  text.replace(text.find("answer"), 6, "anser");
+  text.replace(text.rfind("when"), 4, "wenn");
+  folder.write("fields.json", text);
+  const auto fields = run_shell("CLI lesson check fields.json", folder);
+  EXPECT_EQ(fields.status, 2);
+  EXPECT_EQ(fields.err, "error: fields.json: 3 mistakes\n");
+  EXPECT_EQ(std::ranges::count(fields.out, '\n'), 3) << fields.out;
+  EXPECT_THAT(fields.out, AllOf(HasSubstr("runs: fa1: set: seq_len: "),
+                                HasSubstr("steps[0]: ask: unknown field 'anser'"),
+                                HasSubstr("steps[1]: ask: options[1]: unknown field 'wenn'")));
 }
 
 TEST(LessonCommand, GradesOneRowPerStudent) {
