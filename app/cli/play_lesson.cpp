@@ -66,30 +66,36 @@ class Player {
 
   std::optional<Error> play_step(std::size_t n) {
     const lessons::Step& step = lesson_.steps[n];
-    ATTNSCOPE_TRY(const std::string say, text_of(step.say, runs_));
+    ATTNSCOPE_TRY(const auto say, text_of(step.say, runs_));
     if (auto error = print(fmt::format("\n{}, step {} of {}\n\n{}", lesson_.title, n + 1,
-                                       lesson_.steps.size(), wrapped(say)))) {
+                                       lesson_.steps.size(), wrapped(say.words)))) {
       return error;
     }
     if (!step.ask) {
+      if (auto error = print_reason(say.unavailable)) return error;
       if (n + 1 == lesson_.steps.size()) return std::nullopt;
       if (auto error = print("\n(Enter) ")) return error;
       read_line();
       return std::nullopt;
     }
-    if (auto error = ask(*step.ask, n)) return error;
+    show_progress("computing");
+    const auto truth = truth_of(*step.ask, runs_);
+    if (!truth && truth.error().kind != Error::Kind::unavailable) return truth.error();
+    if (auto error = print("\n" + wrapped(step.ask->text) + choices_text(*step.ask))) return error;
+    if (!truth) return print_reason(truth.error());
+    if (auto error = ask(*step.ask, truth.value(), n)) return error;
     if (ended_ || step.then.empty()) return std::nullopt;
-    ATTNSCOPE_TRY(const std::string then, text_of(step.then, runs_));
-    return print(wrapped(then));
+    ATTNSCOPE_TRY(const auto then, text_of(step.then, runs_));
+    return then.unavailable ? print_reason(then.unavailable) : print(wrapped(then.words));
   }
 
-  std::optional<Error> ask(const lessons::Question& question, std::size_t n) {
-    show_progress("computing");
-    const auto truth = truth_of(question, runs_);
-    if (!truth && truth.error().kind != Error::Kind::unavailable) return truth.error();
-    if (auto error = print("\n" + wrapped(question.text) + choices_text(question))) return error;
-    if (!truth) return print(wrapped("No answer here: " + truth.error().message));
+  std::optional<Error> print_reason(const std::optional<Error>& unavailable) {
+    if (!unavailable) return std::nullopt;
+    return print(wrapped(lessons::reason_sentence(*unavailable, Reader::command_line)));
+  }
 
+  std::optional<Error> ask(const lessons::Question& question, const lessons::Answer& truth,
+                           std::size_t n) {
     ++asked_;
     for (Index attempt = 1;; ++attempt) {
       if (auto error = print("> ")) return error;
@@ -97,7 +103,7 @@ class Player {
       if (!line) return std::nullopt;
       if (*line == "show") {
         if (auto error = keep(n, attempt, std::nullopt, std::nullopt)) return error;
-        return print(truth_text(question, truth.value()));
+        return print(truth_text(question, truth));
       }
       const auto answer = parse_answer(question, *line);
       if (!answer) {
@@ -109,7 +115,7 @@ class Player {
       if (auto error = keep(n, attempt, answer.value(), verdict)) return error;
       if (verdict.kind == lessons::Verdict::Kind::right) {
         right_first_ += attempt == 1 ? 1 : 0;
-        return print("Right. " + truth_text(question, truth.value()));
+        return print("Right. " + truth_text(question, truth));
       }
       const std::string why = verdict.why.empty() ? "" : " " + verdict.why;
       if (auto error = print(wrapped(fmt::format("Not {}.{} Try again, or type show.",

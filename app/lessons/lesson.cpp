@@ -153,7 +153,7 @@ Step read_step(const JsonObject& object, const std::vector<RunRecipe>& runs, Mis
   mistakes.collect([&] {
     if (object.has("show")) step.show = read_show(object.object("show"), runs);
     if (!step.show.reveal.empty() && !object.has("ask")) {
-      throw JsonFieldError("{}: reveal: the step asks nothing; name the run in 'run'",
+      throw JsonFieldError("{}: reveal: this step has no question; name the run in 'run'",
                            object.path_of("show"));
     }
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "app/documents/scene_run.h"
@@ -182,21 +183,28 @@ std::string value_text(const Value& value, const std::string& unit) {
                   : fmt::format("{:.4g}{}", number, unit);
 }
 
-Result<std::string> text_of(const Text& text, ValueSource& source) {
-  std::string shown;
+Result<ShownText> text_of(const Text& text, ValueSource& source) {
+  ShownText shown;
   for (const Text::Piece& piece : text.pieces) {
-    shown += piece.text;
+    shown.words += piece.text;
     if (!piece.value) continue;
     const auto value = piece.value->evaluate(source);
     if (value) {
-      shown += value_text(value.value(), piece.value->unit());
+      shown.words += value_text(value.value(), piece.value->unit());
     } else if (value.error().kind == Error::Kind::unavailable) {
-      shown += fmt::format("({})", value.error().message);
+      shown.words += "(unavailable)";
+      if (!shown.unavailable) shown.unavailable = value.error();
     } else {
       return value.error();
     }
   }
   return shown;
+}
+
+std::string reason_sentence(const Error& unavailable, Reader reader) {
+  std::string sentence = words(unavailable, reader) + ".";
+  sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  return sentence;
 }
 
 }  // namespace attnscope::lessons

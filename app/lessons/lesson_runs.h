@@ -52,9 +52,17 @@ class LessonRuns : public ValueSource {
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 
-/// The text with its values: "4.4 GB instead of 0.2 GB". A value that is unavailable is replaced
-/// with its reason. Other errors as in Expression::evaluate().
-Result<std::string> text_of(const Text& text, ValueSource& source);
+/// A text with its values.
+struct ShownText {
+  std::string words;  ///< "4.4 GB instead of 0.2 GB"; "(unavailable)" for a value that is missing
+  std::optional<Error> unavailable = {};  ///< why the first one is missing; nothing: none is
+};
+
+/// Errors as in Expression::evaluate(), except for values that are unavailable.
+Result<ShownText> text_of(const Text& text, ValueSource& source);
+
+/// "Not calibrated for NVIDIA T4: the GPU is not calibrated."
+std::string reason_sentence(const Error& unavailable, Reader reader);
 
 /// A value with its unit: "285.2 MB", "3.5", "yes", "tile (1, 2)".
 std::string value_text(const Value& value, const std::string& unit);

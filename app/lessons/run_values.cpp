@@ -55,7 +55,8 @@ bool is_prediction(const Path& path) {
 }
 
 /// Why the run has no such prediction; nothing if it has one.
-std::optional<Error> missing_prediction(const Path& path, const ordered_json& document) {
+std::optional<Error> missing_prediction(const Path& path, const ordered_json& document,
+                                        const GpuDescription& gpu) {
   if (!is_prediction(path)) return std::nullopt;
   if (is_traffic_of_dram(path)) {
     if (document.at("traffic").contains("dram")) return std::nullopt;
@@ -66,7 +67,7 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
   if (time.contains("predicted_s") && (from_rates || time.value("calibrated", false))) {
     return std::nullopt;
   }
-  return unavailable("not calibrated: {}",
+  return unavailable("not calibrated for {}: {}", gpu.display_name,
                      time.value("calibration_reason", "the time of this run is not predicted"));
 }
 
@@ -226,7 +227,8 @@ Result<Value> RunValues::value(const Path& path) {
   const auto& document = documents_->find(source, spec_);
   if (!document) return document.error();
   if (source == Source::predicted) {
-    if (auto missing = missing_prediction(path, document.value())) return *missing;
+    if (auto missing = missing_prediction(path, document.value(), documents_->model->value().gpu))
+      return *missing;
   }
   // These documents are separate from the simulation's: the path's first key has chosen the
   // document

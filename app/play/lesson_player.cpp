@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/documents/simulated_run.h"
+#include "reference/field_rules.h"
 
 namespace attnscope::app {
 
@@ -104,7 +105,8 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
   const Step& step = lesson->steps[number];
   Reply reply{.lesson = lesson, .step = number, .prepared = PreparedStep{}};
   PreparedStep& prepared = *reply.prepared;
-  ATTNSCOPE_TRY(prepared.say, lessons::text_of(step.say, *runs));
+  ATTNSCOPE_TRY(const auto say, lessons::text_of(step.say, *runs));
+  prepared.say = say.words;
   prepared.run = with_tiles(*runs->find(run_of(number)));
   if (!step.show.reveal.empty()) prepared.revealed = with_tiles(*runs->find(step.show.reveal));
   if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
@@ -133,21 +135,29 @@ Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
   const Step& step = lesson->steps[number];
   Outcome outcome;
   std::optional<Verdict> verdict;
+  std::optional<Error> missing;
   if (step.ask && answer) {
     const auto judged = lessons::judge(*step.ask, *answer, *runs);
     if (judged) verdict = judged.value();
-    if (!judged) outcome.unavailable = words(judged.error(), Reader::screen);
+    if (!judged) missing = judged.error();
   } else if (step.ask) {
     const auto truth = lessons::truth_of(*step.ask, *runs);
     if (truth) outcome.truth = truth.value();
-    if (!truth) outcome.unavailable = words(truth.error(), Reader::screen);
+    if (!truth) missing = truth.error();
   }
   if (verdict) {
     outcome.verdict = verdict->kind;
     outcome.truth = verdict->truth;
     outcome.why = verdict->why;
   }
-  ATTNSCOPE_TRY(outcome.then, lessons::text_of(step.then, *runs));
+  ATTNSCOPE_TRY(const auto say, lessons::text_of(step.say, *runs));
+  ATTNSCOPE_TRY(const auto then, lessons::text_of(step.then, *runs));
+  for (const auto& unavailable : {then.unavailable, say.unavailable}) {
+    if (!missing) missing = unavailable;
+  }
+  const bool has_then = (outcome.truth || !step.ask) && !then.unavailable;
+  if (has_then) outcome.then = then.words;
+  if (missing) outcome.unavailable = lessons::reason_sentence(*missing, Reader::screen);
   const auto place = place_of(step);
   if (place) outcome.step = place.value();
   if (!place) outcome.unplaced = words(place.error(), Reader::screen);

@@ -47,9 +47,10 @@ struct PreparedStep {
 struct Outcome {
   std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
   std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
-  std::string unavailable;               ///< why the truth cannot be computed
-  std::string why;                       ///< the misconception behind the answer
-  std::string then;
+  /// Why the truth, or a value in the step's texts, cannot be computed; a sentence.
+  std::string unavailable;
+  std::string why;            ///< the misconception behind the answer
+  std::string then;           ///< empty as well where the truth, or a value in it, is unavailable
   std::optional<Index> step;  ///< where the playhead goes
   std::string unplaced;       ///< why it cannot go to the step's place
   std::string unsaved;        ///< why the answer could not be written to the user's file

@@ -291,12 +291,9 @@ void LessonCard::draw_outcome(const Frame& frame, float width) {
                        "Answer: " + revealed_text(question, *outcome->truth, share_),
                        "lesson.truth");
     }
-    if (!outcome->unavailable.empty()) {
-      draw_lesson_text(frame, fonts.ui, theme.warning, width,
-                       "This question cannot be answered here: " + outcome->unavailable,
-                       "lesson.unavailable");
-    }
   }
+  draw_lesson_text(frame, fonts.ui, theme.warning, width, outcome->unavailable,
+                   "lesson.unavailable");
   draw_lesson_text(frame, fonts.ui, theme.text, width, outcome->then, "lesson.then");
   if (!outcome->unplaced.empty()) {
     draw_lesson_text(frame, fonts.ui, theme.warning, width,

@@ -98,6 +98,20 @@ TEST(LessonCommand, SaysWhereThePanelsAreAndHowATileIsTyped) {
   EXPECT_THAT(outcome.out, HasSubstr("  row, column =\n> "));
 }
 
+TEST(LessonCommand, SaysOnceThatTheGpuIsNotCalibrated) {
+  const ScratchFolder folder;
+  folder.write("in", "quit\n");
+  const auto outcome =
+      run_shell("CLI lesson run when-is-the-gpu-full --step 2 --set gpu=a100-80gb < in", folder);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::string second = outcome.out.substr(0, outcome.out.find("step 3 of"));
+  const std::string reason =
+      "Not calibrated for NVIDIA A100 SXM4 80 GB: the GPU is not calibrated.";
+  EXPECT_THAT(second, HasSubstr("take as one?\n" + reason + "\n"));
+  EXPECT_EQ(second.find("not calibrated", second.find(reason) + reason.size()), std::string::npos);
+  EXPECT_EQ(second.find("almost free"), std::string::npos) << "that follows the answer";
+}
+
 /// No part of the answer is printed before the student answers.
 TEST(LessonCommand, RevealsNothingBeforeAnAnswer) {
   const ScratchFolder folder;

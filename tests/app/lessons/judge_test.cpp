@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reference/field_rules.h"
 #include "tests/app/lessons/lesson_texts.h"
 
 namespace attnscope::lessons {
@@ -121,7 +122,21 @@ TEST(Judge, ATextShowsItsValuesWithTheirUnits) {
               R"([{"say": "FA2 writes {fa2.traffic.requested.write_bytes} of N = {fa2.problem.seq_len}."}])"))
           .value();
   auto runs = LessonRuns::create(lesson).value();
-  EXPECT_EQ(text_of(lesson.steps[0].say, runs).value(), "FA2 writes 2.304 kB of N = 64.");
+  const auto shown = text_of(lesson.steps[0].say, runs).value();
+  EXPECT_EQ(shown.words, "FA2 writes 2.304 kB of N = 64.");
+  EXPECT_FALSE(shown.unavailable);
+}
+
+TEST(Judge, ATextWithAValueThatIsMissingHasItsReason) {
+  const Lesson lesson =
+      parsed(lesson_text(R"([{"say": "{fa2.time.predicted_s} and {fa1.time.predicted_s}."}])"))
+          .value();
+  auto runs = LessonRuns::create(lesson, {{&run_field("gpu"), "t4"}}).value();
+  const auto shown = text_of(lesson.steps[0].say, runs).value();
+  EXPECT_EQ(shown.words, "(unavailable) and (unavailable).");
+  ASSERT_TRUE(shown.unavailable);
+  EXPECT_EQ(reason_sentence(*shown.unavailable, Reader::screen),
+            "Not calibrated for NVIDIA T4: the GPU is not calibrated.");
 }
 
 TEST(Judge, ATimeHasTheUnitOfThePanels) {

@@ -289,7 +289,7 @@ TEST(CheckLesson, AQuestionAboutTimeIsUnavailableWithoutACalibration) {
   const auto truth = truth_of(*lesson.value().steps[0].ask, runs.value());
   ASSERT_FALSE(truth.ok());
   EXPECT_EQ(truth.error().kind, Error::Kind::unavailable);
-  EXPECT_THAT(truth.error().message, StartsWith("not calibrated: "));
+  EXPECT_THAT(truth.error().message, StartsWith("not calibrated for "));
   EXPECT_THAT(check_lesson(lesson.value()).findings.at(0).message,
               HasSubstr("no combination of values gives an answer"));
 }

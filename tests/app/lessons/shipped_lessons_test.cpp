@@ -106,7 +106,7 @@ TEST_P(Shipped, SaysNotCalibratedForAGpuThatIsNot) {
     const auto truth = truth_of(*step.ask, created.value());
     if (truth) continue;
     EXPECT_EQ(truth.error().kind, Error::Kind::unavailable) << truth.error().message;
-    EXPECT_THAT(truth.error().message, testing::AnyOf(testing::StartsWith("not calibrated: "),
+    EXPECT_THAT(truth.error().message, testing::AnyOf(testing::StartsWith("not calibrated for "),
                                                       testing::StartsWith("no shipped recording")));
   }
 }

@@ -274,6 +274,29 @@ TEST_F(LessonFolder, APlaceThatCannotBeReachedIsReportedWithItsReason) {
   EXPECT_THAT(player.outcome()->unplaced, HasSubstr("16 tiles of scores"));
 }
 
+TEST_F(LessonFolder, WhatFollowsAnAnswerIsNotSaidWhereThereIsNone) {
+  const std::filesystem::path file = folder_ / "time.json";
+  std::ofstream(file) << R"json({"schema": "attnscope.lesson/1", "title": "T",
+    "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 1024, "gpu": "t4"}}},
+    "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.time.predicted_s"},
+               "then": "It takes {a.time.predicted_s}."},
+              {"say": "x", "ask": {"number": "?", "answer": "a.flops.matmul"},
+               "then": "It takes {a.time.predicted_s}."},
+              {"say": "It takes {a.time.predicted_s}."}]})json";
+  LessonPlayer player;
+  player.open(file.string());
+  settle(player);
+  for (std::size_t step = 0; step < 3; ++step) {
+    if (step > 0) act(player, Action::next);
+    act(player, Action::show_me);
+    ASSERT_EQ(player.phase(), Phase::revealed) << player.problem();
+    EXPECT_EQ(player.outcome()->truth.has_value(), step == 1);
+    EXPECT_EQ(player.outcome()->then, "");
+    EXPECT_THAT(player.outcome()->unavailable, testing::StartsWith("Not calibrated for NVIDIA"));
+  }
+  EXPECT_EQ(player.prepared()->say, "It takes (unavailable).");
+}
+
 TEST_F(LessonFolder, ProgressIsKeptAndTheLessonResumesThere) {
   {
     LessonPlayer player;
