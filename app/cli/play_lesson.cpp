@@ -66,13 +66,14 @@ class Player {
 
   std::optional<Error> play_step(std::size_t n) {
     const lessons::Step& step = lesson_.steps[n];
-    ATTNSCOPE_TRY(const auto say, text_of(step.say, runs_));
+    const auto say = text_of(step.say, runs_);
+    if (!say) return in_step(lesson_, n, "say", say.error());
     if (auto error = print(fmt::format("\n{}, step {} of {}\n\n{}", lesson_.title, n + 1,
-                                       lesson_.steps.size(), wrapped(say.words)))) {
+                                       lesson_.steps.size(), wrapped(say.value().words)))) {
       return error;
     }
     if (!step.ask) {
-      if (auto error = print_reason(say.unavailable)) return error;
+      if (auto error = print_reason(say.value().unavailable)) return error;
       if (n + 1 == lesson_.steps.size()) return std::nullopt;
       if (auto error = print("\n(Enter) ")) return error;
       read_line();
@@ -80,13 +81,17 @@ class Player {
     }
     show_progress("computing");
     const auto truth = truth_of(*step.ask, runs_);
-    if (!truth && truth.error().kind != Error::Kind::unavailable) return truth.error();
+    if (!truth && truth.error().kind != Error::Kind::unavailable) {
+      return in_step(lesson_, n, "ask", truth.error());
+    }
     if (auto error = print("\n" + wrapped(step.ask->text) + choices_text(*step.ask))) return error;
     if (!truth) return print_reason(truth.error());
     if (auto error = ask(*step.ask, truth.value(), n)) return error;
     if (ended_ || step.then.empty()) return std::nullopt;
-    ATTNSCOPE_TRY(const auto then, text_of(step.then, runs_));
-    return then.unavailable ? print_reason(then.unavailable) : print(wrapped(then.words));
+    const auto then = text_of(step.then, runs_);
+    if (!then) return in_step(lesson_, n, "then", then.error());
+    const auto& [words, unavailable] = then.value();
+    return unavailable ? print_reason(unavailable) : print(wrapped(words));
   }
 
   std::optional<Error> print_reason(const std::optional<Error>& unavailable) {
@@ -187,12 +192,13 @@ std::optional<Error> play_lesson(const GivenOptions& given) {
   ATTNSCOPE_TRY(const std::size_t step,
                 read_whole<std::size_t>(given, "step", 1, lesson.steps.size(), 1));
   ATTNSCOPE_TRY(auto changes, parse_changes(lesson, given));
-  ATTNSCOPE_TRY(auto runs, LessonRuns::create(lesson, std::move(changes)));
+  auto runs = LessonRuns::create(lesson, std::move(changes));
+  if (!runs) return in_lesson(lesson, "runs", runs.error());
   std::optional<lessons::AnswersFile> answers;
   if (const auto path = given.text("answers")) {
     ATTNSCOPE_TRY(answers, lessons::AnswersFile::open(*path));
   }
-  return Player(lesson, runs, answers ? &*answers : nullptr).play(step - 1);
+  return Player(lesson, runs.value(), answers ? &*answers : nullptr).play(step - 1);
 }
 
 }  // namespace attnscope::cli

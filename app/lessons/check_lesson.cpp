@@ -19,7 +19,11 @@ class Checker {
   void check_point(const Changes& changes) {
     at_ = changes_text(changes);
     if (auto error = runs_.change(changes)) return note("vary", *error);
-    for (std::size_t n = 0; n < lesson_.steps.size(); ++n) check_step(n);
+    check_steps(0, lesson_.steps.size());
+  }
+
+  void check_steps(std::size_t first, std::size_t end) {
+    for (std::size_t n = first; n < end; ++n) check_step(n);
   }
 
   /// Adds findings for questions that were unavailable everywhere.
@@ -180,6 +184,15 @@ LessonCheck check_lesson(const Lesson& lesson,
   }
   checker.finish();
   return check;
+}
+
+std::optional<Error> first_mistake(const Lesson& lesson, std::size_t first, std::size_t end) {
+  auto runs = LessonRuns::create(lesson);
+  if (!runs) return in_lesson(lesson, "runs", runs.error());
+  LessonCheck check;
+  Checker(lesson, runs.value(), check).check_steps(first, end);
+  if (check.findings.empty()) return std::nullopt;
+  return invalid_request("{}: {}", lesson.path, check.findings.front().line());
 }
 
 }  // namespace attnscope::lessons

@@ -201,6 +201,15 @@ Result<ShownText> text_of(const Text& text, ValueSource& source) {
   return shown;
 }
 
+Error in_lesson(const Lesson& lesson, std::string_view field, Error error) {
+  error.message = fmt::format("{}: {}: {}", lesson.path, field, error.message);
+  return error;
+}
+
+Error in_step(const Lesson& lesson, std::size_t step, std::string_view key, Error error) {
+  return in_lesson(lesson, fmt::format("steps[{}]: {}", step, key), std::move(error));
+}
+
 std::string reason_sentence(const Error& unavailable, Reader reader) {
   std::string sentence = words(unavailable, reader) + ".";
   sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));

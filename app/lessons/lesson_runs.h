@@ -61,6 +61,11 @@ struct ShownText {
 /// Errors as in Expression::evaluate(), except for values that are unavailable.
 Result<ShownText> text_of(const Text& text, ValueSource& source);
 
+/// The error with the lesson's file and the field: "FILE: steps[2]: ask: MESSAGE".
+Error in_lesson(const Lesson& lesson, std::string_view field, Error error);
+/// The same for a part of a step.
+Error in_step(const Lesson& lesson, std::size_t step, std::string_view key, Error error);
+
 /// "Not calibrated for NVIDIA T4: the GPU is not calibrated."
 std::string reason_sentence(const Error& unavailable, Reader reader);
 

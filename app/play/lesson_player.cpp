@@ -91,10 +91,11 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::open(const std::string& name_or_
   if (step && *step >= count) {
     return invalid_request("step {}: lesson '{}' has {} steps", *step + 1, read.name, count);
   }
-  ATTNSCOPE_TRY(LessonRuns created, LessonRuns::create(read));
+  auto created = LessonRuns::create(read);
+  if (!created) return lessons::in_lesson(read, "runs", created.error());
   if (!progress) progress.emplace(files.progress);
   lesson = std::make_shared<const Lesson>(std::move(read));
-  runs.emplace(std::move(created));
+  runs.emplace(std::move(created).value());
   done = progress->find(*lesson);
   return prepare(step.value_or(done.step), {});
 }
@@ -105,8 +106,9 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
   const Step& step = lesson->steps[number];
   Reply reply{.lesson = lesson, .step = number, .prepared = PreparedStep{}};
   PreparedStep& prepared = *reply.prepared;
-  ATTNSCOPE_TRY(const auto say, lessons::text_of(step.say, *runs));
-  prepared.say = say.words;
+  const auto say = lessons::text_of(step.say, *runs);
+  if (!say) return lessons::in_step(*lesson, number, "say", say.error());
+  prepared.say = say.value().words;
   prepared.run = with_tiles(*runs->find(run_of(number)));
   if (!step.show.reveal.empty()) prepared.revealed = with_tiles(*runs->find(step.show.reveal));
   if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
@@ -145,18 +147,22 @@ Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
     if (truth) outcome.truth = truth.value();
     if (!truth) missing = truth.error();
   }
+  if (missing && missing->kind != Error::Kind::unavailable) {
+    return lessons::in_step(*lesson, number, "ask", *missing);
+  }
   if (verdict) {
     outcome.verdict = verdict->kind;
     outcome.truth = verdict->truth;
     outcome.why = verdict->why;
   }
   ATTNSCOPE_TRY(const auto say, lessons::text_of(step.say, *runs));
-  ATTNSCOPE_TRY(const auto then, lessons::text_of(step.then, *runs));
-  for (const auto& unavailable : {then.unavailable, say.unavailable}) {
+  const auto then = lessons::text_of(step.then, *runs);
+  if (!then) return lessons::in_step(*lesson, number, "then", then.error());
+  for (const auto& unavailable : {then.value().unavailable, say.unavailable}) {
     if (!missing) missing = unavailable;
   }
-  const bool has_then = (outcome.truth || !step.ask) && !then.unavailable;
-  if (has_then) outcome.then = then.words;
+  const bool has_then = (outcome.truth || !step.ask) && !then.value().unavailable;
+  if (has_then) outcome.then = then.value().words;
   if (missing) outcome.unavailable = lessons::reason_sentence(*missing, Reader::screen);
   const auto place = place_of(step);
   if (place) outcome.step = place.value();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "app/lessons/check_lesson.h"
 #include "app/render/picture_maker.h"
 #include "app/render/run_pictures.h"
 #include "reference/message_text.h"
@@ -40,14 +41,15 @@ std::optional<Error> draw_into(const fs::path& path, PictureMaker& pictures, App
 }  // namespace
 
 std::optional<Error> render_lesson(const Arguments& arguments, Scene scene) {
-  if (auto error = make_folder(arguments.out)) return error;
   ATTNSCOPE_TRY(const auto lesson, lessons::load_lesson(arguments.lesson));
+  const std::size_t first = arguments.lesson_step.value_or(0);
+  const std::size_t end = arguments.lesson_step ? first + 1 : lesson.steps.size();
+  if (auto error = lessons::first_mistake(lesson, first, end)) return error;
+  if (auto error = make_folder(arguments.out)) return error;
   ATTNSCOPE_TRY(const auto pictures, PictureMaker::create(arguments.width, arguments.height));
   App app(std::move(scene), {});
   if (auto error = settle(app)) return error;
 
-  const std::size_t first = arguments.lesson_step.value_or(0);
-  const std::size_t end = arguments.lesson_step ? first + 1 : lesson.steps.size();
   app.lesson_player.open(arguments.lesson, first);
   for (std::size_t step = first; step < end; ++step) {
     if (step > first) app.lesson_player.act(LessonPlayer::Action::next);
@@ -56,7 +58,7 @@ std::optional<Error> render_lesson(const Arguments& arguments, Scene scene) {
     if (app.lesson_player.hides_answer()) {
       if (auto error = draw_into(stem.string() + "-asked.png", *pictures, app)) return error;
       app.lesson_player.act(LessonPlayer::Action::show_me);
-      if (auto error = settle(app)) return error;
+      if (auto error = settle_step(app)) return error;
     }
     if (auto error = draw_into(stem.string() + "-shown.png", *pictures, app)) return error;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/lessons/answers_file.h"
@@ -69,7 +70,21 @@ TEST(RenderLesson, BadRequestsGetOneLineAndStatusTwo) {
   const std::string file = folder / "file";
   ASSERT_EQ(run({"touch", file}).status, 0);
   const std::string lesson = ATTNSCOPE_LESSON_FILE;
+  const auto wrong =
+      [&](const char* name, const char* set, const char* answer) {
+        std::ofstream(folder / name)
+            << R"({"schema": "attnscope.lesson/1", "title": "T", "runs": {"a": {)" << set
+            << R"(}}, "steps": [{"say": "x"}, {"say": "x", "ask": {"number": "?", "answer": ")"
+            << answer << R"("}}]})";
+        return folder / name;
+      };
+  const std::string no_path = wrong("path.json", "", "a.flops.matmull");
+  const std::string no_scene = wrong("scene.json", R"("scene": "nowhere")", "a.flops.matmul");
+  const std::string no_run = wrong("run.json", R"("set": {"splits": 2})", "a.flops.matmul");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"render", "--lesson", no_path, "--out", folder / "x"}, "path.json: steps[1]: ask: a.flops"},
+      {{"render", "--lesson", no_scene, "--out", folder / "x"}, "scene.json: runs: a: scene: "},
+      {{"render", "--lesson", no_run, "--out", folder / "x"}, "run.json: runs: a: "},
       {{"--lesson", "no-such-lesson"}, "no-such-lesson"},
       {{"--lesson", lesson, "--step", "9"}, "has 5 steps"},
       {{"--lesson", lesson, "--step", "0"}, "whole numbers from 1"},

@@ -193,6 +193,28 @@ TEST(LessonCommand, ChecksPrintsEachMistakeOnce) {
                                 HasSubstr("steps[1]: ask: options[1]: unknown field 'wenn'")));
 }
 
+TEST(LessonCommand, AMistakeThatIsMetInPlayHasItsFileAndStep) {
+  const ScratchFolder folder;
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = kLesson;
+    text.replace(text.find(from), from.size(), to);
+    folder.write("bad.json", text);
+    folder.write("in", "show\n");
+    const auto outcome = run_shell("CLI lesson run bad.json < in", folder);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused("fa1.traffic.requested", "fa1.traffic.requestet"),
+              StartsWith("error: bad.json: steps[0]: ask: fa1.traffic.requestet.write_bytes: "));
+  EXPECT_THAT(refused("{fa1.problem", "{fa1.problm"),
+              StartsWith("error: bad.json: steps[0]: say: "));
+  EXPECT_THAT(refused("{fa2.traffic", "{fa2.trafic"),
+              StartsWith("error: bad.json: steps[0]: then: "));
+  EXPECT_THAT(refused("\"algorithm\": \"flash1\"", "\"splits\": 2"),
+              StartsWith("error: bad.json: runs: fa1: "));
+}
+
 TEST(LessonCommand, GradesOneRowPerStudent) {
   const ScratchFolder folder;
   play(folder, "10.24 kB\nb\na\n", "--answers ann.jsonl");

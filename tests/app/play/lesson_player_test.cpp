@@ -335,6 +335,19 @@ TEST_F(LessonFolder, AnswersAreAddedToTheUsersFile) {
   EXPECT_EQ(records[1].outcome, "shown");
 }
 
+TEST_F(LessonFolder, AQuestionThatIsWrongFailsWithItsFileAndStep) {
+  const std::filesystem::path file = folder_ / "wrong.json";
+  std::ofstream(file) << R"json({"schema": "attnscope.lesson/1", "title": "T",
+    "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 64}}},
+    "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.flops.matmull"}}]})json";
+  LessonPlayer player;
+  player.open(file.string());
+  settle(player);
+  act(player, Action::show_me);
+  EXPECT_EQ(player.phase(), Phase::failed);
+  EXPECT_THAT(player.problem(), HasSubstr("wrong.json: steps[0]: ask: a.flops.matmull: unknown"));
+}
+
 TEST_F(LessonFolder, AnAnswerThatCannotBeSavedSaysWhy) {
   const std::filesystem::path inner = folder_ / "inner";
   std::filesystem::create_directories(inner);
