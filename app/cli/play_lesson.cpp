@@ -102,24 +102,38 @@ class Player {
   std::optional<Error> ask(const lessons::Question& question, const lessons::Answer& truth,
                            std::size_t n) {
     ++asked_;
-    for (Index attempt = 1;; ++attempt) {
+    lessons::EarlierAttempts earlier;
+    if (answers_ != nullptr) {
+      ATTNSCOPE_TRY(earlier, answers_->earlier_attempts(lesson_, n));
+    }
+    const auto attempt_at = [&](Index number, bool reveals) {
+      const auto shown = earlier.truth_shown ? lessons::TruthShown::before
+                         : reveals           ? lessons::TruthShown::after
+                                             : lessons::TruthShown::no;
+      return lessons::Attempt{earlier.count + number, shown};
+    };
+    for (Index number = 1;; ++number) {
       if (auto error = print("> ")) return error;
       const auto line = read_line();
       if (!line) return std::nullopt;
       if (*line == "show") {
-        if (auto error = keep(n, attempt, std::nullopt, std::nullopt)) return error;
+        if (auto error = keep(n, attempt_at(number, true), std::nullopt, std::nullopt)) {
+          return error;
+        }
         return print(truth_text(question, truth));
       }
       const auto answer = parse_answer(question, *line);
       if (!answer) {
         if (auto error = print(wrapped(answer.error().message))) return error;
-        --attempt;
+        --number;
         continue;
       }
       ATTNSCOPE_TRY(const auto verdict, judge(question, answer.value(), runs_));
+      const bool is_right = verdict.kind == lessons::Verdict::Kind::right;
+      const lessons::Attempt attempt = attempt_at(number, is_right);
       if (auto error = keep(n, attempt, answer.value(), verdict)) return error;
-      if (verdict.kind == lessons::Verdict::Kind::right) {
-        right_first_ += attempt == 1 ? 1 : 0;
+      if (is_right) {
+        right_first_ += attempt.number == 1 ? 1 : 0;
         return print("Right. " + truth_text(question, truth));
       }
       const std::string why = verdict.why.empty() ? "" : " " + verdict.why;
@@ -152,7 +166,7 @@ class Player {
                                kind_of_answer(question)));
   }
 
-  std::optional<Error> keep(std::size_t n, Index attempt,
+  std::optional<Error> keep(std::size_t n, const lessons::Attempt& attempt,
                             const std::optional<lessons::Answer>& answer,
                             const std::optional<lessons::Verdict>& verdict) {
     if (answers_ == nullptr) return std::nullopt;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kernels/recording/recording.h"
+#include "reference/enum_names.h"
 #include "reference/files/file_lock.h"
 #include "reference/files/file_writer.h"
 #include "reference/fnv1a.h"
@@ -44,13 +46,19 @@ std::optional<Answer> answer_from(const json& value) {
 std::string line_of(const AnswerRecord& record) {
   ordered_json changes = ordered_json::object();
   for (const auto& [option, value] : record.changes) changes[option] = value;
-  const ordered_json line = {
-      {"schema", kSchema},       {"date", record.date},
-      {"lesson", record.lesson}, {"lesson_hash", hash_text(record.lesson_hash)},
-      {"step", record.step + 1}, {"attempt", record.attempt},
-      {"changes", changes},      {"run", ordered_json::parse(record.run)},
-      {"gpu", record.gpu},       {"answer", answer_json(record.answer)},
-      {"text", record.text},     {"outcome", record.outcome}};
+  const ordered_json line = {{"schema", kSchema},
+                             {"date", record.date},
+                             {"lesson", record.lesson},
+                             {"lesson_hash", hash_text(record.lesson_hash)},
+                             {"step", record.step + 1},
+                             {"attempt", record.attempt.number},
+                             {"truth_shown", to_string(record.attempt.truth_shown)},
+                             {"changes", changes},
+                             {"run", ordered_json::parse(record.run)},
+                             {"gpu", record.gpu},
+                             {"answer", answer_json(record.answer)},
+                             {"text", record.text},
+                             {"outcome", record.outcome}};
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -62,7 +70,17 @@ std::uint64_t hash_from(const std::string& text) {
   return hash;
 }
 
-/// The answer in the line; nothing if the line is not an answer.
+/// Lines of earlier versions do not say it, except by an answer that was shown on request.
+TruthShown truth_shown_in(const json& document) {
+  if (!document.contains("truth_shown")) {
+    return document.at("answer").is_null() ? TruthShown::after : TruthShown::no;
+  }
+  const auto shown = parse_name<TruthShown>(document.at("truth_shown").get<std::string>());
+  if (!shown) throw std::invalid_argument("truth_shown");
+  return *shown;
+}
+
+/// Nothing when the line is not an answer.
 std::optional<AnswerRecord> record_from(const std::string& line) {
   try {
     const json document = json::parse(line);
@@ -71,7 +89,7 @@ std::optional<AnswerRecord> record_from(const std::string& line) {
                         .lesson = document.at("lesson").get<std::string>(),
                         .lesson_hash = hash_from(document.at("lesson_hash").get<std::string>()),
                         .step = document.at("step").get<std::size_t>() - 1,
-                        .attempt = document.at("attempt").get<Index>(),
+                        .attempt = {document.at("attempt").get<Index>(), truth_shown_in(document)},
                         .run = document.at("run").dump(),
                         .gpu = document.at("gpu").get<std::string>(),
                         .answer = answer_from(document.at("answer")),
@@ -81,7 +99,7 @@ std::optional<AnswerRecord> record_from(const std::string& line) {
       record.changes.emplace_back(option, value.get<std::string>());
     }
     return record;
-  } catch (const std::exception&) {  // thrown by the JSON library or hash_from()
+  } catch (const std::exception&) {  // of the JSON library, or a field that is not one
     return std::nullopt;
   }
 }
@@ -101,7 +119,7 @@ Result<std::string> text_in(const fs::path& path) {
 }  // namespace
 
 AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns& runs,
-                       Index attempt, const std::optional<Answer>& answer,
+                       const Attempt& attempt, const std::optional<Answer>& answer,
                        const std::optional<Verdict>& verdict) {
   AnswerRecord record{.date = utc_date(),
                       .lesson = lesson.name,
@@ -119,7 +137,10 @@ AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns&
   record.run = json_dump(document);
   record.gpu = run.gpu;
   if (answer) record.text = answer_text(*lesson.steps[step].ask, *answer);
-  record.outcome = answer && verdict ? std::string(to_string(verdict->kind)) : "shown";
+  const bool is_shown = attempt.truth_shown != TruthShown::no;
+  record.outcome = verdict    ? std::string(to_string(verdict->kind))
+                   : is_shown ? "shown"
+                              : "unavailable";
   return record;
 }
 
@@ -143,6 +164,18 @@ std::optional<Error> AnswersFile::add(const AnswerRecord& record) const {
   ATTNSCOPE_TRY(std::string text, text_in(path_));
   if (!text.empty() && text.back() != '\n') text += '\n';
   return write_file(path_, text + line_of(record));
+}
+
+Result<EarlierAttempts> AnswersFile::earlier_attempts(const Lesson& lesson,
+                                                      std::size_t step) const {
+  ATTNSCOPE_TRY(const ReadAnswers answers, read_answers(path_));
+  EarlierAttempts earlier;
+  for (const AnswerRecord& record : answers.records) {
+    if (record.lesson_hash != lesson.hash || record.step != step) continue;
+    earlier.count = std::max(earlier.count, record.attempt.number);
+    earlier.truth_shown |= record.attempt.truth_shown != TruthShown::no;
+  }
+  return earlier;
 }
 
 Result<ReadAnswers> read_answers(const fs::path& path) {

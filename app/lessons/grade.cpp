@@ -48,6 +48,9 @@ class Marker {
 
   /// Whether the answer is right; an error if that cannot be determined here.
   Result<bool> judge_again(const Lesson& lesson, const AnswerRecord& record) {
+    if (!record.answer && record.attempt.truth_shown == TruthShown::no) {
+      return unavailable("the answer that was asked for could not be shown");
+    }
     if (!record.answer) return false;
     auto& runs = runs_[lesson.hash];
     if (runs == nullptr) {
@@ -67,9 +70,9 @@ class Marker {
   static void count(Question& question, const AnswerRecord& record, bool is_right,
                     LessonMarks& marks) {
     if (question.attempts++ == 0) ++marks.answered;
-    question.shown = !record.answer;
-    question.right = is_right;
-    if (!is_right) return;
+    question.shown = record.attempt.truth_shown != TruthShown::no;
+    question.right = is_right && record.attempt.truth_shown != TruthShown::before;
+    if (!question.right) return;
     ++marks.right;
     if (question.attempts == 1) ++marks.right_first;
   }

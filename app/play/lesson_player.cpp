@@ -28,7 +28,7 @@ struct LessonPlayer::Desk {
   Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
   /// Prepares the step with these changes of the lesson's fields, which replace earlier ones.
   Result<Reply> prepare(std::size_t step, const lessons::Changes& changes);
-  Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer, Index attempt);
+  Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer);
 
  private:
   /// The name of the run that a step shows first: its own run, else the one that the previous step
@@ -36,7 +36,9 @@ struct LessonPlayer::Desk {
   const std::string& run_of(std::size_t step) const;
   /// The name of the run that a step shows at its end.
   const std::string& run_after(std::size_t step) const;
-  Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer, Index attempt);
+  Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer);
+  std::optional<Error> keep_answer(std::size_t step, const std::optional<Answer>& answer,
+                                   const std::optional<Verdict>& verdict, bool reveals);
   Result<std::optional<Index>> place_of(const Step& step);
   void keep_progress(std::size_t step);
 };
@@ -122,7 +124,7 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
   }
 
   if (!step.ask) {
-    ATTNSCOPE_TRY(reply.outcome, outcome_of(number, std::nullopt, 0));
+    ATTNSCOPE_TRY(reply.outcome, outcome_of(number, std::nullopt));
   } else if (std::holds_alternative<lessons::CurveQuestion>(step.ask->kind)) {
     const auto truth = lessons::truth_of(*step.ask, *runs);
     prepared.axis = truth ? axis_around(std::get<std::vector<double>>(truth.value())) : CurveAxis{};
@@ -133,7 +135,7 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
 }
 
 Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
-                                               const std::optional<Answer>& answer, Index attempt) {
+                                               const std::optional<Answer>& answer) {
   const Step& step = lesson->steps[number];
   Outcome outcome;
   std::optional<Verdict> verdict;
@@ -167,20 +169,33 @@ Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
   const auto place = place_of(step);
   if (place) outcome.step = place.value();
   if (!place) outcome.unplaced = words(place.error(), Reader::screen);
-  if (!step.ask || !files.answers) return outcome;
-  const auto record = lessons::record_of(*lesson, number, *runs, attempt, answer, verdict);
-  if (const auto error = files.answers->add(record)) {
+  if (!step.ask) return outcome;
+  if (const auto error = keep_answer(number, answer, verdict, outcome.truth.has_value())) {
     outcome.unsaved = words(*error, Reader::screen);
   }
   return outcome;
 }
 
+/// Adds the answer to the user's file, if there is one; `reveals`: the truth is shown with it.
+std::optional<Error> LessonPlayer::Desk::keep_answer(std::size_t step,
+                                                     const std::optional<Answer>& answer,
+                                                     const std::optional<Verdict>& verdict,
+                                                     bool reveals) {
+  if (!files.answers) return std::nullopt;
+  ATTNSCOPE_TRY(const auto earlier, files.answers->earlier_attempts(*lesson, step));
+  const bool is_known = earlier.truth_shown || done.answered.contains(step);
+  const auto shown = is_known  ? lessons::TruthShown::before
+                     : reveals ? lessons::TruthShown::after
+                               : lessons::TruthShown::no;
+  return files.answers->add(
+      lessons::record_of(*lesson, step, *runs, {earlier.count + 1, shown}, answer, verdict));
+}
+
 Result<LessonPlayer::Reply> LessonPlayer::Desk::judge(std::size_t number,
-                                                      const std::optional<Answer>& answer,
-                                                      Index attempt) {
+                                                      const std::optional<Answer>& answer) {
   Reply reply{.lesson = lesson, .step = number};
-  ATTNSCOPE_TRY(reply.outcome, outcome_of(number, answer, attempt));
-  done.answered.insert(number);
+  ATTNSCOPE_TRY(reply.outcome, outcome_of(number, answer));
+  if (reply.outcome->truth) done.answered.insert(number);
   if (reply.outcome->verdict == Verdict::Kind::right) done.right.insert(number);
   keep_progress(number);
   reply.progress = done;
@@ -304,10 +319,9 @@ void LessonPlayer::check() {
 void LessonPlayer::judge(std::optional<Answer> answer) {
   StepState& state = states_[step_];
   state.given = answer;
-  ++state.attempts;
-  start(Phase::judging,
-        [desk = desk_, step = step_, answer = std::move(answer),
-         attempt = state.attempts](WorkControl&) { return desk->judge(step, answer, attempt); });
+  start(Phase::judging, [desk = desk_, step = step_, answer = std::move(answer)](WorkControl&) {
+    return desk->judge(step, answer);
+  });
 }
 
 void LessonPlayer::take(const Reply& reply) {
@@ -340,7 +354,7 @@ void LessonPlayer::update() {
   // After a change of fields, every step is computed and asked again
   if (is_open() && phase_ != Phase::judging && wanted_changes_) {
     changes_ = *std::exchange(wanted_changes_, std::nullopt);
-    for (StepState& state : states_) state = {.attempts = state.attempts};
+    for (StepState& state : states_) state = {};
     go_to(step_);
   }
 

@@ -131,7 +131,6 @@ class LessonPlayer {
  private:
   struct Desk;  ///< state of the background jobs
   struct StepState {
-    Index attempts = 0;
     std::optional<PreparedStep> prepared;
     std::optional<lessons::Answer> given;
     std::optional<Outcome> outcome;

@@ -215,6 +215,20 @@ TEST(LessonCommand, AMistakeThatIsMetInPlayHasItsFileAndStep) {
               StartsWith("error: bad.json: runs: fa1: "));
 }
 
+TEST(LessonCommand, AttemptsAreCountedOverSessions) {
+  const ScratchFolder folder;
+  play(folder, "1\nquit\n", "--answers ann.jsonl");
+  play(folder, "2\n10.24 kB\nquit\n", "--answers ann.jsonl");
+  play(folder, "10.24 kB\nquit\n", "--answers ann.jsonl");
+  const auto answers = answers_in(folder);
+  ASSERT_EQ(answers.size(), 4U);
+  const char* const shown[] = {"no", "no", "after", "before"};
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    EXPECT_EQ(answers[n].at("attempt"), n + 1);
+    EXPECT_EQ(answers[n].at("truth_shown"), shown[n]);
+  }
+}
+
 TEST(LessonCommand, GradesOneRowPerStudent) {
   const ScratchFolder folder;
   play(folder, "10.24 kB\nb\na\n", "--answers ann.jsonl");

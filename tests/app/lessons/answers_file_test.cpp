@@ -34,12 +34,15 @@ void answer(const Lesson& lesson, const AnswersFile& file, std::size_t step,
   for (const std::string& text : texts) {
     ++attempt;
     if (text == "show") {
-      ASSERT_FALSE(file.add(record_of(lesson, step, runs, attempt, std::nullopt, std::nullopt)));
+      ASSERT_FALSE(file.add(
+          record_of(lesson, step, runs, {attempt, TruthShown::after}, std::nullopt, std::nullopt)));
       continue;
     }
     const Answer given = parse_answer(question, text).value();
     const Verdict verdict = judge(question, given, runs).value();
-    ASSERT_FALSE(file.add(record_of(lesson, step, runs, attempt, given, verdict)));
+    const bool is_right = verdict.kind == Verdict::Kind::right;
+    const Attempt made{attempt, is_right ? TruthShown::after : TruthShown::no};
+    ASSERT_FALSE(file.add(record_of(lesson, step, runs, made, given, verdict)));
   }
 }
 
@@ -58,13 +61,32 @@ TEST(AnswersFile, EachAnswerIsALineWithWhatIsNeededToMarkIt) {
   EXPECT_EQ(second.lesson, "test");
   EXPECT_EQ(second.lesson_hash, lesson.hash);
   EXPECT_EQ(second.step, 0U);
-  EXPECT_EQ(second.attempt, 2);
+  EXPECT_EQ(second.attempt.number, 2);
+  EXPECT_EQ(second.attempt.truth_shown, TruthShown::after);
   EXPECT_EQ(second.gpu, "h200");
   EXPECT_EQ(second.outcome, "right");
   EXPECT_EQ(second.answer, Answer(262144.0));
   EXPECT_THAT(second.run, HasSubstr("\"algorithm\":\"flash1\""));
   EXPECT_EQ(read.value().records[2].answer, Answer(Chosen{1}));
   EXPECT_EQ(read.value().records[2].outcome, "wrong");
+}
+
+TEST(AnswersFile, CountsTheEarlierAttemptsAtAQuestionOfTheLessonAsItIs) {
+  const ScratchFolder folder;
+  Lesson lesson = two_questions();
+  const auto file = AnswersFile::open(folder.file("ann.jsonl")).value();
+  const auto earlier = [&](std::size_t step) {
+    return file.earlier_attempts(lesson, step).value();
+  };
+  EXPECT_EQ(earlier(0).count, 0);
+  answer(lesson, file, 0, {"1", "2"});
+  answer(lesson, file, 1, {"show"});
+  EXPECT_EQ(earlier(0).count, 2);
+  EXPECT_FALSE(earlier(0).truth_shown);
+  EXPECT_EQ(earlier(1).count, 1);
+  EXPECT_TRUE(earlier(1).truth_shown);
+  ++lesson.hash;
+  EXPECT_EQ(earlier(0).count, 0);
 }
 
 TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrContainsSomethingElse) {
@@ -131,6 +153,29 @@ TEST(Grade, MarksAreComputedFromTheLessonAndNotReadFromTheFile) {
   const auto of_others = grade(folder.path(), {});
   ASSERT_TRUE(of_others.ok());
   EXPECT_EQ(of_others.value()[0].other_version, 3U);
+}
+
+/// The app shows the truth after a wrong answer as well; a later session asks again.
+TEST(Grade, ARightAnswerAfterTheTruthWasShownDoesNotCount) {
+  const ScratchFolder folder;
+  const Lesson lesson = two_questions();
+  auto runs = LessonRuns::create(lesson).value();
+  const auto add = [&](const char* name, double number, Attempt attempt) {
+    const Verdict verdict = judge(*lesson.steps[0].ask, number, runs).value();
+    const auto file = AnswersFile::open(folder.file(name)).value();
+    ASSERT_FALSE(file.add(record_of(lesson, 0, runs, attempt, number, verdict)));
+  };
+  add("ann.jsonl", 1.0, {1, TruthShown::after});
+  add("ann.jsonl", 262144.0, {2, TruthShown::before});
+  add("bob.jsonl", 262144.0, {1, TruthShown::before});  // it was shown in a session without a file
+  add("cat.jsonl", 1.0, {1, TruthShown::no});
+  add("cat.jsonl", 262144.0, {2, TruthShown::after});
+  const auto marks = grade(folder.path(), {lesson}).value();
+  ASSERT_EQ(marks.size(), 3U);
+  for (const StudentMarks& student : marks) EXPECT_EQ(student.total().answered, 1U);
+  EXPECT_EQ(marks[0].total().right, 0U);
+  EXPECT_EQ(marks[1].total().right, 0U);
+  EXPECT_EQ(marks[2].total().right, 1U);
 }
 
 TEST(Grade, RefusesAFolderWithoutAnswers) {

@@ -331,8 +331,31 @@ TEST_F(LessonFolder, AnswersAreAddedToTheUsersFile) {
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0].step, 1U);
   EXPECT_EQ(records[0].outcome, "wrong");
-  EXPECT_EQ(records[0].attempt, 1);
+  EXPECT_EQ(records[0].attempt.number, 1);
+  EXPECT_EQ(records[0].attempt.truth_shown, lessons::TruthShown::after);
   EXPECT_EQ(records[1].outcome, "shown");
+}
+
+TEST_F(LessonFolder, AnAnswerInALaterSessionSaysThatTheTruthWasShown) {
+  const std::filesystem::path file = folder_ / "student.jsonl";
+  for (const bool with_file : {false, true, true}) {
+    LessonPlayer player;
+    player.set_files({.progress = folder_ / "progress.json"});
+    if (with_file) {
+      player.set_files({.progress = folder_ / "progress.json",
+                        .answers = lessons::AnswersFile::open(file).value()});
+    }
+    open(player, 2);
+    player.draft.option = with_file ? 1 : 0;
+    act(player, Action::check);
+    EXPECT_EQ(player.outcome()->verdict == Verdict::Kind::right, with_file);
+  }
+  const auto& records = lessons::read_answers(file).value().records;
+  ASSERT_EQ(records.size(), 2U);
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(records[n].attempt.number, static_cast<Index>(n) + 1);
+    EXPECT_EQ(records[n].attempt.truth_shown, lessons::TruthShown::before);
+  }
 }
 
 TEST_F(LessonFolder, AQuestionThatIsWrongFailsWithItsFileAndStep) {
