@@ -4,6 +4,7 @@
  *   kill:N  the program is killed before the call
  *   cut:N   the program is killed after the call, a write after half of its bytes
  *   read:N  the n-th read of a file fails instead
+ *   sync:N  the n-th fsync fails instead
  *   term:N  SIGTERM reaches the program before the call, which follows unless that ends it
  * At a normal end the number of calls is written to the file ATTNSCOPE_FAULT_COUNT. */
 #define _GNU_SOURCE
@@ -23,6 +24,7 @@ enum action { RUN, FAIL, KILL, CUT };
 
 static atomic_long calls;
 static atomic_long reads;
+static atomic_long syncs;
 
 static void die(void) {
   syscall(SYS_kill, getpid(), SIGKILL);
@@ -33,7 +35,7 @@ static enum action next_action(void) {
   const char* fault = getenv("ATTNSCOPE_FAULT");
   const char* colon = fault != NULL ? strchr(fault, ':') : NULL;
   const long call = ++calls;
-  if (colon == NULL || fault[0] == 'r' || atol(colon + 1) != call) return RUN;
+  if (colon == NULL || fault[0] == 'r' || fault[0] == 's' || atol(colon + 1) != call) return RUN;
   if (fault[0] == 'f') return FAIL;
   if (fault[0] == 'c') return CUT;
   if (fault[0] == 't') {
@@ -107,6 +109,11 @@ ssize_t pwrite64(int file, const void* bytes, size_t size, off_t offset)
     __attribute__((alias("pwrite")));
 
 int fsync(int file) {
+  const char* fault = getenv("ATTNSCOPE_FAULT");
+  if (++syncs, fault != NULL && fault[0] == 's' && atol(fault + strlen("sync:")) == syncs) {
+    errno = EIO;
+    return -1;
+  }
   CHANGE(EIO, syscall(SYS_fsync, file));
 }
 int ftruncate(int file, off_t size) {
@@ -142,8 +149,8 @@ __attribute__((destructor)) static void write_count(void) {
   char digits[20];
   size_t at = sizeof digits;
   const char* fault = getenv("ATTNSCOPE_FAULT");
-  const int counts_reads = fault != NULL && fault[0] == 'r';
-  for (long rest = counts_reads ? reads : calls; rest > 0 || at == sizeof digits; rest /= 10) {
+  const char kind = fault != NULL ? fault[0] : 0;
+  for (long rest = kind == 'r' ? reads : kind == 's' ? syncs : calls; rest > 0 || at == sizeof digits; rest /= 10) {
     digits[--at] = (char)('0' + rest % 10);
   }
   syscall(SYS_write, file, digits + at, sizeof digits - at);

@@ -51,7 +51,38 @@ TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
                     {"r.md"});
 }
 
-/// Expects that the sweep's file has the first rows of `all`; returns their number.
+/// An answer that is not on the disk is reported, and the answers before it stay.
+TEST(SavedFiles, AnAnswerThatCannotBeSyncedIsReported) {
+  const ScratchFolder folder;
+  folder.write("lesson.json", R"({"schema": "attnscope.lesson/1", "title": "T",
+    "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 64, "head-dim": 16}}},
+    "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.flops.matmul"}}]})");
+  folder.write("in", "show\n");
+  const std::string play = "CLI lesson run lesson.json --answers ann.jsonl < in";
+  ASSERT_EQ(run_shell(play, folder).status, 0);
+  const std::string before = read_text(folder.file("ann.jsonl"));
+  ASSERT_THAT(before, HasSubstr("\"attempt\":1"));
+
+  const auto play_with = [&](int fsync) {
+    folder.write("ann.jsonl", before);
+    return run_shell(fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD={} "
+                                 "ATTNSCOPE_FAULT=sync:{} ATTNSCOPE_FAULT_COUNT=count {}",
+                                 ATTNSCOPE_FAULT_LIBRARY_FILE, fsync, play),
+                     folder);
+  };
+  ASSERT_EQ(play_with(1000).status, 0);  // none fails
+  const int count = std::stoi(read_text(folder.file("count")));
+  ASSERT_GE(count, 2) << "the file and its folder";
+  for (int fsync = 1; fsync <= count; ++fsync) {
+    const CliOutcome outcome = play_with(fsync);
+    EXPECT_EQ(outcome.status, 1) << fsync;
+    EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("ann.jsonl"));
+    EXPECT_THAT(read_text(folder.file("ann.jsonl")), StartsWith(before));
+  }
+}
+
+/// Checks the rows of a sweep's files, which hold the first of `all`; returns their number.
 std::size_t rows_in(const ScratchFolder& folder, const json& all) {
   const std::string text = read_text(folder.path() / "r.json");
   if (text == "old") return 0;
