@@ -44,6 +44,7 @@ App::App(Scene opened, const std::function<void()>& wake)
       rival_worker_(StepSimulator(gpus), wake),
       files_(wake) {
   if (view.race) opened_tick_ = view.race_tick;
+  lesson_player.wait_for_gpu();
   pending_ = view.choice;
   opening_ = Opening{scene, view};
   read_shipped_files();
@@ -80,6 +81,7 @@ void App::update(double now_s) {
 
   // Collect the GPU's new measurements
   const GpuRunner::Status gpu = gpu_.status();
+  if (gpu.state != GpuRunner::State::opening) lesson_player.set_gpu(gpu.description);
   measurements.live_gpu = gpu.gpu_name;
   measurements.live_unavailable = gpu.reason;
   measurements.running = gpu.state == GpuRunner::State::running;

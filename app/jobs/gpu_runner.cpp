@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/jobs/background_job.h"
+#include "app/report/compare.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "reference/inputs.h"
@@ -101,11 +102,14 @@ std::vector<MeasuredRun> GpuRunner::take_results() {
 
 void GpuRunner::open() {
   const auto gpu = result_of(&Gpu::open, "not enough memory to open the GPU");
+  std::optional<std::string> description;
+  if (gpu) description = find_gpu_of(gpu.value()->device());
   {
     const std::lock_guard lock(mutex_);
     status_.state = gpu ? State::idle : State::unavailable;
     if (gpu) gpu_ = gpu.value();
     if (gpu) status_.gpu_name = gpu_->device().name;
+    status_.description = std::move(description);
     if (!gpu) status_.reason = words(gpu.error(), Reader::screen);
   }
   if (on_news_) on_news_();

@@ -30,8 +30,9 @@ class GpuRunner {
 
   struct Status {
     State state = State::opening;
-    std::string gpu_name;  ///< empty while opening or when unavailable
-    std::string reason;    ///< why no GPU is available, in one line
+    std::string gpu_name;                    ///< empty while opening or when unavailable
+    std::optional<std::string> description;  ///< its name in assets/gpus, if it is one of them
+    std::string reason;                      ///< why no GPU is available, in one line
     /// While running: the number of kernels to compile first, and how many are ready.
     int kernels = 0, compiled = 0;
     int waiting = 0;  ///< runs that wait for the one in progress

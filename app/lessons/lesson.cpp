@@ -92,6 +92,18 @@ std::vector<Vary> read_vary(const JsonObject& root, Mistakes& mistakes) {
   return all;
 }
 
+std::vector<Vary> choices_of(const Lesson& lesson) {
+  std::vector<Vary> choices = lesson.vary;
+  const RunField& gpu = run_field("gpu");
+  const auto sets_gpu = [&](const RunRecipe& run) {
+    return std::ranges::find(run.set, &gpu, &FieldValueText::field) != run.set.end();
+  };
+  const bool is_fixed = std::ranges::find(choices, &gpu, &Vary::field) != choices.end() ||
+                        std::ranges::any_of(lesson.runs, sets_gpu);
+  if (!is_fixed) choices.push_back({&gpu, list_assets("gpus")});
+  return choices;
+}
+
 std::vector<std::string> read_names(const JsonObject& object, const char* key,
                                     std::string_view kind, const std::vector<std::string>& known) {
   std::vector<std::string> names;
@@ -187,6 +199,7 @@ Lesson read_fields(const JsonObject& root, Mistakes& mistakes) {
   mistakes.collect([&] { lesson.order = root.integer_or("order", 0); });
   mistakes.collect([&] { lesson.runs = read_runs(root, mistakes); });
   mistakes.collect([&] { lesson.vary = read_vary(root, mistakes); });
+  lesson.choices = choices_of(lesson);
   // Without any run, each name of one would be another mistake
   const bool has_runs = !lesson.runs.empty();
   mistakes.collect([&] {

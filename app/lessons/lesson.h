@@ -21,6 +21,9 @@ struct Lesson {
   std::uint64_t hash = 0;  ///< hash of the file's contents, whatever its layout
   std::vector<RunRecipe> runs;
   std::vector<Vary> vary;
+  /// The fields that a student may change: those of `vary`, and the GPU with the names of
+  /// assets/gpus, unless a run sets it.
+  std::vector<Vary> choices;
   std::vector<Step> steps;
 
   const RunRecipe* find_run(std::string_view run) const;

@@ -124,11 +124,11 @@ Result<Index> LessonRuns::first_difference(const std::string& a, const std::stri
 
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text) {
-  std::vector<std::string> options = {"gpu"};
-  const RunField* field = option == "gpu" ? &run_field("gpu") : nullptr;
-  for (const Vary& vary : lesson.vary) {
-    options.emplace_back(vary.field->option);
-    if (vary.field->option == option) field = vary.field;
+  std::vector<std::string> options;
+  const RunField* field = nullptr;
+  for (const Vary& choice : lesson.choices) {
+    options.emplace_back(choice.field->option);
+    if (choice.field->option == option) field = choice.field;
   }
   if (field == nullptr) {
     return invalid_request("'{}' is not a field that this lesson lets you change; {}",

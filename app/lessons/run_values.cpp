@@ -71,6 +71,23 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
                      time.value("calibration_reason", "the time of this run is not predicted"));
 }
 
+/// Why this GPU has no such rate; nothing if it has one, or if the path is another.
+std::optional<Error> missing_rate(const Path& path, const ordered_json& gpu) {
+  if (path.parts.size() != 3 || path.parts[1].key != "matrix_flops_per_s") return std::nullopt;
+  const std::string& dtype = path.parts[2].key;
+  if (!parse_name<DType>(dtype) || gpu.at("matrix_flops_per_s").contains(dtype)) {
+    return std::nullopt;
+  }
+  return unavailable("{} has no matrix units for {}", gpu.at("display_name").get<std::string>(),
+                     dtype);
+}
+
+/// A run that does not fit on the GPU is a property of it, and no mistake in the lesson.
+Error without_fault(Error error) {
+  if (error.code == ErrorCode::does_not_fit) error.kind = Error::Kind::unavailable;
+  return error;
+}
+
 /// The text of a value in the spelling of a selection.
 std::string plain_text(const ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -225,7 +242,10 @@ RunValues::~RunValues() = default;
 Result<Value> RunValues::value(const Path& path) {
   const Source source = source_of(path);
   const auto& document = documents_->find(source, spec_);
-  if (!document) return document.error();
+  if (!document) return without_fault(document.error());
+  if (source == Source::gpu) {
+    if (auto missing = missing_rate(path, document.value())) return *missing;
+  }
   if (source == Source::predicted) {
     if (auto missing = missing_prediction(path, document.value(), documents_->model->value().gpu))
       return *missing;
@@ -244,7 +264,7 @@ Result<Value> RunValues::value(const Path& path) {
 
 Result<Index> RunValues::visit(Index n) {
   const auto& operations = documents_->operations(false, spec_);
-  if (!operations) return operations.error();
+  if (!operations) return without_fault(operations.error());
   const std::vector<TileOp>& ops = operations.value().ops;
   Index count = 0;
   for (std::size_t step = 0; step < ops.size(); ++step) {
@@ -256,7 +276,7 @@ Result<Index> RunValues::visit(Index n) {
 
 Result<Index> RunValues::launch(Index n) {
   const auto& operations = documents_->operations(false, spec_);
-  if (!operations) return operations.error();
+  if (!operations) return without_fault(operations.error());
   const std::vector<Index>& launches = operations.value().launches;
   if (n >= 0 && n < std::ssize(launches)) return launches[static_cast<std::size_t>(n)];
   return invalid_request("launch {}: the run has {} launches; use 0 to {}", n, launches.size(),
@@ -265,7 +285,7 @@ Result<Index> RunValues::launch(Index n) {
 
 Result<TilePlace> RunValues::tile(Index step) {
   const auto& operations = documents_->operations(false, spec_);
-  if (!operations) return operations.error();
+  if (!operations) return without_fault(operations.error());
   const std::vector<TileOp>& ops = operations.value().ops;
   const auto count = static_cast<Index>(ops.size());
   if (step < 0 || step >= count) {

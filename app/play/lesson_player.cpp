@@ -24,6 +24,7 @@ struct LessonPlayer::Desk {
   std::optional<LessonRuns> runs;
   std::optional<lessons::Progress> progress;
   lessons::LessonProgress done;
+  std::optional<std::string> gpu;  ///< at hand
 
   Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
   /// Prepares the step with these changes of the lesson's fields, which replace earlier ones.
@@ -36,6 +37,8 @@ struct LessonPlayer::Desk {
   const std::string& run_of(std::size_t step) const;
   /// The name of the run that a step shows at its end.
   const std::string& run_after(std::size_t step) const;
+  /// The lesson's changes at first: of its GPU to the one at hand.
+  lessons::Changes first_changes() const;
   Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer);
   std::optional<Error> keep_answer(std::size_t step, const std::optional<Answer>& answer,
                                    const std::optional<Verdict>& verdict, bool reveals);
@@ -99,14 +102,25 @@ Result<LessonPlayer::Reply> LessonPlayer::Desk::open(const std::string& name_or_
   lesson = std::make_shared<const Lesson>(std::move(read));
   runs.emplace(std::move(created).value());
   done = progress->find(*lesson);
-  return prepare(step.value_or(done.step), {});
+  return prepare(step.value_or(done.step), first_changes());
+}
+
+lessons::Changes LessonPlayer::Desk::first_changes() const {
+  const RunField& field = run_field("gpu");
+  const auto choice = std::ranges::find(lesson->choices, &field, &lessons::Vary::field);
+  if (!gpu || choice == lesson->choices.end()) return {};
+  const bool is_own = std::ranges::all_of(lesson->runs, [&](const lessons::RunRecipe& run) {
+    return field.print(*runs->find(run.name)) == *gpu;
+  });
+  if (is_own) return {};
+  return {{&field, *gpu}};
 }
 
 Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
                                                         const lessons::Changes& changes) {
   if (auto error = runs->change(changes)) return *error;
   const Step& step = lesson->steps[number];
-  Reply reply{.lesson = lesson, .step = number, .prepared = PreparedStep{}};
+  Reply reply{.lesson = lesson, .step = number, .changes = changes, .prepared = PreparedStep{}};
   PreparedStep& prepared = *reply.prepared;
   const auto say = lessons::text_of(step.say, *runs);
   if (!say) return lessons::in_step(*lesson, number, "say", say.error());
@@ -207,6 +221,12 @@ LessonPlayer::~LessonPlayer() = default;
 
 void LessonPlayer::set_files(LessonFiles files) {
   desk_->files = std::move(files);
+}
+
+void LessonPlayer::set_gpu(std::optional<std::string> name) {
+  if (!waits_for_gpu_) return;
+  waits_for_gpu_ = false;
+  desk_->gpu = std::move(name);
 }
 
 const std::filesystem::path& LessonPlayer::progress_file() const {
@@ -328,6 +348,7 @@ void LessonPlayer::take(const Reply& reply) {
   const bool opens = lesson_ == nullptr;
   lesson_ = reply.lesson;
   if (opens) states_.assign(lesson_->steps.size(), {});
+  if (opens) changes_ = reply.changes;
   step_ = reply.step;
   progress_ = reply.progress;
   StepState& state = states_[step_];
@@ -358,7 +379,7 @@ void LessonPlayer::update() {
     go_to(step_);
   }
 
-  if (!task_) return;
+  if (!task_ || waits_for_gpu_) return;
   if (job_.wants(number_)) job_.start(number_, task_);
   const Reply* reply = job_.latest();
   if (job_.busy()) return;

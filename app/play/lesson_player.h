@@ -85,6 +85,11 @@ class LessonPlayer {
   /// Sets the user's files. Call it before the first lesson is opened.
   void set_files(LessonFiles files);
   const std::filesystem::path& progress_file() const;
+  /// Until the next call of set_gpu(), lessons that are opened wait for it.
+  void wait_for_gpu() { waits_for_gpu_ = true; }
+  /// The shipped description of the GPU at hand, which lessons that are opened then model; nothing:
+  /// each models its own.
+  void set_gpu(std::optional<std::string> name);
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
   /// off. If it cannot be opened, take_error() returns the reason.
   void open(std::string name_or_path, std::optional<std::size_t> step = {});
@@ -139,6 +144,7 @@ class LessonPlayer {
     std::shared_ptr<const lessons::Lesson> lesson;
     std::size_t step = 0;
     lessons::LessonProgress progress;
+    lessons::Changes changes;
     std::optional<PreparedStep> prepared;
     std::optional<Outcome> outcome;
   };
@@ -155,6 +161,7 @@ class LessonPlayer {
   Result<lessons::Answer> drafted() const;
 
   std::shared_ptr<Desk> desk_;
+  bool waits_for_gpu_ = false;
   std::shared_ptr<const lessons::Lesson> lesson_;
   std::vector<StepState> states_;
   std::size_t step_ = 0;

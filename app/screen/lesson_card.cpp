@@ -10,6 +10,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/prose.h"
 #include "app/lessons/lesson_runs.h"
+#include "app/screen/field_box.h"
 #include "app/screen/lesson_answers.h"
 
 namespace attnscope::app {
@@ -82,10 +83,30 @@ std::string own_value(const lessons::Lesson& lesson, const RunField& field) {
   return fmt::format("{}", fmt::join(values, " and "));
 }
 
-/// Draws buttons for the values that the lesson lets a student set, the lesson's own value first.
+/// A list of GPUs, which are too many for buttons; first the lesson's own.
+void draw_gpu_choice(const Frame& frame, const lessons::Vary& choice, const std::string& own,
+                     const std::optional<std::string>& set) {
+  ImGui::SameLine();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::min(ImGui::GetContentRegionAvail().x, frame.text_px(190.0f));
+  const Rect box{at, {at.x + width, at.y + ImGui::GetFrameHeight()}};
+  const std::string own_text = own + " (lesson)";
+  const ComboBox list(frame, "lesson.gpu", box, set.value_or(own_text));
+  const auto option = [&](const std::string& text, const std::string& name, bool selected,
+                          const std::optional<std::string>& change) {
+    if (!list.option(text, selected, name)) return;
+    frame.app.lesson_player.change(*choice.field, change);
+  };
+  if (list.open()) option(own_text, "lesson", !set, std::nullopt);
+  for (const std::string& gpu : choice.values) {
+    if (list.open() && gpu != own) option(gpu, gpu, set == gpu, gpu);
+  }
+}
+
+/// Buttons for the values that the lesson lets a student set; first the lesson's own.
 void draw_changes(const Frame& frame, const std::vector<std::string>& own_values) {
   LessonPlayer& player = frame.app.lesson_player;
-  const std::vector<lessons::Vary>& all = player.lesson().vary;
+  const std::vector<lessons::Vary>& all = player.lesson().choices;
   for (std::size_t n = 0; n < all.size(); ++n) {
     const lessons::Vary& vary = all[n];
     const std::string& own = own_values[n];
@@ -94,6 +115,10 @@ void draw_changes(const Frame& frame, const std::vector<std::string>& own_values
     const bool is_set = set != player.changes().end();
     ImGui::AlignTextToFramePadding();
     ImGui::TextDisabled("%s =", std::string(vary.field->label).c_str());
+    if (vary.field->key == "gpu") {
+      draw_gpu_choice(frame, vary, own, is_set ? std::optional(set->text) : std::nullopt);
+      continue;
+    }
     const auto choose = [&](const std::string& label, const std::string& value, bool lit,
                             const std::optional<std::string>& change) {
       ImGui::SameLine();
@@ -148,7 +173,7 @@ float height_of_step(const Frame& frame, float width) {
   };
   float height = text_height(player.prepared()->say, fonts.ui, width) +
                  text_height(text_without_values(player.current().then), fonts.ui, width) +
-                 static_cast<float>(player.lesson().vary.size()) * field + 4.0f * line;
+                 static_cast<float>(player.lesson().choices.size()) * field + 4.0f * line;
   if (!player.current().ask) return height;
   const lessons::Question& question = *player.current().ask;
   height += text_height(question.text, fonts.ui_bold, width) + 5.0f * line;  // includes the answer
@@ -201,12 +226,12 @@ void LessonCard::begin_frame(const Frame& frame) {
   const bool reveals = player.outcome() != nullptr;
   const bool asks = player.phase() == Phase::asking;
   begins_ = lesson_ != &player.lesson() || step_ != player.step();
-  const bool is_known =
-      own_values_of_ == player.lesson().hash && own_values_.size() == player.lesson().vary.size();
+  const bool is_known = own_values_of_ == player.lesson().hash &&
+                        own_values_.size() == player.lesson().choices.size();
   if (!is_known) {
     own_values_of_ = player.lesson().hash;
     own_values_.clear();
-    for (const lessons::Vary& vary : player.lesson().vary) {
+    for (const lessons::Vary& vary : player.lesson().choices) {
       own_values_.push_back(own_value(player.lesson(), *vary.field));
     }
   }
@@ -344,7 +369,7 @@ void LessonCard::draw_body(const Frame& frame, float width) {
   draw_text(frame, width);
   draw_question(frame, width);
   draw_outcome(frame, width);
-  if (frame.app.lesson_player.lesson().vary.empty() || frame.app.view.presenter) return;
+  if (frame.app.lesson_player.lesson().choices.empty() || frame.app.view.presenter) return;
   ImGui::Dummy({0.0f, frame.px(6.0f)});
   draw_changes(frame, own_values_);
 }

@@ -166,6 +166,20 @@ TEST(Lesson, AMissingSceneIsOneShortLine) {
   EXPECT_LT(message.size(), 200U);
 }
 
+TEST(Lesson, AStudentMayChangeTheGpuUnlessARunSetsIt) {
+  const auto fields = [](const char* set) {
+    const auto lesson = parsed(fmt::format(
+        R"({{"schema": "attnscope.lesson/1", "title": "T", "runs": {{"a": {{"set": {{{}}}}}}},
+             "vary": {{"seq-len": [64]}}, "steps": [{{"say": "x"}}]}})",
+        set));
+    std::vector<std::string> options;
+    for (const Vary& choice : lesson.value().choices) options.emplace_back(choice.field->option);
+    return options;
+  };
+  EXPECT_THAT(fields(""), testing::ElementsAre("seq-len", "gpu"));
+  EXPECT_THAT(fields(R"("gpu": "h200")"), testing::ElementsAre("seq-len"));
+}
+
 TEST(Lesson, ARunThatTheAnswerBringsExistsAndFollowsAQuestion) {
   const auto step = [](const char* show, const char* ask) {
     return lesson_text(fmt::format(R"([{{"say": "x", "show": {}{}}}])", show, ask));
