@@ -89,7 +89,7 @@ asan tsan: install-draw install-test install-build install-sanitize ## run the t
 	ctest --preset $@
 
 # Files, texts and commands that libFuzzer varies; findings and new inputs stay in build/fuzz/
-FUZZED := npy recording trace gpu calibration scene text command
+FUZZED := npy recording trace gpu calibration scene lesson text command
 FUZZ_SECONDS := 60
 FUZZ_JOBS := $(shell nproc)
 

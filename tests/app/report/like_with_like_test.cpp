@@ -120,6 +120,16 @@ TEST(LikeWithLike, AGapIsShownOnlyIfEverythingMatchesTheMeasurement) {
   expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");
 }
 
+TEST(LikeWithLike, ABrokenRunIsComparedWithNoRecording) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const RecordingRow row = agreeing_run("flash2", gpu);
+  for (const char* broken : {"drop:forward:rescale:O", "drop:forward:11", "alpha=1"}) {
+    SimulationReport model = model_of(row, gpu);
+    model.run.asked.variant.broken = parse_run_break(broken).value();
+    expect_alone(compare(model, gpu, row, h200_device()), "no kernel runs flash2 with");
+  }
+}
+
 TEST(LikeWithLike, AKernelThatVisitsHiddenTilesIsComparedWithAModelThatDoes) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = agreeing_run("flash2", gpu);
