@@ -30,7 +30,8 @@ ordered_json list_algorithms() {
   return rows;
 }
 
-/// "d=1-32: 128x64; d=33-64: 128x128": the kernel's default for every head dimension that it takes.
+/// The kernel's default tilings for all head dimensions that it takes: "d=1-32: 128x64; d=33-64:
+/// 128x128".
 std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
   std::string text;
   std::optional<Tiling> tiling;  // the tiling of head dimensions from `first` to d - 1

@@ -38,14 +38,14 @@ bool is_stream(const std::string& path);
 /// invalid_request if the file cannot be written, which is checked without leaving a file behind.
 Result<std::string> parse_output(const GivenOptions& given, std::string_view option);
 
-/// Nothing when the option is not given, is - or names a place where a file can be created or
-/// replaced, else invalid_request, which names what would be `accepted`.
+/// invalid_request, which names what would be `accepted`, unless the option is not given, is "-",
+/// or names a place where a file can be created or replaced.
 std::optional<Error> check_writable(
     const GivenOptions& given, std::string_view option,
     std::string_view accepted = "a file in a writable folder, or - for standard output");
 
-/// Nothing when the option is not given, or names a folder that can be created or in which every
-/// tensor's file can be written, else invalid_request; "-" is not a folder.
+/// invalid_request unless the option is not given, or names a folder that can be created or in
+/// which every tensor's file can be written; "-" is not a folder.
 std::optional<Error> check_folder(const GivenOptions& given, std::string_view option);
 
 /// Writes the text to standard output; errors as in FileWriter.
@@ -53,7 +53,7 @@ std::optional<Error> print_output(std::string_view text);
 
 /// A document that a command writes.
 struct Document {
-  std::string path;  ///< as returned by parse_output()
+  std::string path;  ///< path of its file, as returned by parse_output()
   /// Writes it. invalid_request, before anything is written, if there is no such document.
   std::function<std::optional<Error>(FileWriter&)> write;
   bool is_text = true;
@@ -99,8 +99,8 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 // Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file per
 // tensor.
 
-/// Nothing when inputs, outputs and reference of the problem fit in the machine's memory as fp64,
-/// else invalid_request. Counting needs no values, so it is not limited.
+/// invalid_request unless inputs, outputs and reference of the problem fit in the machine's memory
+/// as fp64. Counting needs no values, so it is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
 /// Creates the folder and writes NAME.npy for every tensor, [B, H, N, d]; "lse" is [B, H, N].

@@ -16,7 +16,7 @@ namespace {
 using lessons::Lesson;
 using lessons::LessonRuns;
 
-/// The text in lines of at most 79 characters, broken between words and at its own line breaks.
+/// The text, broken into lines of at most 79 characters between words and at its own line breaks.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kMost = 79;
   std::string lines;

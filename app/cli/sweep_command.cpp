@@ -175,7 +175,7 @@ struct SweptRows {
   std::optional<Error> unsaved = {};
 };
 
-/// `files` are written row by row, `streams` at the end.
+/// The outputs of a sweep: `files` are written row by row, `streams` at the end.
 struct SweepOutputs {
   OutputFiles files, streams;
 };

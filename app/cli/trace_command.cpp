@@ -101,8 +101,8 @@ std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::str
   return std::nullopt;
 }
 
-/// Nothing when the options of a real run, recorded now on this machine's GPU or saved before, can
-/// be combined, else invalid_request.
+/// invalid_request unless the options of a real run, recorded now on this machine's GPU or saved
+/// before, can be combined.
 std::optional<Error> check_measured_options(const GivenOptions& given) {
   const bool measured = given.has("measured");
   const bool recorded = given.has("recording");
