@@ -62,9 +62,11 @@ AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns&
 /// given so far. Several processes may add to one file.
 class AnswersFile {
  public:
-  /// invalid_request when the file cannot be written, or contains something else.
+  /// Opens or creates the file; invalid_request when it cannot be written, or contains something
+  /// else.
   static Result<AnswersFile> open(std::filesystem::path path);
-  /// failed when the file can no longer be written; it then has all the answers before this one.
+  /// Adds the answer; failed when the file can no longer be written: it then has all earlier
+  /// answers.
   std::optional<Error> add(const AnswerRecord& record) const;
   /// Those at this step of the lesson as it is now, in all sessions; failed when the file cannot be
   /// read.
@@ -80,7 +82,7 @@ struct ReadAnswers {
   std::vector<AnswerRecord> records;
   std::size_t unreadable = 0;  ///< number of lines that are not answers
 };
-/// failed when the file cannot be read.
+/// Reads the answers of a file; failed when it cannot be read.
 Result<ReadAnswers> read_answers(const std::filesystem::path& path);
 
 }  // namespace attnscope::lessons

@@ -28,7 +28,7 @@ Result<double> number(const Node& node, std::size_t n, ValueSource& source) {
   return operand<double>(node, n, source, "numbers");
 }
 
-/// "and" and "or" evaluate both sides, so that a wrong path is always found.
+/// Evaluates "and" and "or": always both sides, so that a wrong path is always found.
 Result<Value> logic(const Node& node, ValueSource& source) {
   ATTNSCOPE_TRY(const bool left, operand<bool>(node, 0, source, "conditions"));
   if (node.word == "not") return Value(!left);

@@ -44,9 +44,9 @@ class Expression {
   static Result<Expression> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
-  /// Every path in it, in order.
+  /// Every path in the expression, in order.
   std::vector<Path> paths() const;
-  /// Every run that it names, in a path or as a function's argument.
+  /// Every run that the expression names, in a path or as a function's argument.
   std::vector<std::string> runs() const;
   /// The expression's value. Errors as in ValueSource; invalid_request for an operand of the wrong
   /// kind.

@@ -19,7 +19,7 @@ struct FieldValueText {
 
 /// A run: that of a scene, or another run of the lesson, with fields set.
 struct RunRecipe {
-  std::string name;   ///< its name in expressions
+  std::string name;   ///< the run's name in expressions
   std::string scene;  ///< name or path; empty: the default run
   std::string from;   ///< an earlier run of the lesson; empty: none
   std::vector<FieldValueText> set;

@@ -16,7 +16,7 @@ struct LessonProgress {
   std::uint64_t lesson_hash = 0;
   std::size_t step = 0;            ///< the step at which to continue
   std::set<std::size_t> answered;  ///< steps whose question was answered or shown
-  std::set<std::size_t> right;     ///< those of `answered` that were answered correctly
+  std::set<std::size_t> right;     ///< those of `answered` with a correct answer
 };
 
 /// The path of "state.lessons.json", which is beside "state.json", the file of the app's state.

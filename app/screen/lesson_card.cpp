@@ -20,7 +20,7 @@ using Phase = LessonPlayer::Phase;
 
 namespace {
 
-constexpr double kReveal_s = 0.9;  // for a number to count up, or a curve to move
+constexpr double kReveal_s = 0.9;  // duration in which a number counts up, or a curve moves
 
 /// The answer as text, with the kind of its numbers: "201.4 MB (recorded)". A number counts up
 /// while `share` goes from 0 to 1.
