@@ -13,7 +13,7 @@ namespace attnscope {
 /// How far predictions of one kind are off, in percent of the recorded value of whole passes.
 struct PredictionErrors {
   Level level = Level::dram;  ///< may also be requested, l2 or time
-  /// "read", "written", for L2 also "missed"; for times "time", "cycles" (time by clock) and
+  /// "read" or "written", for L2 also "missed"; for times "time", "cycles" (time by clock) or
   /// "primitives" (from the rates of the units alone).
   std::string quantity;
   std::string algorithm;  ///< empty: all algorithms

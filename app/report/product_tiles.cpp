@@ -16,7 +16,7 @@ Index take_number(std::string_view& text) {
   return number;
 }
 
-/// "256x128..." as columns and rows; nothing for other text.
+/// The tile at the start of the text, columns first, as in "256x128..."; nothing for other text.
 std::optional<ProductTile> leading_tile(std::string_view text) {
   const Index cols = take_number(text);
   if (cols <= 0 || !text.starts_with('x')) return std::nullopt;

@@ -23,7 +23,7 @@ ProductTiles expected_product_tiles(const AttentionProblem& problem);
 enum class ProductTilesFrom : std::uint8_t {
   kernel_names,
   rule,    ///< expected_product_tiles(): the recording does not name the kernels
-  nothing  ///< not a run of standard, or the library's choice is unknown
+  nothing  ///< the run is not of standard, or the library's choice is unknown
 };
 
 struct RecordedProductTiles {

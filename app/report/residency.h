@@ -33,7 +33,8 @@ struct LaunchResidency {
   Index sm_count = 1;
 
   Index at_once() const { return resident * sm_count; }
-  /// How many times all SMs are filled: 1.25 if the last blocks fill only a quarter of the places.
+  /// The number of times that all SMs are filled: 1.25 if the last blocks fill only a quarter of
+  /// the places.
   double waves() const {
     return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
   }

@@ -98,7 +98,7 @@ struct Table {
 
 /// A sentence below the tables; with a key, a member of the JSON document as well.
 struct Footnote {
-  std::string text;  ///< without a line break at its end; empty: none
+  std::string text;  ///< the note, without a line break at its end; empty: none
   std::string key = {};
   std::string mark = {};  ///< the mark that the text explains, such as "*"; shown before it
 };
