@@ -126,7 +126,7 @@ TEST_F(AppTest, AnotherSceneIsOpenedOnceItCanBeShown) {
   app_.commands.push(OpenScene{"flash1-64"});
   app_.update(0.0);
   EXPECT_EQ(app_.scene.name, "default");
-  EXPECT_FALSE(app_.scene_answer);  // its file is read on another thread
+  EXPECT_FALSE(app_.scene_answer);  // the scene's file is read on another thread
   settle();
   EXPECT_EQ(app_.scene.name, "flash1-64");
   EXPECT_EQ(app_.view.choice.algorithm, "flash1");

@@ -29,7 +29,7 @@ class HeadlessImGui {
               app::ThemeName theme = app::ThemeName::dark);
   void set_mouse(ImVec2 at, bool pressed = false);
 
-  /// One frame: `draw` is called inside a child window that covers `rect`.
+  /// Draws one frame: `draw` is called inside a child window that covers `rect`.
   void frame(const app::Rect& rect, const std::function<void()>& draw);
 
   int vertex_count() const;

@@ -55,7 +55,7 @@ TEST(ScoresPanel, ATabChoosesTheTensor) {
   EXPECT_EQ(pointed.around.view.scores_tab, ScoresTab::P);
 }
 
-/// Two batch entries of four heads; the second entry has 40 keys.
+/// A problem with two batch entries of four heads; the second entry has 40 keys.
 test::SampleRequest many_heads() {
   test::SampleRequest request;
   request.problem.batch = 2;

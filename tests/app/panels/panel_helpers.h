@@ -98,7 +98,7 @@ inline void click(HeadlessImGui& imgui, ImVec2 at, const std::function<void()>& 
   }
 }
 
-/// What a click left behind.
+/// The state of the view and the commands after a click.
 struct Pointed {
   Surroundings around;
   std::vector<app::Command> commands;

@@ -75,7 +75,7 @@ TEST_F(DramPredictions, WithoutTheIntervalNeverStandForThoseWithIt) {
   EXPECT_EQ(predicted(), whole);
   EXPECT_EQ(entries().size(), 2u);
 
-  // In the opposite order, no second entry is needed
+  // In the opposite order, the first prediction's entry serves both
   fs::remove_all(folder_);
   EXPECT_EQ(predicted(), whole);
   EXPECT_EQ(predicted(left_out), alone);

@@ -45,7 +45,7 @@ TEST_F(KernelTime, RestsOnTheStepsOfTheKernelsTiles) {
         spec.pass = pass;
         // At d = 64, no shipped calibration times the program with Hopper's instructions
         if (pass == PassKind::backward && spec.algorithm == "flash2") spec.problem.d = 128;
-        // The H100's does not time the forward pass with Hopper's instructions, either
+        // The H100's calibration does not time the forward pass with Hopper's instructions, either
         if (pass == PassKind::forward && spec.algorithm == "flash2" && gpu.name == "h100-sxm") {
           spec.switches["instructions"] = "mma";
           spec.set_tiling({128, 128});

@@ -150,8 +150,8 @@ TEST(LikeWithLike, TheOrderOfDQDoesNotDistinguishForwardPasses) {
   EXPECT_EQ(difference(model, gpu, row, h200_device()).words, "");
 }
 
-/// For tiles in which a Hopper GPU runs its own instructions, which older recordings may lack: a
-/// recording is compared with the program that it ran.
+/// Expects that a recording is compared with the program that it ran, in tiles in which a Hopper
+/// GPU runs its own instructions, which older recordings may lack.
 void expect_compared_by_program(PassKind pass, const Tiling& tiling) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = recorded_run("flash2");

@@ -99,7 +99,7 @@ TEST_F(Predictions, UseTheThreadBlocksThatTheRecordedKernelKeptOnAnSm) {
   EXPECT_GT(read_bytes(2), 1.2 * read_bytes(1));
 }
 
-/// Every `every`th row of the recording beside its predictions.
+/// The comparison of every `every`th row of the recording with its predictions.
 std::vector<Comparison> comparisons_of(std::string_view recording_name, std::size_t every) {
   const Recording recording =
       read_recording(find_asset("recordings", recording_name).value()).value();

@@ -134,7 +134,7 @@ TEST(ChoiceRules, WhatCannotBeUnderstoodNamesTheFieldTheTextAndWhatIsAccepted) {
 
 TEST(ChoiceRules, SequencesFollowTheirAxisAndNothingElse) {
   RunSpec choice = choice_of(1024);
-  choice.problem.cu_seqlens_q = {0, 500, 1000};  // not yet to the end of the axis
+  choice.problem.cu_seqlens_q = {0, 500, 1000};  // the last offset is not yet N
   choice.problem.cu_seqlens_k = {0, 512, 1024};
   const auto changed = [&](const char* field, const char* text) {
     return change_field(choice, field, text).value().problem;

@@ -57,12 +57,12 @@ class DrawnCurve : public testing::Test {
     session_.drag(way);
   }
 
-  /// The number of points that are not drawn.
+  /// The number of points of the curve that are not drawn.
   std::ptrdiff_t missing() {
     return std::ranges::count_if(player().draft.curve, [](const auto& point) { return !point; });
   }
 
-  /// What the card says about the drawn curve.
+  /// Checks the drawn curve and returns the verdict; nothing if there is none.
   std::optional<Verdict::Kind> verdict() {
     session_.click("lesson.check");
     return player().outcome() == nullptr ? std::nullopt : player().outcome()->verdict;
@@ -102,7 +102,7 @@ TEST_F(DrawnCurve, AnotherCurveIsWrong) {
 
 TEST_F(DrawnCurve, ASecondDragCorrectsAPoint) {
   drag({place_of(0, truth_[0]), place_of(2, truth_[2]), place_of(3, truth_[0])}, 10.0f);
-  drag({place_of(3, truth_[1]), place_of(3, truth_[3])}, 5.0f);  // up in its column
+  drag({place_of(3, truth_[1]), place_of(3, truth_[3])}, 5.0f);  // up in the column of its point
   EXPECT_EQ(verdict(), Verdict::Kind::right);
 }
 

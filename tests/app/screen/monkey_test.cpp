@@ -18,13 +18,13 @@ namespace {
 using app::Key;
 using app::Rect;
 
-/// A number from the environment, or else the default.
+/// The number in the environment's variable, or the default.
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-/// CPU seconds that this thread has used: other programs on the machine do not count.
+/// CPU seconds that this thread has used: those of other programs do not count.
 double cpu_s() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -43,7 +43,7 @@ class Monkey {
     slowest_s_ = 0.0;
   }
 
-  /// One event, which takes a few frames.
+  /// Sends one event, which takes a few frames.
   void act() {
     const int kind = pick(100);
     if (kind < 22) {

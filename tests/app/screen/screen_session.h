@@ -28,7 +28,7 @@ class ScreenSession {
 
   /// Draws one frame, without waiting for anything.
   void frame() { frame(now_s_); }
-  /// The same at this time on the clock of the app.
+  /// Draws one frame at this time on the clock of the app.
   void frame(double now_s);
   /// Draws frames until the app rests, then two more.
   void settle();

@@ -22,7 +22,7 @@ std::unique_ptr<SteppedRun> stepped(std::string_view algorithm, PassKind pass, M
   return SteppedRun::create({.run = resolve(spec, gpu).value(), .gpu = gpu}).value();
 }
 
-/// Every step of the run with its operation, from its snapshots.
+/// The operation of every step of the run, from its snapshots.
 std::vector<Operation> all_operations(SteppedRun& run) {
   std::vector<Operation> all;
   for (Index step = 0; step < run.info()->step_count; ++step) {

@@ -144,7 +144,7 @@ TEST(Ledger, SaysWhatHasNoKernel) {
   request.variant.d_once = true;
   EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel runs flash1 with D once");
 
-  // As many splits as the kernel's rule gives, then one more
+  // The number of splits that the kernel's rule gives, then one more
   request = {"split_kv"};
   const auto split = test::sample_run(request);
   RunInfo info = *split->info();

@@ -145,8 +145,8 @@ TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
   }
 }
 
-/// How many of the labels in these rectangles cover an arrow; arcs across the whole row have their
-/// labels in the middle.
+/// The number of labels in these rectangles that cover an arrow; arcs across the whole row have
+/// their labels in the middle.
 int covered_arrows(const NamedRects& rects) {
   const float row = rects.find("memory.sram")->width();
   const std::pair<const char*, const char*> pairs[] = {

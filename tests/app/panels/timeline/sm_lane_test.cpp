@@ -17,8 +17,8 @@ constexpr int kWidth = 800;
 constexpr Index kSlots = 2;
 constexpr Index kBlockPs = 1000;
 
-/// `count` blocks in each slot of SM 0, one after the other, with waiting at both ends; in the
-/// second slot, every second block is left out.
+/// A run with `count` blocks in each slot of SM 0, one after the other, with waiting at both ends;
+/// in the second slot, every second block is left out.
 SmRun run_of(Index count) {
   SmRun run{.end_ps = count * kBlockPs, .slots = kSlots};
   for (Index block = 0; block < count; ++block) {
