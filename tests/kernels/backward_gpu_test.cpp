@@ -43,9 +43,9 @@ struct Expected {
   }
 
  private:
-  /// Four units in the last place of the largest LSE: absolute rounding errors of S and LSE are
-  /// relative errors of P = exp(S - LSE), which the unfused softmax lacks where one score dominates
-  /// a row.
+  /// The relative error allowed in fp32: four units in the last place of the largest LSE. Absolute
+  /// rounding errors of S and LSE are relative errors of P = exp(S - LSE), which the unfused
+  /// softmax lacks where one score dominates a row.
   double fp32_rel_error() const {
     double largest = 0.0;
     for (const double LSE : forward.LSE.data) {

@@ -109,7 +109,7 @@ constexpr Index kHopper = Index{227} * 1024, kAmpere = Index{163} * 1024, kAda =
 
 constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 
-/// Shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
+/// The shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes, Carry carry = Carry::problem) {
   const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});

@@ -42,8 +42,9 @@ inline void pack(AttentionProblem& p, const std::vector<Index>& key_eighths) {
 inline void add_packing(AttentionProblem& p) {
   pack(p, {0, 2, 3, 4, 4, 7, 8});
 }
-/// No sequence with one key: with dropout, its gradients of Q and K vanish except for the rounding
-/// error of the stored O, from which D is computed and which the tolerance rule does not include.
+/// Packs sequences, none of which has one key: with dropout, the gradients of Q and K of such a
+/// sequence vanish except for the rounding error of the stored O, from which D is computed and
+/// which the tolerance rule does not include.
 inline void add_packing_of_many_keys(AttentionProblem& p) {
   pack(p, p.N_kv < 16 ? std::vector<Index>{0, 0, 0, 0, 0, 8, 8}
                       : std::vector<Index>{0, 2, 3, 4, 4, 7, 8});

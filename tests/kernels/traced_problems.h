@@ -59,8 +59,8 @@ inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
   return problems;
 }
 
-/// Windows, key lengths, packed sequences, soft-capping, ALiBi and dropout, alone and together, at
-/// one head dimension.
+/// Problems with windows, key lengths, packed sequences, soft-capping, ALiBi and dropout, alone and
+/// together, at one head dimension.
 inline std::vector<AttentionProblem> scored_problems() {
   constexpr Index d = 64;
   std::vector<AttentionProblem> problems;

@@ -46,7 +46,8 @@ inline std::string_view code_of(std::string_view cubin, std::string_view entry) 
   return {};
 }
 
-/// How many times each opcode occurs between a backward branch and its target: in the longest loop.
+/// The number of times each opcode occurs in the longest loop, between a backward branch and its
+/// target.
 inline std::map<unsigned, int> longest_loop(std::string_view code) {
   constexpr std::ptrdiff_t kBytes = 16;
   const auto word = [&](std::ptrdiff_t n, std::ptrdiff_t byte) {

@@ -38,8 +38,8 @@ std::vector<Recording> shipped() {
   return recordings;
 }
 
-/// FlashAttention-2's reads beyond the SM: Q once, K and V of the column tiles that each row tile
-/// visits, valid rows only.
+/// The bytes that FlashAttention-2 reads beyond the SM: Q once, K and V of the column tiles that
+/// each row tile visits, valid rows only.
 double flash2_requested_read_bytes(const AttentionProblem& p, const Tiling& tiling) {
   double elements = static_cast<double>(p.N * p.d);
   for (Index begin = 0; begin < p.N; begin += tiling.Br) {

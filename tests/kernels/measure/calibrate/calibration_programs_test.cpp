@@ -30,7 +30,7 @@ std::map<unsigned, int> loop_of(const BlockProgram& block) {
   return longest_loop(code);
 }
 
-/// How many times the instruction occurs in one iteration of the named operation.
+/// The number of times the instruction occurs in one iteration of the named operation.
 int in_iteration(const char* name, unsigned instruction) {
   return loop_of(operation_benchmark(name, target_of("9.0")).block)[instruction];
 }

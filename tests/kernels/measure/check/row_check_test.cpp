@@ -115,7 +115,8 @@ std::vector<AttentionProblem> scored_problems() {
   return {scored, padded, padded_scored, packed, packed_plain};
 }
 
-/// The same, and a window, with a block mask that leaves one row tile without keys.
+/// The same problems, and one with a window, under a block mask that leaves one row tile without
+/// keys.
 std::vector<AttentionProblem> sparse_scored_problems() {
   std::vector<AttentionProblem> problems = scored_problems();
   problems.push_back(problem_of(40, 53, Mask::window(9, 4)));

@@ -95,7 +95,7 @@ TEST_F(SmClockTest, ReadingItLeavesTheTimesOfForwardPassesAlone) {
     for (const char* kernel : {"standard", "flash2", "split_kv"}) {
       for (const Index N : {256, 4096}) {
         AttentionProblem problem = problem_of(N);
-        if (std::string_view(kernel) == "split_kv") problem.N = 1;  // its launches overlap
+        if (std::string_view(kernel) == "split_kv") problem.N = 1;  // overlapping launches
         auto tensors = ForwardTensors::allocate(test::kernel_run(kernel, problem));
         ASSERT_TRUE(tensors.ok()) << tensors.error().message;
         tensors.value().generate_inputs(session(), {});

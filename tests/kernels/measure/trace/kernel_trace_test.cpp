@@ -49,7 +49,7 @@ struct Records {
   }
 };
 
-/// Two blocks on two SMs whose clocks differ; 2 cycles per nanosecond.
+/// Records of two blocks on two SMs whose clocks differ, at 2 cycles per nanosecond.
 Records two_blocks() {
   Records records;
   records.add_block({.begin_ns = 1000,
