@@ -100,7 +100,7 @@ TEST(Simulate, JudgesTheMemoryOfAKernelThatPadsTheHeadDimension) {
   EXPECT_TRUE(simulate(request).value().fits);
 }
 
-/// Processor time of this process, in seconds: other programs on the machine do not count.
+/// The processor time of this process, in seconds: that of other programs does not count.
 double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }

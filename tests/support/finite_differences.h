@@ -5,7 +5,7 @@
 
 namespace attnscope::test {
 
-/// sum(dO * O): the loss whose gradients the backward pass returns.
+/// The loss sum(dO * O), whose gradients the backward pass returns.
 inline double loss(const AttentionProblem& problem, const AttentionInputs& inputs) {
   const ForwardResult forward = naive_forward(problem, inputs);
   double sum = 0;

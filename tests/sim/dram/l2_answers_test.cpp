@@ -119,7 +119,7 @@ TEST(L2Answers, TheFirstBlocksMissAndTheLaterOnesHit) {
     }
   }
   EXPECT_GT(from_dram, 0);
-  EXPECT_LE(from_dram, 2 * kTileBytes);  // of K0 and V0, once for all blocks
+  EXPECT_LE(from_dram, 2 * kTileBytes);  // K0 and V0, once for all blocks
   EXPECT_GT(hits, 8 * kTileBytes);
   EXPECT_FALSE(answers.find(0, 16, 0));
   EXPECT_FALSE(answers.find(1, 0, 0));

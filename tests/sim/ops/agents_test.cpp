@@ -119,7 +119,7 @@ TEST(Agents, OneOfWhichIsWrongMakeTheRowTileWrong) {
   request.variant.broken.dropped = {.launch = "forward",
                                     .kind = "normalize",
                                     .tensor = "O",
-                                    .only = Occurrence{0, 0}};  // of consumer 0
+                                    .only = Occurrence{0, 0}};  // the operation of consumer 0
   const auto effect =
       break_effect({.run = test::resolve(request).value(), .gpu = request.gpu_description});
   ASSERT_TRUE(effect.ok()) << effect.error().message;

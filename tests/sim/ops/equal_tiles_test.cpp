@@ -16,7 +16,7 @@
 namespace attnscope {
 namespace {
 
-/// Every counter of a pass.
+/// The observers of a pass that count.
 struct Counters {
   TrafficCounter traffic;
   FlopCounter flops;

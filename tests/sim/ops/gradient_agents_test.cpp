@@ -160,7 +160,7 @@ TEST(GradientAgents, OneOfWhichIsWrongMakeItsKeysWrong) {
   request.variant.broken.dropped = {.launch = "backward",
                                     .kind = "accumulate_transposed",
                                     .tensor = "dV",
-                                    .only = Occurrence{1, 1}};  // of consumer 1
+                                    .only = Occurrence{1, 1}};  // the operation of consumer 1
   const auto effect =
       break_effect({.run = test::resolve(request).value(), .gpu = request.gpu_description});
   ASSERT_TRUE(effect.ok()) << effect.error().message;

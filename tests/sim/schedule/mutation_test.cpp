@@ -84,7 +84,8 @@ class Deleter : public Observer {
   Index block() const { return deleted_block_; }
   Index time() const { return deleted_time_; }  ///< how many times its block had run it before
   bool in_first_column() const { return deleted_in_first_column_; }
-  /// For a wait: its agent ran the operation before it, too, or had to wait again right after.
+  /// Whether a wait changes no agent's turn: its agent also ran the operation before it, or had to
+  /// wait again right after it.
   bool changes_no_turn() const { return deleted_follows_own_ || deleted_ended_turn_; }
   /// Whether some agent waits for this phase.
   bool is_awaited(const Barrier& barrier) const {

@@ -23,7 +23,7 @@ inline void PrintTo(const ScheduleCase& c, std::ostream* out) {
                       c.tiling.Bc, to_string(c.mask), c.heads, c.kv_heads);
 }
 
-/// Every mask in every tiling at every pair of lengths, d = 8.
+/// Cases with every mask in every tiling at every pair of lengths, d = 8.
 inline std::vector<ScheduleCase> all_cases(std::span<const Mask> masks,
                                            std::span<const Tiling> tilings,
                                            std::span<const std::pair<Index, Index>> lengths) {

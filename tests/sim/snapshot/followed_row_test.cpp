@@ -67,7 +67,7 @@ TEST(SteppedRun, FollowsARowThroughTheConsumersOfABackwardPass) {
   request.round_to_storage = false;
   const auto rows_of = [&](Index query) {
     const auto run = make_run(request);
-    std::vector<GradientRow> rows(4);  // of each column tile, when it is complete
+    std::vector<GradientRow> rows(4);  // the row of each column tile, once complete
     for (Index step = 0; step < run->info()->step_count; ++step) {
       const GradientRow row = run->at(step, query).gradient_row;
       if (row.known && row.j >= 0 && row.dQ) rows[static_cast<std::size_t>(row.j)] = row;
@@ -191,7 +191,7 @@ TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
   const AttentionInputs inputs = make_head_inputs(request.problem, request.inputs, 0, 0);
   const AttentionProblem& problem = request.problem;
   const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
-  const Index query = 21;  // of row tile 1, which sees the keys of column tiles 0 to 3
+  const Index query = 21;  // a row of tile 1, which sees the keys of column tiles 0 to 3
   double dQ = 0.0;
   std::size_t adders = 0;
   for (Index step = 0; step < run->info()->step_count; ++step) {

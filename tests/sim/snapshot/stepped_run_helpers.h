@@ -47,7 +47,7 @@ inline std::unique_ptr<SteppedRun> make_run(const WalkRequest& request) {
   return std::move(run).value();
 }
 
-/// The same with only the values of a row tile, as in a large problem.
+/// A run with only the values of a row tile, as in a large problem.
 inline std::unique_ptr<SteppedRun> make_sliced_run(WalkRequest request) {
   request.most_scores = 0;
   return make_run(request);

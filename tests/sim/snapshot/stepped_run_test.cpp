@@ -220,7 +220,7 @@ TEST(SteppedRun, GroupsOfWholeRowsAreNotNamedLikeTiles) {
       EXPECT_EQ(labels.front().find("rows"), std::string::npos) << labels.front();
       continue;
     }
-    // Every row of the problem once, from the first to the last
+    // The labels name every row of the problem once, from the first to the last
     ++row_launches;
     const Index rows = info.grids[launch].tiling().Br;
     EXPECT_EQ(labels.front(), fmt::format("rows 0-{}", std::min<Index>(rows, 60) - 1));

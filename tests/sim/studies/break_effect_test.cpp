@@ -43,7 +43,7 @@ std::string place(const BreakEffect& effect, const std::optional<OpPlace>& at) {
                      op_listing(at->op));
 }
 
-/// Every operation of the run, as a break names it.
+/// A break for each operation of the run, which drops that operation.
 std::vector<std::string> breaks_of(const RunSpec& spec) {
   const GpuDescription gpu = gpu_of(spec).value();
   const ResolvedRun run = resolve(spec, gpu).value();
