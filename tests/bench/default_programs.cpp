@@ -47,7 +47,7 @@ std::vector<AttentionProblem> problems() {
   return {plain, windowed, capped, biased, dropped, all};
 }
 
-/// Shared memory that a block can have on a GPU of this compute capability.
+/// The shared memory that a block can have on a GPU of this compute capability.
 Index shared_bytes_of(std::string_view compute_capability) {
   if (compute_capability == "8.0" || compute_capability == "8.7") return Index{163} * 1024;
   const bool small = compute_capability.starts_with("8.") || compute_capability.starts_with("12.");
@@ -64,7 +64,7 @@ void add_programs(ResolvedRun run, const ProgramTarget& target,
   }
 }
 
-/// Every program, by its expression.
+/// Every program that default runs need, by its expression.
 std::map<std::string, KernelProgram> default_programs(std::string_view compute_capability,
                                                       const std::string& architecture) {
   const ProgramTarget target{std::string(compute_capability), shared_bytes_of(compute_capability)};
@@ -109,7 +109,7 @@ struct Slowest {
   }
 };
 
-/// CPU time of the calling thread.
+/// The CPU time of the calling thread.
 double core_time_s() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

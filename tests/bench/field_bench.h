@@ -37,7 +37,7 @@ struct FieldScript {
   std::vector<FieldAction> actions;
 };
 
-/// Every field of the top bar and behind "...", the tabs and the appearance settings
+/// A script for every field of the top bar and behind "...", the tabs and the appearance settings
 /// (tests/bench/field_script.cpp). `files` are tensors of the scene's problem.
 std::vector<FieldScript> field_scripts(const InputPaths& files);
 

@@ -36,7 +36,7 @@ FieldAction refused(FieldAction action) {
   action.refused = true;
   return action;
 }
-/// The same action; its choice must be rejected, and is not dismissed.
+/// The same action for a choice that must be rejected, and whose rejection is not dismissed.
 FieldAction standing(FieldAction action) {
   action = refused(std::move(action));
   action.stays = true;

@@ -12,9 +12,10 @@ class FrameTimes {
   std::size_t count() const { return seconds_.size(); }
   /// The time within which `share` of the frames finish (0.5: the median); 0 when there are none.
   double quantile_s(double share) const;
-  /// "median 5.1 ms (196 frames/s), 95 % within 7.0 ms, 300 frames".
+  /// The statistics as text: "median 5.1 ms (196 frames/s), 95 % within 7.0 ms, 300 frames".
   std::string summary() const;
-  /// "median 2.10 ms, 99 % within 3.00 ms, slowest 9.40 ms, 300 frames".
+  /// The same with the slowest frame: "median 2.10 ms, 99 % within 3.00 ms, slowest 9.40 ms, 300
+  /// frames".
   std::string slowest_summary() const;
 
  private:

@@ -46,7 +46,7 @@ void play(Window& window, WindowedApp& windowed, double start_s) {
     if (first_snapshot_s == 0.0 && app.snapshot()) first_snapshot_s = now_s - start_s;
     window.handle_events(0.0);
 
-    // From the end of one frame to the end of the next
+    // A frame's time is from the end of the previous frame to its own end
     if (first_snapshot_s > 0.0 && previous_s > 0.0) {
       times.add(now_s - previous_s);
       ui_times.add(windowed.ui_time().cpu_s);

@@ -33,7 +33,7 @@ void require_good_message(const Error& error);
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  /// A whole number in [0, count).
+  /// A random whole number in [0, count).
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
   bool one_in(std::size_t count) { return below(count) == 0; }
   template <typename List>

@@ -18,7 +18,7 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget);
 class Display {
  public:
   Display(int width, int height);
-  /// "DISPLAY=:N".
+  /// The setting for a program's environment: "DISPLAY=:N".
   std::string setting() const { return "DISPLAY=" + name_; }
 
  private:
@@ -53,7 +53,7 @@ class WindowSession {
   /// The screen at rest, the same twice in a row. Not for an app that is playing.
   Picture screenshot();
 
-  /// Where the named widget is, as a fresh app of the same size and scene reports it.
+  /// The place of the named widget, as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
 
   /// Ends the app as Ctrl+C in its terminal does.

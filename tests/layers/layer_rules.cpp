@@ -291,7 +291,8 @@ const std::set<std::string> kRunFields = {"batch",
                                           "l2_bytes",
                                           "allow_overflow"};
 
-/// Where a run is defined, and the forms in which other programs and kernels receive it.
+/// Whether the file may repeat fields of a run: it defines runs, or the forms in which other
+/// programs and kernels receive them.
 bool may_repeat_run_fields(std::string_view path) {
   return path == "reference/attention_problem.h" || path == "reference/run_spec.h" ||
          path == "reference/schedule_variant.h" || path == "kernels/attnscope_kernels.h" ||

@@ -30,7 +30,7 @@ SourceTree read_source_tree(const std::filesystem::path& root);
 bool is_header(std::string_view path);
 bool is_code(std::string_view path);  ///< a file of C++ or CUDA, header or not
 
-/// True for `folder` itself and everything below it.
+/// Whether the path is `folder` itself or below it.
 bool lies_in(std::string_view path, std::string_view folder);
 
 /// Every file of the tree that `path` includes, directly or not, and `path` itself.

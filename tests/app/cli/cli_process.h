@@ -15,7 +15,7 @@ struct CliOutcome {
   std::string out;
   std::string err;
 
-  /// Number of lines on standard error.
+  /// The number of lines on standard error.
   int error_lines() const;
 };
 

@@ -34,7 +34,8 @@ class InheritedCache {
 class KernelCacheOnDisk : public ::testing::Test {
  protected:
   fs::path folder() const { return scratch_.path() / "attnscope" / "kernels"; }
-  /// Where the kernel came from; the command must succeed and print nothing on standard error.
+  /// The origin of the kernel, as the command prints it; expects success and nothing on standard
+  /// error.
   std::string origin(const std::string& more = {}, const fs::path& cache = {}) const {
     const CliOutcome outcome =
         run_cli(std::string(kCompile) + more + " --json -",

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 const fs::path kRoot = ATTNSCOPE_SOURCE_DIR;
 constexpr const char* kPage = "assets/guide/constants.md";
 
-/// Every match of the pattern's first group.
+/// The pattern's first group in each of its matches.
 std::vector<std::string> all_matches(const std::string& text, const std::regex& pattern) {
   std::vector<std::string> matches;
   for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
@@ -213,7 +213,7 @@ TEST(ConstantsPage, HasTheExpressionOfEveryOtherNumber) {
 
 // The data of an H200
 
-/// "4.699 TB/s" for 4.699e12 bytes/s.
+/// The value as the page writes it: "4.699 TB/s" for 4.699e12 bytes/s.
 std::string shown(double value, const std::string& unit) {
   static const std::map<std::string, std::pair<double, std::string>> kShown = {
       {"bytes/s", {1e12, "TB/s"}}, {"Hz", {1e9, "GHz"}}, {"s", {1e-6, "us"}}};

@@ -40,7 +40,8 @@ void expect_fast(const Command& command) {
 
 constexpr Index kManyRows = Index{1} << 24;
 
-/// A comparison with the recording gives the reason in place of the row whose mask is unknown.
+/// Expects that a comparison with the recording gives this reason instead of the row, whose mask is
+/// unknown.
 void expect_unavailable(const std::string& recording, const std::string& reason) {
   const CliOutcome outcome = run_cli("compare --recording " + recording);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
