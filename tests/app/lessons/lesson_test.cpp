@@ -6,7 +6,7 @@
 
 #include "app/lessons/check_lesson.h"
 #include "tests/app/lessons/lesson_texts.h"
-#include "tests/cli/cli_process.h"
+#include "tests/app/cli/cli_process.h"
 
 namespace attnscope::lessons {
 namespace {
