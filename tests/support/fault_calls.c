@@ -150,7 +150,10 @@ __attribute__((destructor)) static void write_count(void) {
   size_t at = sizeof digits;
   const char* fault = getenv("ATTNSCOPE_FAULT");
   const char kind = fault != NULL ? fault[0] : 0;
-  for (long rest = kind == 'r' ? reads : kind == 's' ? syncs : calls; rest > 0 || at == sizeof digits; rest /= 10) {
+  for (long rest = kind == 'r'   ? reads
+                   : kind == 's' ? syncs
+                                 : calls;
+       rest > 0 || at == sizeof digits; rest /= 10) {
     digits[--at] = (char)('0' + rest % 10);
   }
   syscall(SYS_write, file, digits + at, sizeof digits - at);

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "app/lessons/check_lesson.h"
-#include "tests/app/lessons/lesson_texts.h"
 #include "tests/app/cli/cli_process.h"
+#include "tests/app/lessons/lesson_texts.h"
 
 namespace attnscope::lessons {
 namespace {
