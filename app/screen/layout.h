@@ -30,8 +30,8 @@ struct Layout {
   std::vector<Rect> cards;      ///< the surfaces behind the panels; two panels may share one
 };
 
-/// Places the panels that exist; if a slot has no panel, its neighbour takes the place. Presenter
-/// mode has no charts, and of the ledger only a line with the bytes.
+/// Places the panels that exist: a neighbour takes the place of a slot without a panel, and panels
+/// give way in a small window. Presenter mode has no charts, and a line of the ledger: its bytes.
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);
 
