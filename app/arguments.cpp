@@ -59,10 +59,13 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
       app.add_option("--scene", arguments.scene, "A shipped scene by name, or a scene file");
   app.add_option("--lesson", arguments.lesson, "A shipped lesson by name, or a lesson file")
       ->excludes(scene);
-  app.add_option("--q", arguments.files.Q, "Your own Q as .npy, [B, H, N, d]: a scene of its size");
-  app.add_option("--k", arguments.files.K, "Your own K as .npy, [B, H_kv, N_kv, d]");
-  app.add_option("--v", arguments.files.V, "Your own V as .npy, [B, H_kv, N_kv, d]");
-  app.add_option("--do", arguments.files.dO, "Your own dO as .npy, [B, H, N, d]");
+  app.add_option("--q", arguments.files.Q,
+                 "Your own Q as .npy, [B, H, N, d], [H, N, d] or [N, d]: a scene of its size");
+  app.add_option("--k", arguments.files.K,
+                 "Your own K as .npy, [B, H_kv, N_kv, d], or without B and H_kv");
+  app.add_option("--v", arguments.files.V,
+                 "Your own V as .npy, [B, H_kv, N_kv, d], or without B and H_kv");
+  app.add_option("--do", arguments.files.dO, "Your own dO as .npy, of Q's shape");
   app.add_option("--step", raw.step,
                  "Operation under the playhead, counted from 0 as on the screen; in a race: tick "
                  "of its clock; with --lesson: step of the lesson, counted from 1");

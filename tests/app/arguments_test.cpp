@@ -151,6 +151,8 @@ TEST(Arguments, TheVersionIsALineThatNamesTheCommit) {
 
 TEST(Arguments, HelpIsAText) {
   EXPECT_THAT(parse({"--help"}).value().answer, testing::HasSubstr("render"));
+  EXPECT_THAT(parse({"--help"}).value().answer,
+              testing::HasSubstr("[B, H, N, d], [H, N, d] or [N, d]"));
   EXPECT_THAT(parse({"render", "--help"}).value().answer, testing::HasSubstr("--out"));
 }
 

@@ -220,6 +220,7 @@ TEST(LikeWithLike, TheReportOfAnotherGpuHasNoGap) {
       comparison_report(recording, t4, {model_and_compare(row, h200_device(), t4).value()});
   EXPECT_THAT(report, HasSubstr("no gap: recorded on NVIDIA H200, modelled for NVIDIA"));
   EXPECT_THAT(report, HasSubstr("| level | quantity | recorded on NVIDIA H200 |"));
+  EXPECT_THAT(report, HasSubstr("each result once, unless it stays in L2 for a later launch"));
   EXPECT_THAT(report, testing::Not(HasSubstr(" %")));
   EXPECT_THAT(report, testing::Not(HasSubstr("thread blocks for")));
 }

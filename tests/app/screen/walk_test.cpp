@@ -75,13 +75,19 @@ TEST(Tour, PointsAtEveryPanelAndNeverCoversItsMiddle) {
 
 TEST(Tour, IsLeftWithEscapeAtAnyStop) {
   ScreenSession session;
-  session.app().view.start_walk = Walk::panels;
-  session.settle();
-  session.click("walk.next");
-  session.click("walk.back");
-  session.click("walk.next");
-  session.key(Key::escape);
-  EXPECT_FALSE(session.rects().find("walk"));
+  const std::size_t stops = stops_of(Walk::panels).size();
+  for (std::size_t stop = 0; stop < stops; ++stop) {
+    session.app().view.start_walk = Walk::panels;
+    session.settle();
+    for (std::size_t k = 0; k < stop; ++k) session.click("walk.next");
+    if (stop > 0) {
+      session.click("walk.back");
+      session.click("walk.next");
+    }
+    ASSERT_TRUE(session.rects().find("walk")) << stop;
+    session.key(Key::escape);
+    EXPECT_FALSE(session.rects().find("walk")) << stop;
+  }
 }
 
 TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
