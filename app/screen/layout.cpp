@@ -141,22 +141,21 @@ Layout place_panels(float width, float height, const Scales& scales, const std::
   return layout;
 }
 
-/// Places the counter of bytes over the whole width, the memory above the online softmax on the
-/// left, and scores, timeline and the whole pseudo-code on the right.
+/// The counter of bytes, the memory and the online softmax on the left; scores, timeline and the
+/// pseudo-code on the right, where the pseudo-code gets as much height as the longest one needs.
 Layout place_for_presenter(float width, float height, const Scales& scales,
                            const std::set<Slot>& shown) {
   const float margin = margin_of(scales);
   Layout layout = layout_bars(width, height, scales);
   Placer placer(shown, layout);
-  Rect body = layout.body;
+  auto [left, right] = split_columns(layout.body, 0.51f, margin);
   if (placer.has(Slot::ledger)) {
     const float counter = std::round(15.0f * scales.font + 20.0f * scales.layout);
-    placer.place(Slot::ledger, {body.min, {body.max.x, body.min.y + counter}});
-    body.min.y += counter + margin;
+    placer.place(Slot::ledger, {left.min, {left.max.x, left.min.y + counter}});
+    left.min.y += counter + margin;
   }
-  const auto [left, right] = split_columns(body, 0.51f, margin);
   placer.place_both(Slot::memory, Slot::online_softmax, left, split_rows(left, 0.7f, margin));
-  const auto [upper, lower] = split_rows(right, 0.41f, margin);
+  const auto [upper, lower] = split_rows(right, 0.355f, margin);
   const bool has_upper = placer.has(Slot::scores) || placer.has(Slot::timeline);
   if (has_upper) {
     const Rect place = placer.has(Slot::explain) ? upper : right;
@@ -186,7 +185,7 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
     layout = place_panels(width, height, scales, shown);
   };
 
-  // Remove panels in this order while others are too small
+  // Panels give way in this order while others are too small, as the guide says (screen.md)
   if (narrow(Row::bottom)) give_way({Slot::charts});
   if (low(Row::bottom) || low(Row::upper)) give_way({Slot::charts, Slot::timeline});
   if (low(Row::upper)) give_way({Slot::ledger});

@@ -118,6 +118,8 @@ void draw_panel(const Frame& frame, const Panel& panel, const Rect& rect, const 
   ImGui::BeginChild(
       name.c_str(), {rect.width(), rect.height()}, false,
       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
+  // An audience sees the picture and its explanation side by side
+  if (app.view.presenter && rect.contains(ImGui::GetMousePos())) draw::keep_clear(rect);
   const bool by_operation = app.view.playing && !app.view.race;
   const bool of_rival = &rects != &frame.rects;
   const auto visit = [&frame, of_rival](std::string_view button, const Rect& place) {

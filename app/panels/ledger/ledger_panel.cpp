@@ -279,8 +279,8 @@ void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
       fmt::format("{} of {} requested, this head, modelled", draw::format_bytes(so_far.total()),
                   draw::format_bytes(whole.total()));
   const Rect inner = context.rect.shrunk(context.px(14.0f), 0.0f);
-  draw::text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f}, context.theme.text,
-             draw::fitted(font, count, inner.width() * 0.75f));
+  draw::fitted_text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f},
+                    context.theme.text, count, inner.width() * 0.75f);
 
   // The bar begins where the widest text would end, so that it does not move
   const float left = inner.min.x + inner.width() * 0.75f + context.px(12.0f);

@@ -147,7 +147,15 @@ bool stores_scores(const Snapshot& snapshot) {
 
 void tooltip(const PanelContext& context, std::string_view text, const Rect& about) {
   const FontRef& font = context.fonts.small;
-  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, font.size * 42.0f, text, about);
+  float width = font.size * 42.0f;
+  if (context.presenter) {
+    // Narrow enough for the room beside the panel, unless that is too little to read in
+    const float left = context.rect.min.x;
+    const float right = ImGui::GetIO().DisplaySize.x - context.rect.max.x;
+    const float room = std::max(left, right) - context.px(20.0f);
+    if (room > font.size * 20.0f) width = std::min(width, room - context.px(16.0f));
+  }
+  draw::tooltip(font, {context.px(8.0f), context.px(8.0f)}, width, text, about);
 }
 
 void tooltip(const PanelContext& context, std::string_view text) {

@@ -269,8 +269,10 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Rect side{{frame.grid.max.x + context.px(14.0f), frame.grid.min.y}, rest.max};
   if (!beside.empty()) side.min.y = rest.min.y;
   for (const std::string& formula : beside) {
-    draw::fitted_text(context, fonts.small, side.min, context.theme.text_dim, formula,
-                      side.width());
+    if (!draw::text_if_fits(context, fonts.small, side.min, context.theme.text_dim, formula,
+                            side.width())) {
+      continue;
+    }
     side.min.y += draw::line_height(fonts.small) + context.px(2.0f);
   }
   if (beside_legend) {
