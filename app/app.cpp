@@ -9,7 +9,6 @@
 #include "app/files/user_state.h"
 #include "app/jobs/refuse.h"
 #include "app/scene/choice_rules.h"
-#include "reference/files/file_writer.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
@@ -273,44 +272,6 @@ void App::end_opening(Error error) {
   if (!shown_->snapshot) first_error_ = std::move(error);
 }
 
-void App::save_scene_as(const std::string& name, bool replaces) {
-  const std::filesystem::path file = scene_file(name);
-  Scene saved = named_after(scene, file);
-  saved.view = view;
-  ++unsaved_;
-  files_.post([this, file, replaces, saved = std::move(saved)] {
-    std::error_code unknown;
-    const bool exists = !replaces && std::filesystem::exists(file, unknown);
-    std::optional<Error> error;
-    if (!exists) error = save_scene(saved, file);
-    return [this, file, exists, error, saved] {
-      scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : "", {}, exists};
-      if (exists) {
-        --unsaved_;
-        quit_ = false;
-        return;
-      }
-      show_saved(file.string(), error);
-      if (error) return;
-      remember(recent_files, file);
-      if (saved.view.choice == view.choice) scene = saved;
-    };
-  });
-}
-
-void App::save_file(const std::string& path, std::function<std::optional<Error>()> write) {
-  ++unsaved_;
-  files_.post([this, path, write = std::move(write)] {
-    return [this, path, error = write()] { show_saved(path, error); };
-  });
-}
-
-void App::show_saved(const std::string& path, const std::optional<Error>& error) {
-  --unsaved_;
-  show_notice(error ? words(*error, Reader::screen) : "saved " + path);
-  if (error) quit_ = false;
-}
-
 void App::stop_at(Index step) {
   end_search();
   view.playing = false;
@@ -371,10 +332,8 @@ void App::execute(const Command& command) {
             view.race_tick = course_ ? view.race_tick : 0;
             player_.restart();
           },
-          [&](const SavePicture& picture) { pictures_.push_back(picture); },
-          [&](const SaveText& file) {
-            save_file(file.path, [file] { return write_file(file.path, file.text); });
-          },
+          [&](const AskToSave& ask) { asked_to_save = ask.file; },
+          [&](const SaveFile& save) { save_text_or_picture(save); },
           [&](const OpenScene& scene_to_open) { open({scene_to_open.name_or_path}); },
           [&](const OpenFiles& files) { open(files.paths); },
           [&](const SaveScene& save) { save_scene_as(save.path, save.replaces); },

@@ -50,7 +50,7 @@ struct FileLists {
   std::vector<ListedLesson> lessons;  ///< the lessons in assets/lessons, in teaching order
 };
 
-/// The result of opening or saving a scene.
+/// The result of opening a scene, or of saving one, a picture or a text.
 struct SceneAnswer {
   std::string error;         ///< empty: the scene was opened or saved
   std::string nearest = {};  ///< an existing file or scene of nearly the same name, or empty
@@ -77,7 +77,8 @@ class App {
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
-  std::optional<SceneAnswer> scene_answer;  ///< answers the last OpenScene or SaveScene
+  std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene, SaveScene or SaveFile
+  std::optional<FileToSave> asked_to_save;  ///< the dialog that saves it is requested
   FileLists listed;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
@@ -112,8 +113,8 @@ class App {
   /// ones. Call it between two frames.
   void update(double now_s);
   /// Pictures that the window must save after the frame is drawn.
-  std::vector<SavePicture> take_pictures() { return std::exchange(pictures_, {}); }
-  /// Text to put on the clipboard.
+  std::vector<PanelPicture> take_pictures() { return std::exchange(pictures_, {}); }
+  /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
   /// Starts the quiz about the shown run: which of its operations is missing? Ends a lesson or a
@@ -144,6 +145,7 @@ class App {
   void take_files(const std::vector<std::string>& paths, Result<OpenedFiles> opened);
   void take_scene(Scene opened);
   void save_scene_as(const std::string& name, bool replaces);
+  void save_text_or_picture(const SaveFile& save);
   void show_saved(const std::string& path, const std::optional<Error>& error);
   void take_published();
   void take_snapshot();
@@ -203,7 +205,7 @@ class App {
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
   /// The operation in the clock's tile that both runs of lesson_race_ show until a move.
   std::optional<Index> lesson_step_;
-  std::vector<SavePicture> pictures_;
+  std::vector<PanelPicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;
   Worker worker_;

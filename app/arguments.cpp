@@ -15,14 +15,6 @@
 
 namespace attnscope::app {
 
-namespace {
-
-constexpr int kMaxSize = 16384;
-
-constexpr int kLeastPanelWidth = 320;
-constexpr int kLeastPanelHeight = 200;
-
-/// The two numbers of "1600x900" if they are in range, else nothing.
 std::optional<std::pair<int, int>> parse_size(const std::string& text, int least_width,
                                               int least_height) {
   const std::size_t cross = text.find('x');
@@ -34,6 +26,8 @@ std::optional<std::pair<int, int>> parse_size(const std::string& text, int least
   if (!in_range(*width, least_width) || !in_range(*height, least_height)) return std::nullopt;
   return std::pair{*width, *height};
 }
+
+namespace {
 
 /// The raw values from CLI11, before they are checked.
 struct Raw {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/files/user_state.h"
 #include "app/scene/scene.h"
@@ -41,7 +42,16 @@ struct Arguments {
   std::string answer;       ///< text for --help or --version: print it and exit
 };
 
-/// invalid_request, in one line, if the arguments are not valid.
+/// Sizes of pictures, in pixels.
+inline constexpr int kMaxSize = 16384;
+inline constexpr int kLeastPanelWidth = 320;
+inline constexpr int kLeastPanelHeight = 200;
+
+/// "1600x900" as two numbers in range, or nothing.
+std::optional<std::pair<int, int>> parse_size(const std::string& text, int least_width,
+                                              int least_height);
+
+/// invalid_request with one line when the arguments make no sense.
 Result<Arguments> parse_arguments(int argc, char** argv);
 
 // The two ways to run the app, in a window or to make a picture, and what both print.

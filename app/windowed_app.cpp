@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/panels/panels.h"
+#include "app/platform/framebuffer.h"
 #include "app/platform/svg.h"
 #include "app/ui/separate_frames.h"
 #include "reference/files/file_writer.h"
@@ -76,30 +77,45 @@ void WindowedApp::draw_frame(const std::function<void()>& put_input) {
 }
 
 void WindowedApp::save_pictures() {
-  for (const SavePicture& picture : app_.take_pictures()) {
-    const SeparateFrames frames;
-    const bool is_svg = is_svg_file(picture.path);
-    std::optional<PlainEdges> plain;
-    TextRecorder recorder;
-    std::vector<Surface> surfaces;
-    // Draw twice: widgets that size themselves by their contents need a frame to measure them
-    for (int frame = 0; frame < 2; ++frame) {
-      recorder.clear();
-      if (is_svg) plain.emplace();
-      ImGui::NewFrame();
-      surfaces = screen_.draw_alone(app_, session_.fonts(), scales(app_.view.presenter),
-                                    steady_now_s(), picture.slot, picture.of_rival);
-      ImGui::Render();
-    }
-    const std::string& path = picture.path;
-    if (is_svg) {
-      const std::string svg = svg_of(*ImGui::GetDrawData(), surfaces, recorder.texts());
-      app_.save_file(path, [path, svg] { return write_file(path, svg); });
-      continue;
-    }
-    session_.render(window_.width(), window_.height(), surfaces);
-    app_.save_file(path, [path, image = window_.read_pixels()] { return write_png(path, image); });
+  for (const PanelPicture& picture : app_.take_pictures()) save_picture(picture);
+}
+
+void WindowedApp::save_picture(const PanelPicture& picture) {
+  const std::string& path = picture.path;
+  const Framebuffer pixels(picture.width, picture.height);
+  if (!pixels.is_complete()) {
+    return app_.save_file(path, [picture]() -> std::optional<Error> {
+      return failed("{}: the OpenGL driver cannot draw {} x {} pixels", picture.path, picture.width,
+                    picture.height);
+    });
   }
+  const SeparateFrames frames;
+  const auto width = static_cast<float>(picture.width);
+  const auto height = static_cast<float>(picture.height);
+  ImGui::GetIO().DisplaySize = {width, height};
+  ImGui::GetIO().DisplayFramebufferScale = {1.0f, 1.0f};
+  const Scales of_picture = scales_for(width, height, 1.0f, app_.view.presenter);
+  const bool is_svg = is_svg_file(path);
+  std::optional<PlainEdges> plain;
+  TextRecorder recorder;
+  std::vector<Surface> surfaces;
+  // Twice: widgets that size themselves by their contents need a frame to measure them
+  for (int frame = 0; frame < 2; ++frame) {
+    recorder.clear();
+    session_.begin_frame(picture.theme, of_picture.layout, of_picture.font,
+                         {scales(false).font, scales(true).font, of_picture.font});
+    if (is_svg) plain.emplace();
+    ImGui::NewFrame();
+    surfaces = screen_.draw_alone(app_, session_.fonts(), of_picture, steady_now_s(), picture.theme,
+                                  picture.slot, picture.of_rival);
+    ImGui::Render();
+  }
+  if (is_svg) {
+    const std::string svg = svg_of(*ImGui::GetDrawData(), surfaces, recorder.texts());
+    return app_.save_file(path, [path, svg] { return write_file(path, svg); });
+  }
+  session_.render(picture.width, picture.height, surfaces);
+  app_.save_file(path, [path, image = pixels.read_pixels()] { return write_png(path, image); });
 }
 
 }  // namespace attnscope::app

@@ -48,6 +48,7 @@ class WindowedApp {
  private:
   Scales scales(bool presenter) const;
   void save_pictures();
+  void save_picture(const PanelPicture& picture);
 
   Window& window_;
   ImGuiSession session_;

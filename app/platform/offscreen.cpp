@@ -2,9 +2,6 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
-#define GL_GLEXT_PROTOTYPES
-#include <GL/gl.h>
-#include <GL/glext.h>
 #include <fmt/core.h>
 #include <imgui.h>
 
@@ -92,25 +89,21 @@ Result<std::unique_ptr<OffscreenContext>> OffscreenContext::create(int width, in
     }
     std::unique_ptr<OffscreenContext> offscreen(
         new OffscreenContext(width, height, candidate.display, context.value()));
-    if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return offscreen;
+    if (offscreen->framebuffer_->is_complete()) return offscreen;
     return unavailable("the OpenGL driver cannot create a {}x{} framebuffer", width, height);
   }
   return unavailable("no OpenGL 3.3 without a window (EGL)" + answers);
 }
 
 OffscreenContext::OffscreenContext(int width, int height, void* display, void* context)
-    : width_(width), height_(height), display_(display), context_(context) {
-  glGenFramebuffers(1, &framebuffer_);
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-  glGenRenderbuffers(1, &color_);
-  glBindRenderbuffer(GL_RENDERBUFFER, color_);
-  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, width, height);
-  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, color_);
-}
+    : width_(width),
+      height_(height),
+      display_(display),
+      context_(context),
+      framebuffer_(std::make_unique<Framebuffer>(width, height)) {}
 
 OffscreenContext::~OffscreenContext() {
-  glDeleteRenderbuffers(1, &color_);
-  glDeleteFramebuffers(1, &framebuffer_);
+  framebuffer_.reset();
   eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   eglDestroyContext(display_, context_);
   eglTerminate(display_);
@@ -120,11 +113,11 @@ void OffscreenContext::begin_frame() {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
   io.DeltaTime = 1.0f / 60.0f;
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+  framebuffer_->bind();
 }
 
 Image OffscreenContext::read_pixels() {
-  return read_framebuffer(width_, height_);
+  return framebuffer_->read_pixels();
 }
 
 }  // namespace attnscope::app

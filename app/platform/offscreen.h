@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "app/platform/png.h"
+#include "app/platform/framebuffer.h"
 #include "reference/result.h"
 
 namespace attnscope::app {
@@ -29,8 +29,7 @@ class OffscreenContext {
   int width_, height_;
   void* display_;  ///< EGLDisplay
   void* context_;  ///< EGLContext
-  unsigned framebuffer_ = 0;
-  unsigned color_ = 0;
+  std::unique_ptr<Framebuffer> framebuffer_;
 };
 
 }  // namespace attnscope::app

@@ -63,7 +63,7 @@ std::optional<Error> PictureMaker::draw_frames(App& app, int least, std::optiona
     if (recorder != nullptr) plain.emplace();
     ImGui::NewFrame();
     if (panel) {
-      surfaces_ = screen_.draw_alone(app, session_.fonts(), scales, 0.0, *panel);
+      surfaces_ = screen_.draw_alone(app, session_.fonts(), scales, 0.0, app.view.theme, *panel);
     } else {
       screen_.draw(app, session_.fonts(), scales, 0.0);
       surfaces_ = screen_.surfaces();

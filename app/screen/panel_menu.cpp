@@ -36,8 +36,11 @@ void draw_items(const Frame& frame, const Panel& panel, bool of_rival) {
   }
   for (const char* const type : {"png", "svg"}) {
     const std::string path = fmt::format("attnscope-{}.{}", panel.name, type);
-    if (item(frame, fmt::format("panel_menu.{}", type), ("Save a picture as " + path).c_str())) {
-      frame.app.commands.push(SavePicture{panel.slot, of_rival, path});
+    const std::string label =
+        std::string(type) == "svg" ? "Save as a vector graphic (SVG)…" : "Save a picture (PNG)…";
+    if (item(frame, fmt::format("panel_menu.{}", type), label.c_str())) {
+      frame.app.commands.push(
+          AskToSave{PanelPicture{.slot = panel.slot, .of_rival = of_rival, .path = path}});
     }
   }
   // While a quiz asks what is broken, the command would reveal it

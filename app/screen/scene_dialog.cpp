@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "app/app.h"
+#include "app/arguments.h"
 #include "app/platform/keys.h"
 #include "app/screen/field_box.h"
 #include "sim/device/assets.h"
@@ -41,16 +43,49 @@ void SceneDialog::set_path(std::string_view path) {
   std::copy_n(path.begin(), std::min(path.size(), path_.size() - 1), path_.begin());
 }
 
-void SceneDialog::begin(const Frame& frame, bool saving) {
-  saving_ = saving;
+void SceneDialog::begin(const Frame& frame, Purpose purpose, std::string_view path) {
+  purpose_ = purpose;
   waiting_ = false;
   answer_.reset();
-  const Scene& scene = frame.app.scene;
-  const bool is_own = !scene.path.empty() && !shipped_as(scene.path);
-  if (saving) set_path(is_own ? scene.path : kDefaultPath);
-  if (!saving) set_path("");
+  set_path(path);
   frame.app.commands.push(ListFolder{});
   ImGui::OpenPopup(kPopup);
+}
+
+void SceneDialog::begin_scene(const Frame& frame, bool saving) {
+  const Scene& scene = frame.app.scene;
+  const bool is_own = !scene.path.empty() && !shipped_as(scene.path);
+  if (!saving) return begin(frame, Purpose::open, "");
+  begin(frame, Purpose::save_scene, is_own ? scene.path : kDefaultPath);
+}
+
+/// A picture begins with the size and the theme of the screen.
+void SceneDialog::begin_file(const Frame& frame, FileToSave file) {
+  file_ = std::move(file);
+  if (auto* const picture = std::get_if<PanelPicture>(&file_)) {
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    picture->theme = frame.app.view.theme;
+    size_.fill(0);
+    fmt::format_to_n(size_.data(), size_.size() - 1, "{:.0f}x{:.0f}", display.x, display.y);
+  }
+  begin(frame, Purpose::save_file, std::visit([](const auto& each) { return each.path; }, file_));
+}
+
+void SceneDialog::confirm(const Frame& frame, bool replaces) {
+  const std::string path = path_.data();
+  if (purpose_ == Purpose::open) return ask(frame, OpenScene{path});
+  if (purpose_ == Purpose::save_scene) return ask(frame, SaveScene{path, replaces});
+  std::visit([&](auto& each) { each.path = path; }, file_);
+  if (auto* const picture = std::get_if<PanelPicture>(&file_)) {
+    const auto size = parse_size(size_.data(), kLeastPanelWidth, kLeastPanelHeight);
+    if (!size) {
+      answer_ = SceneAnswer{fmt::format("'{}': not a size; use WIDTHxHEIGHT, at least {}x{}",
+                                        size_.data(), kLeastPanelWidth, kLeastPanelHeight)};
+      return;
+    }
+    std::tie(picture->width, picture->height) = *size;
+  }
+  ask(frame, SaveFile{file_, replaces});
 }
 
 void SceneDialog::ask(const Frame& frame, const Command& command) {
@@ -65,7 +100,8 @@ void SceneDialog::draw_answer(const Frame& frame) {
   const std::string path = path_.data();
   ImGui::PushTextWrapPos(frame.text_px(kWidth));
   if (answer_->file_exists) {
-    ImGui::TextUnformatted(fmt::format("{} exists.", scene_file(path).string()).c_str());
+    const std::string file = purpose_ == Purpose::save_scene ? scene_file(path).string() : path;
+    ImGui::TextUnformatted(fmt::format("{} exists.", file).c_str());
   } else {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
     ImGui::TextUnformatted(answer_->error.c_str());
@@ -75,7 +111,7 @@ void SceneDialog::draw_answer(const Frame& frame) {
   frame.rects.add_item("dialog.error");
   const std::string nearest = answer_->nearest;
   if (answer_->file_exists && draw_button(frame, "dialog.replace", "Replace it")) {
-    ask(frame, SaveScene{path, true});
+    confirm(frame, true);
   } else if (!nearest.empty() &&
              draw_button(frame, "dialog.nearest", ("Open " + nearest).c_str())) {
     set_path(nearest);
@@ -83,10 +119,30 @@ void SceneDialog::draw_answer(const Frame& frame) {
   }
 }
 
+/// The size and the theme of a picture.
+void SceneDialog::draw_look(const Frame& frame) {
+  auto* const picture = std::get_if<PanelPicture>(&file_);
+  if (purpose_ != Purpose::save_file || picture == nullptr) return;
+  ImGui::SetNextItemWidth(frame.text_px(120.0f));
+  constexpr std::string_view kSize = "dialog.size";
+  if (frame.focus.comes_to(kSize)) ImGui::SetKeyboardFocusHere();
+  ImGui::InputText("pixels", size_.data(), size_.size(), ImGuiInputTextFlags_AutoSelectAll);
+  ui::visit_item(frame, kSize);
+  for (std::size_t k = 0; k < enum_names(ThemeName{}).size(); ++k) {
+    const auto theme = static_cast<ThemeName>(k);
+    const std::string name(to_string(theme));
+    ImGui::SameLine();
+    bool chosen = ImGui::RadioButton(name.c_str(), picture->theme == theme);
+    chosen |= ui::visit_item(frame, "dialog.theme." + name);
+    if (chosen) picture->theme = theme;
+  }
+}
+
 void SceneDialog::draw_contents(const Frame& frame) {
   const FontScope font(frame.fonts.ui);
-  ImGui::TextUnformatted(saving_ ? "Save this scene as"
-                                 : "Open a scene, a recording, or Q, K and V (.npy)");
+  constexpr const char* kTitles[] = {"Open a scene, a recording, or Q, K and V (.npy)",
+                                     "Save this scene as", "Save as"};
+  ImGui::TextUnformatted(kTitles[static_cast<std::size_t>(purpose_)]);
   ImGui::SetNextItemWidth(frame.text_px(kWidth));
   constexpr std::string_view kPath = "dialog.path";
   if (ImGui::IsWindowAppearing()) frame.focus.start_at(kPath);
@@ -94,16 +150,16 @@ void SceneDialog::draw_contents(const Frame& frame) {
   const bool failed = answer_ && !answer_->file_exists;
   if (failed) ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme.error_surface);
   bool confirmed =
-      ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
+      ImGui::InputText("##path", path_.data(), path_.size(),
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   if (failed) ImGui::PopStyleColor();
   ui::visit_item(frame, kPath);
+  draw_look(frame);
   if (answer_) draw_answer(frame);
-  confirmed |= draw_button(frame, "dialog.confirm", saving_ ? "Save" : "Open");
+  confirmed |= draw_button(frame, "dialog.confirm", saves() ? "Save" : "Open");
   ImGui::SameLine();
   if (draw_button(frame, "dialog.cancel", "Cancel")) ImGui::CloseCurrentPopup();
-  if (confirmed) {
-    ask(frame, saving_ ? Command(SaveScene{path_.data()}) : OpenScene{path_.data()});
-  }
+  if (confirmed) confirm(frame, false);
   draw_lists(frame);
 }
 
@@ -115,14 +171,14 @@ void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::Separator();
   ImGui::BeginChild("files", {frame.text_px(kWidth), frame.text_px(330.0f)}, false,
                     ImGuiWindowFlags_NoNav);
-  if (!saving_ && !frame.app.recent_files.empty()) {
+  if (!saves() && !frame.app.recent_files.empty()) {
     ImGui::TextDisabled("recent");
     for (const std::string& file : frame.app.recent_files) {
       if (draw_entry(frame, "recent", file, file)) ask(frame, OpenScene{file});
     }
   }
   draw_folder(frame);
-  if (!saving_) {
+  if (!saves()) {
     std::string group;
     for (const ShippedScene& scene : frame.app.listed.scenes) {
       if (scene.group != group) ImGui::TextDisabled("shipped: %s", scene.group.c_str());
@@ -145,24 +201,30 @@ void SceneDialog::draw_folder(const Frame& frame) {
     frame.app.commands.push(ListFolder{here.parent_path().string()});
   }
   for (const FolderEntry& entry : folder.entries) {
-    const std::string path = (here / entry.name).string();
+    const fs::path path = here / entry.name;
     if (entry.is_folder) {
       if (draw_entry(frame, "folder", entry.name, entry.name + "/")) {
-        frame.app.commands.push(ListFolder{path});
+        frame.app.commands.push(ListFolder{path.string()});
+        const fs::path name = fs::path(path_.data()).filename();
+        if (saves()) set_path((path / name).string());
       }
     } else if (draw_entry(frame, "file", entry.name, entry.name)) {
-      set_path(path);
-      if (!saving_) ask(frame, OpenScene{path});
+      set_path(path.string());
+      if (!saves()) ask(frame, OpenScene{path.string()});
     }
   }
 }
 
 void SceneDialog::draw(const Frame& frame) {
-  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin(frame, true);
-  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin(frame, false);
+  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin_scene(frame, true);
+  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin_scene(frame, false);
 
-  if (const auto asked = std::exchange(frame.app.view.scene_dialog, std::nullopt))
-    begin(frame, *asked);
+  if (const auto asked = std::exchange(frame.app.view.scene_dialog, std::nullopt)) {
+    begin_scene(frame, *asked);
+  }
+  if (auto asked = std::exchange(frame.app.asked_to_save, std::nullopt)) {
+    begin_file(frame, std::move(*asked));
+  }
 
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});

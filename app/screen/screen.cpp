@@ -209,10 +209,11 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
 }
 
 std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales,
-                                        double time_s, Slot slot, bool of_rival) {
-  NamedRects rects;  // discarded: the screen's rectangles are not changed
+                                        double time_s, ThemeName theme_name, Slot slot,
+                                        bool of_rival) {
+  NamedRects rects;  // those of the screen stay
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const Frame frame{app, theme(app.view.theme), fonts, scales, rects, focus_, time_s};
+  const Frame frame{app, theme(theme_name), fonts, scales, rects, focus_, time_s};
   const Rect all{{0.0f, 0.0f}, display};
   ImGui::SetNextWindowPos(all.min);
   ImGui::SetNextWindowSize(display);

@@ -34,7 +34,7 @@ class Screen {
   /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for a
   /// picture. Returns the opaque surface behind it. Keeps what draw() left, such as rects().
   std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
-                                  Slot slot, bool of_rival = false);
+                                  ThemeName theme_name, Slot slot, bool of_rival = false);
 
   /// Whether the next frame may differ: a panel has background work in progress, or the mouse
   /// points at something else.

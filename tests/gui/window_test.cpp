@@ -196,26 +196,6 @@ TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
   EXPECT_THAT(state["refused"]["nearest"].get<std::string>(), testing::StartsWith("Bc = "));
 }
 
-TEST(Window, ASceneIsSavedAndOpenedAgain) {
-  const ScratchFolder folder;
-  const std::string path = folder / "mine.json";
-  WindowSession window(kWidth, kHeight);
-  window.key("shift+Right");
-  window.key("ctrl+s");
-  window.key("ctrl+a");
-  window.type(path);
-  window.key("Return");
-  window.key("Home");
-  window.key("ctrl+o");
-  window.key("ctrl+a");
-  window.type(path);
-  window.key("Return");
-  const auto state = window.final_state();
-  EXPECT_TRUE(std::filesystem::exists(path));
-  EXPECT_EQ(state["scene"], "mine");
-  EXPECT_GT(state["step"], 0);
-}
-
 TEST(Window, CtrlCInItsTerminalEndsItWithOneLine) {
   WindowSession window(kWidth, kHeight);
   window.key("space");

@@ -93,13 +93,19 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   ImVec2 at{rest.max.x + context.px(6.0f), rest.max.y - font.size};
   const std::string stem = fmt::format("attnscope-{}", name_of(chart));
   const TextButton save = draw_text_button(context, "charts.save", "PNG", at, false);
-  if (save.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".png"});
+  if (save.pressed) {
+    context.commands.push(AskToSave{PanelPicture{.slot = Slot::charts, .path = stem + ".png"}});
+  }
   at.x = save.left - context.px(2.0f);
   const TextButton svg = draw_text_button(context, "charts.svg", "SVG", at, false);
-  if (svg.pressed) context.commands.push(SavePicture{.slot = Slot::charts, .path = stem + ".svg"});
+  if (svg.pressed) {
+    context.commands.push(AskToSave{PanelPicture{.slot = Slot::charts, .path = stem + ".svg"}});
+  }
   at.x = svg.left - context.px(2.0f);
   const TextButton csv = draw_text_button(context, "charts.csv", "save CSV", at, false);
-  if (csv.pressed) context.commands.push(SaveText{stem + ".csv", draw::chart_csv(shown.picture)});
+  if (csv.pressed) {
+    context.commands.push(AskToSave{TextFile{stem + ".csv", draw::chart_csv(shown.picture)}});
+  }
   at.x = csv.left - context.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed)

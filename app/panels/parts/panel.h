@@ -63,14 +63,26 @@ struct CopyText {
   std::string text;
   std::string what;  ///< named in the notice, such as "the ledger as CSV"
 };
-/// Saves a picture of one panel, as large as the window and without tabs and buttons.
-struct SavePicture {
+/// A picture of one panel, without tabs and buttons.
+struct PanelPicture {
   Slot slot = Slot::charts;
-  bool of_rival = false;  ///< true: the panel of a race's second run
-  std::string path;       ///< ends in ".svg" for a vector graphic; else it is a PNG
+  bool of_rival = false;      ///< of a race's second run
+  std::string path;           ///< ends in ".svg" for a vector graphic; else it is a PNG
+  int width = 0, height = 0;  ///< in pixels
+  ThemeName theme = ThemeName::dark;
 };
-struct SaveText {
+struct TextFile {
   std::string path, text;
+};
+using FileToSave = std::variant<PanelPicture, TextFile>;
+/// Asks where to save the file, beginning with its path; of a picture, also its size and theme.
+struct AskToSave {
+  FileToSave file;
+};
+/// Saves the file. An existing one is only replaced if `replaces`.
+struct SaveFile {
+  FileToSave file;
+  bool replaces = false;
 };
 /// Moves the clock of a race.
 struct SeekTick {
@@ -109,7 +121,7 @@ struct Quit {};
 
 using Command =
     std::variant<SeekTo, SeekToEnd, SeekThing, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
-                 CancelGpuRun, CancelWork, CopyText, SavePicture, SaveText, SeekTick, ChooseRace,
+                 CancelGpuRun, CancelWork, CopyText, AskToSave, SaveFile, SeekTick, ChooseRace,
                  OpenScene, OpenFiles, SaveScene, ListFolder, ShowNotice, Undo, Redo, Quit>;
 
 /// Collects the commands of one frame.

@@ -206,12 +206,14 @@ TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
   }
 }
 
-TEST(ChartsPanel, SavesItsPicture) {
+TEST(ChartsPanel, AsksWhereToSaveItsPicture) {
   const auto run = test::sample_run({});
   Pointed pointed;
   point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
   ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
+  const auto* ask = std::get_if<AskToSave>(&pointed.commands[0]);
+  ASSERT_NE(ask, nullptr);
+  EXPECT_TRUE(std::holds_alternative<PanelPicture>(ask->file));
 }
 
 }  // namespace

@@ -43,6 +43,74 @@ TEST_F(FileDialog, SavesUnderANameAndAsksBeforeItReplaces) {
   EXPECT_FALSE(session.rects().find("dialog.path"));
 }
 
+TEST_F(FileDialog, SavesPointsOfAChartAndAsksBeforeItReplaces) {
+  ScreenSession session;
+  session.click("charts.csv");
+  ASSERT_TRUE(session.rects().find("dialog.path"));
+  EXPECT_FALSE(session.rects().find("dialog.size")) << "only a picture has a size";
+  EXPECT_TRUE(std::filesystem::is_empty(".")) << "nothing is saved before the name is confirmed";
+  session.type("points.csv");
+  session.click("dialog.confirm");
+  ASSERT_TRUE(std::filesystem::exists("points.csv"));
+  EXPECT_GT(std::filesystem::file_size("points.csv"), 100u);
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+
+  std::ofstream("points.csv") << "precious";
+  session.click("charts.csv");
+  session.type("points.csv");
+  session.click("dialog.confirm");
+  ASSERT_TRUE(session.rects().find("dialog.replace"));
+  EXPECT_EQ(std::filesystem::file_size("points.csv"), 8u);
+  session.click("dialog.replace");
+  EXPECT_GT(std::filesystem::file_size("points.csv"), 100u);
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+}
+
+TEST_F(FileDialog, SavesAPictureInAChosenSizeThemeAndFile) {
+  ScreenSession session;
+  const auto open_dialog = [&] {
+    session.right_click(session.rects().find("panel.scores")->center());
+    session.click("panel_menu.png");
+    ASSERT_TRUE(session.rects().find("dialog.size"));
+    session.type("scores.png");
+  };
+  open_dialog();
+  session.click("dialog.size");
+  session.type("800 by 600");
+  session.click("dialog.confirm");
+  EXPECT_TRUE(session.rects().find("dialog.error"));
+  session.click("dialog.size");
+  session.type("800x600");
+  session.click("dialog.theme.light");
+  session.click("dialog.confirm");
+  EXPECT_FALSE(session.rects().find("dialog.path"));
+  const auto pictures = session.app().take_pictures();
+  ASSERT_EQ(pictures.size(), 1u);
+  EXPECT_EQ(pictures[0].slot, Slot::scores);
+  EXPECT_EQ(pictures[0].path, "scores.png");
+  EXPECT_EQ(pictures[0].width, 800);
+  EXPECT_EQ(pictures[0].height, 600);
+  EXPECT_EQ(pictures[0].theme, ThemeName::light);
+  EXPECT_EQ(session.app().view.theme, ThemeName::dark) << "of the screen";
+
+  std::ofstream("scores.png") << "precious";
+  open_dialog();
+  session.click("dialog.confirm");
+  ASSERT_TRUE(session.rects().find("dialog.replace"));
+  EXPECT_TRUE(session.app().take_pictures().empty());
+  session.click("dialog.replace");
+  EXPECT_EQ(session.app().take_pictures().size(), 1u);
+
+  // A folder that does not exist
+  open_dialog();
+  session.key(Key::escape);
+  session.app().commands.push(SaveFile{PanelPicture{.path = "no/such/p.png"}});
+  session.settle();
+  EXPECT_TRUE(session.app().take_pictures().empty());
+  ASSERT_TRUE(session.app().scene_answer);
+  EXPECT_FALSE(session.app().scene_answer->error.empty());
+}
+
 TEST_F(FileDialog, OffersTheNearestFileToClick) {
   ScreenSession session;
   session.app().commands.push(SaveScene{"lecture"});
