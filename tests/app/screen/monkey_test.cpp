@@ -102,9 +102,10 @@ class Monkey {
     move();
     frame();
     modifiers(true);
-    ImGui::GetIO().MouseDown[0] = true;
+    const int button = pick(4) == 0 ? ImGuiMouseButton_Right : ImGuiMouseButton_Left;
+    ImGui::GetIO().MouseDown[button] = true;
     frame();
-    ImGui::GetIO().MouseDown[0] = false;
+    ImGui::GetIO().MouseDown[button] = false;
     frame();
     modifiers(false);
   }
@@ -124,16 +125,20 @@ class Monkey {
     if (pick(2) == 0) move();
     frame();
     modifiers(true);
-    ImGui::GetIO().MouseWheel = static_cast<float>(pick(7) - 3);
+    const auto turns = static_cast<float>(pick(7) - 3);
+    const bool is_horizontal = pick(3) == 0;
+    ImGui::GetIO().MouseWheel = is_horizontal ? 0.0f : turns;
+    ImGui::GetIO().MouseWheelH = is_horizontal ? turns : 0.0f;
     frame();
     modifiers(false);
   }
 
   void press_key() {
-    constexpr Key kKeys[] = {Key::space, Key::left,  Key::right,  Key::home,  Key::end,
-                             Key::plus,  Key::minus, Key::escape, Key::c,     Key::f,
-                             Key::g,     Key::t,     Key::s,      Key::o,     Key::q,
-                             Key::y,     Key::z,     Key::tab,    Key::enter, Key::f1};
+    constexpr Key kKeys[] = {Key::space, Key::left,    Key::right,    Key::home,  Key::end,
+                             Key::plus,  Key::minus,   Key::escape,   Key::c,     Key::f,
+                             Key::g,     Key::t,       Key::s,        Key::o,     Key::q,
+                             Key::y,     Key::z,       Key::tab,      Key::enter, Key::f1,
+                             Key::l,     Key::page_up, Key::page_down};
     const Key key = kKeys[pick(static_cast<int>(std::size(kKeys)))];
     modifiers(true);
     session_.hold(key, true);
