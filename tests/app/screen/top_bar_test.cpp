@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/scene/choice_rules.h"
 #include "tests/app/screen/screen_session.h"
@@ -23,6 +25,35 @@ TEST(RunOnGpu, IsVisibleWithoutAGpuButCannotBePressed) {
   session.click("badge.run");
   EXPECT_FALSE(session.app().notice);
   EXPECT_FALSE(session.app().measurements.running);
+}
+
+/// The left edges of what stands beside the badge.
+std::vector<float> places_beside_badge(const ScreenSession& session) {
+  std::vector<float> edges;
+  for (const char* const name :
+       {"field.scene", "field.algorithm", "field.seq_len", "field.more", "help", "badge.run"}) {
+    const auto rect = session.rects().find(name);
+    EXPECT_TRUE(rect) << name;
+    if (rect) edges.push_back(rect->min.x);
+  }
+  return edges;
+}
+
+TEST(TopBar, KeepsItsPlacesWhenTheTextOfTheBadgeChanges) {
+  ScreenSession session;
+  App& app = session.app();
+  const std::vector<float> before = places_beside_badge(session);
+  const RunSpec choice = app.view.choice;
+  const auto widest = [&] { return session.rects().find("badge")->width(); };
+  const float width = widest();
+  for (const auto& [key, value] : {std::pair{"break", "drop:forward:rescale:O"},  // "broken"
+                                   std::pair{"seq_len", "100"},                   // "model only"
+                                   std::pair{"gpu", "t4"}}) {
+    app.commands.push(Choose{change_field(choice, key, value).value()});
+    session.settle();
+    EXPECT_EQ(places_beside_badge(session), before) << key;
+    EXPECT_EQ(widest(), width) << key;
+  }
 }
 
 TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
