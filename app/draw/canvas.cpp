@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/draw/tooltip.h"
 #include "app/ui/drawn_texts.h"
 
 namespace attnscope::app::draw {
@@ -105,7 +106,12 @@ std::string label_that_fits(const FontRef& font, std::span<const std::string> wo
 
 void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                  std::string_view words, float width, Align align) {
-  text(canvas, font, at, color, fitted(font, words, width), align);
+  const std::string shown = fitted(font, words, width);
+  text(canvas, font, at, color, shown, align);
+  if (shown.empty() || shown == words) return;
+  const float drawn = font.measure(shown).x;
+  const float left = shifted(at.x, drawn, align);
+  explain_shortened(canvas.fonts.small, words, {{left, at.y}, {left + drawn, at.y + font.size}});
 }
 
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,

@@ -3,6 +3,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace attnscope::app::draw {
@@ -79,6 +80,13 @@ void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view 
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
   ImGui::PopStyleVar();
+}
+
+void explain_shortened(const FontRef& font, std::string_view whole, const Rect& rect) {
+  const bool is_pointed = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) &&
+                          rect.contains(ImGui::GetIO().MousePos);
+  const float padding = std::round(0.6f * font.size);
+  if (is_pointed) tooltip(font, {padding, padding}, font.size * 42.0f, whole, rect);
 }
 
 void keep_clear(const Rect& card) {

@@ -80,9 +80,12 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   draw_surface(box, ImGui::IsItemHovered());
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.text_px(9.0f);
+  const std::string shown =
+      draw::fitted(font, preview, box.width() - padding - frame.text_px(18.0f));
   font.draw(ImGui::GetWindowDrawList(),
             {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)}, frame.theme.text,
-            draw::fitted(font, preview, box.width() - padding - frame.text_px(18.0f)));
+            shown);
+  if (shown != preview) ui::tooltip(frame, preview);
   draw_arrow(box);
   begin(box);
 }
@@ -108,11 +111,13 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
   const bool entered = frame.focus.visit(id, box, frame.theme);
   if (entered || frame.focus.comes_to(id)) ImGui::SetKeyboardFocusHere();
   ImGui::InputText(("##" + id).c_str(), draft.text.data(), draft.text.size(), flags);
+  const std::string shown = draw::fitted(font, text.preview, width - padding);
   if (!draft.active) {
     ImGui::PopStyleColor();
     font.draw(ImGui::GetWindowDrawList(),
               {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)},
-              frame.theme.text, draw::fitted(font, text.preview, width - padding));
+              frame.theme.text, shown);
+    if (shown != text.preview) ui::tooltip(frame, text.preview);
   }
   const std::string typed = draft.text.data();
   if (ImGui::IsItemDeactivatedAfterEdit() && typed != text.value) typed_ = typed;

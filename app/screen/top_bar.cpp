@@ -144,16 +144,15 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float label_gap = frame.px(6.0f);
   const float field_gap = frame.px(11.0f);
   const float more_width = frame.text_px(34.0f);
-  // Boxes with long text become narrower before fields are removed
+  // The box of the scene becomes narrower before fields are removed: it shows a title, of which
+  // the first words suffice
   constexpr float kNarrowest = 0.6f;
   float narrowed = 1.0f;
   const auto has_words = [](const Field& field) {
     return field.key == "scene" || field.key == "algorithm" || field.key == "mask";
   };
   const auto box_width = [&](const Field& field) {
-    // The last letters of the algorithms' names are the most distinctive
-    const bool narrows = has_words(field) && field.key != "algorithm";
-    return frame.text_px(field.width) * (narrows ? narrowed : 1.0f);
+    return frame.text_px(field.width) * (field.key == "scene" ? narrowed : 1.0f);
   };
   const auto width_of = [&](const Field& field) {
     return frame.fonts.ui.measure(label_of(field)).x + label_gap + box_width(field) + field_gap;
@@ -181,9 +180,12 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     shown.erase(least);
   }
 
-  // Boxes with long text share the remaining room
+  // The scene takes the remaining room, then the others with words share it
+  const float spare = std::max(rect.width() - total(), 0.0f);
   const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
-  const float spare = std::max(rect.width() - total(), 0.0f) / std::max(takers, 1.0f);
+  const bool has_scene = shown.front().key == "scene";
+  const float of_scene = has_scene ? std::min(spare, frame.text_px(0.9f * shown[0].width)) : 0.0f;
+  const float of_others = (spare - of_scene) / std::max(takers - (has_scene ? 1.0f : 0.0f), 1.0f);
 
   const float height = frame.text_px(15.0f) + frame.px(12.0f);
   const float y = std::round(rect.center().y - height * 0.5f);
@@ -192,7 +194,9 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     const float label_width = frame.fonts.ui.measure(label_of(field)).x;
     const float left = std::round(x + label_width + label_gap);
     const float width = box_width(field);
-    const float extra = has_words(field) ? std::min(spare, 0.6f * width) : 0.0f;
+    const float extra = field.key == "scene" ? of_scene
+                        : has_words(field)   ? std::min(of_others, 0.6f * width)
+                                             : 0.0f;
     const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
     draw_field(frame, x, box, field);
     x = box.max.x + field_gap;

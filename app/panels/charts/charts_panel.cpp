@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "app/draw/canvas.h"
+#include "app/draw/tooltip.h"
 #include "app/jobs/background_job.h"
 #include "app/panels/charts/chart_notes.h"
 #include "app/panels/charts/charts.h"
@@ -62,8 +63,19 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   const auto quantity = draw_tabs(context, second, quantities_over(chart.over), chart.quantity);
   if (quantity) view.chart = *quantity;
   if (!beside) {
-    draw::fitted_text(context, font, rest.min, context.theme.text_dim, shown.subtitle,
-                      second.x - rest.min.x);
+    // As many of the settings as fit; the tooltip has all of them
+    std::vector<std::string> settings{shown.subtitle};
+    for (std::size_t end = settings[0].rfind(", "); end != std::string::npos && end > 0;
+         end = settings[0].rfind(", ", end - 1)) {
+      settings.push_back(settings[0].substr(0, end));
+    }
+    const float room = second.x - rest.min.x;
+    const std::string fits = draw::widest_that_fits(font, settings, room);
+    draw::text(context, font, rest.min, context.theme.text_dim, fits);
+    if (fits != shown.subtitle) {
+      draw::explain_shortened(context.fonts.small, shown.subtitle,
+                              {rest.min, {second.x, rest.min.y + font.size}});
+    }
   }
   BelowHeading below{rest, rest.min.y};
   const bool one_line = beside && context.alone;  // no line of choices

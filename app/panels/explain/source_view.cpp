@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/draw/canvas.h"
+#include "app/draw/tooltip.h"
 #include "kernels/compile/kernel_sources.h"
 
 namespace attnscope::app {
@@ -24,7 +25,8 @@ bool is_word(char c) {
 }
 
 /// Draws the letters of a line that are wholly visible between `at` and `right`; the line begins
-/// `scrolled` pixels to the left of `at`. "…" replaces those beyond the right edge.
+/// `scrolled` pixels to the left of `at`. "…" stands for those beyond the right edge; a tooltip has
+/// the whole line.
 void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
                float right, float scrolled) {
   const Theme& theme = canvas.theme;
@@ -56,9 +58,12 @@ void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans,
     }
     column += span.text.size();
   }
-  if (is_cut)
-    font.draw(canvas.list, {std::max(x_of(past), std::ceil(drawn_to)), at.y}, theme.text_faint,
-              "…");
+  if (!is_cut) return;
+  font.draw(canvas.list, {std::max(x_of(past), std::ceil(drawn_to)), at.y}, theme.text_faint, "…");
+  std::string whole;
+  for (const SourceSpan& span : spans) whole += span.text;
+  draw::explain_shortened(font, whole.substr(std::min(whole.find_first_not_of(' '), whole.size())),
+                          {at, {right, at.y + font.size}});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/draw/canvas.h"
+#include "app/draw/tooltip.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -186,7 +187,11 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
   const std::string title_shown = draw::fitted(font, title, room);
   const std::string subtitle_shown =
       draw::fitted(font, subtitle, room - font.measure(title).x - 10.0f * context.scale);
-  return {now, draw_panel_header(context, title_shown, subtitle_shown, {})};
+  const Rect rest = draw_panel_header(context, title_shown, subtitle_shown, {});
+  if (subtitle_shown != subtitle) {
+    draw::explain_shortened(context.fonts.small, subtitle, {context.rect.min, {at.x, rest.min.y}});
+  }
+  return {now, rest};
 }
 
 void Panel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) const {

@@ -178,11 +178,18 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const RunInfo& run = *snapshot.run;
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
   const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
-  const std::string_view order =
+  const std::string order =
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
+  const bool shows_sms = view.timeline_tab == TimelineTab::sms;
+  const std::string wordings[] = {shows_sms ? "SMs over time, model and GPU" : order,
+                                  shows_sms ? "model and GPU" : "modelled order",
+                                  shows_sms ? "" : "modelled"};
+  const FontRef& title = context.fonts.title;
+  const float room = context.rect.width() - title.measure("TIMELINE").x -
+                     text_button_width(context, "operations") - text_button_width(context, "SMs") -
+                     context.px(50.0f);
   const auto [chosen, rest] = draw_tabbed_header(
-      context, "timeline", "TIMELINE",
-      view.timeline_tab == TimelineTab::sms ? "SMs over time, model and GPU" : order,
+      context, "timeline", "TIMELINE", draw::widest_that_fits(title, wordings, room),
       {"operations", "SMs"}, static_cast<int>(view.timeline_tab));
   view.timeline_tab = static_cast<TimelineTab>(chosen);
   by_sm_ = view.timeline_tab == TimelineTab::sms;

@@ -10,6 +10,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/draw/tooltip.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/panels/warps/warp_parts.h"
@@ -168,8 +169,12 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
     wordings.push_back(words.substr(0, end) + "; …");
   }
   const std::string shown = draw::widest_that_fits(font, wordings, room);
-  draw::text(context, font, {line.min.x, line.min.y + (box - font.size) * 0.5f}, context.theme.text,
-             shown.empty() ? draw::fitted(font, words, room) : shown);
+  draw::fitted_text(context, font, {line.min.x, line.min.y + (box - font.size) * 0.5f},
+                    context.theme.text, shown.empty() ? words : shown, room);
+  if (!shown.empty() && shown != words) {
+    draw::explain_shortened(context.fonts.small, words,
+                            {line.min, {line.min.x + room, line.min.y + box}});
+  }
 }
 
 /// Draws what each warp does, one line per use of a tile, with the bytes of all warps.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "app/scene/choice_rules.h"
 #include "tests/app/screen/frame_reader.h"
 #include "tests/app/screen/screen_session.h"
 #include "tests/app/screen/text_on_screen.h"
@@ -129,6 +130,21 @@ TEST_P(TextLayout, NoTextIsCutOrOverlapsAnother) {
     show_tabs(app.view, slot);
     app.view.enlarged = nth<app::Slot>(slot);
     check_sizes(fmt::format("{} {} alone", GetParam(), to_string(*app.view.enlarged)), false);
+  }
+}
+
+class WideHeads : public SizesLayout {};
+
+TEST_F(WideHeads, NoCaptionOverlapsAnother) {
+  app::App& app = session_.app();
+  for (const char* const pass : {"forward", "backward"}) {
+    RunSpec choice = app::change_field(app.view.choice, "head_dim", "256").value();
+    choice = app::change_field(choice, "pass", pass).value();
+    app.commands.push(app::Choose{choice});
+    session_.settle();
+    ASSERT_EQ(app.snapshot()->run->problem().d, 256) << pass;
+    app.commands.push(app::SeekTo{app.snapshot()->run->step_count / 3});
+    check_sizes(fmt::format("d = 256 {}", pass), true);
   }
 }
 
