@@ -50,9 +50,8 @@ void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};
   const auto index = static_cast<std::size_t>(view.granularity);
-  if (ui::draw_button(frame,
-                      {"transport.granularity", rect, names[index],
-                       "Playback step. Click for the next: operation, tile, outer loop."})) {
+  if (ui::draw_button(frame, {"transport.granularity", rect, names[index],
+                              "Playback step. Click for the next: operation, tile, outer loop."})) {
     view.granularity = static_cast<Granularity>((index + 1) % 3);
   }
 }
