@@ -358,27 +358,6 @@ TEST_F(LessonFolder, AnAnswerInALaterSessionSaysThatTheTruthWasShown) {
   }
 }
 
-TEST(LessonPlayer, ModelsTheGpuAtHandWhereTheLessonLeavesItOpen) {
-  LessonPlayer player;
-  player.wait_for_gpu();
-  player.open(kLesson, 1);
-  player.update();
-  EXPECT_EQ(player.phase(), Phase::opening) << "it waits";
-  player.set_gpu("l4");
-  settle(player);
-  ASSERT_TRUE(player.is_open());
-  EXPECT_EQ(player.prepared()->run.gpu, "l4");
-  ASSERT_EQ(player.changes().size(), 1U);
-  player.change(*player.changes().front().field, std::nullopt);
-  settle(player);
-  EXPECT_EQ(player.prepared()->run.gpu, "h200") << "the lesson's own";
-
-  player.open("where-did-the-rest-go", 0);  // its runs set it
-  settle(player);
-  EXPECT_EQ(player.prepared()->run.gpu, "h200");
-  EXPECT_THAT(player.changes(), IsEmpty());
-}
-
 TEST_F(LessonFolder, AQuestionThatIsWrongFailsWithItsFileAndStep) {
   const std::filesystem::path file = folder_ / "wrong.json";
   std::ofstream(file) << R"json({"schema": "attnscope.lesson/1", "title": "T",

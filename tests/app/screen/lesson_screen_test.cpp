@@ -113,28 +113,6 @@ TEST(LessonScreen, TheFirstValueToSetIsTheLessonsOwn) {
   EXPECT_EQ(session.app().view.choice.problem.N, 64);
 }
 
-TEST(LessonScreen, OnAGpuWithoutACalibrationATimeIsNotAnswered) {
-  ScreenSession session;
-  session.app().lesson_player.open("when-is-the-gpu-full", 1);
-  session.settle();
-  session.click("field.lesson.gpu");
-  session.click("option.lesson.gpu.a100-80gb");
-  EXPECT_EQ(session.app().view.choice.gpu, "a100-80gb");
-  const TextRecorder recorder;
-  session.click("lesson.show");
-  EXPECT_TRUE(session.rects().find("lesson.unavailable"));
-  EXPECT_FALSE(session.rects().find("lesson.truth"));
-  EXPECT_FALSE(session.rects().find("lesson.then")) << "it follows the answer";
-  EXPECT_TRUE(std::ranges::any_of(recorder.texts(), [](const DrawnText& text) {
-    return text.text.starts_with("Not calibrated for NVIDIA A100");
-  }));
-  session.click("field.lesson.gpu");
-  session.click("option.lesson.gpu.lesson");
-  session.click("lesson.show");
-  EXPECT_TRUE(session.rects().find("lesson.truth"));
-  EXPECT_FALSE(session.rects().find("lesson.unavailable"));
-}
-
 TEST(LessonScreen, AnEmptyCurveSaysHowToDrawIt) {
   ScreenSession session;
   open(session, 5);
