@@ -169,7 +169,8 @@ void SceneDialog::draw_lists(const Frame& frame) {
     frame.app.commands.push(ListFolder{frame.app.listed.folder.path});
   }
   ImGui::Separator();
-  ImGui::BeginChild("files", {frame.text_px(kWidth), frame.text_px(330.0f)}, false,
+  const float room = ImGui::GetIO().DisplaySize.y - frame.text_px(230.0f);
+  ImGui::BeginChild("files", {frame.text_px(kWidth), std::min(frame.text_px(330.0f), room)}, false,
                     ImGuiWindowFlags_NoNav);
   if (!saves() && !frame.app.recent_files.empty()) {
     ImGui::TextDisabled("recent");

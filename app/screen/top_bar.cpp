@@ -275,8 +275,14 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
   const float width = columns.width();
   const float padding = frame.px(16.0f);
   const float display = ImGui::GetIO().DisplaySize.x;
-  const float left = std::min(button.min.x, display - width - 2.0f * padding - frame.px(8.0f));
-  ImGui::SetNextWindowPos({std::max(left, frame.px(8.0f)), button.max.y + frame.px(4.0f)});
+  const float margin = frame.px(8.0f);
+  const float whole = width + 2.0f * padding + ImGui::GetStyle().ScrollbarSize;
+  const float left = std::max(std::min(button.min.x, display - whole - margin), margin);
+  const float top = button.max.y + frame.px(4.0f);
+  ImGui::SetNextWindowPos({std::floor(left), top});
+  // In a low window they scroll
+  ImGui::SetNextWindowSizeConstraints(
+      {0.0f, 0.0f}, {display - left, ImGui::GetIO().DisplaySize.y - top - margin});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {padding, frame.px(14.0f)});
   const bool open = ImGui::BeginPopup("more fields", ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();

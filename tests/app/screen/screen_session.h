@@ -1,6 +1,7 @@
 /// The whole screen without a window: the app, its panels, the mouse and the keyboard.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ class ScreenSession {
   /// The colour of the last opaque shape of the last frame at a place; 0 if there is none.
   ImU32 color_at(ImVec2 at) const { return imgui_.color_at(at); }
 
+  /// Whether this is the first call with these words.
+  bool is_new(const std::string& words) { return known_.insert(words).second; }
+
   /// Whether a panel is still computing something that it will show.
   bool busy() const { return screen_.busy(); }
 
@@ -74,6 +78,7 @@ class ScreenSession {
   HeadlessImGui imgui_{1600, 900};
   double now_s_ = 1e-9;  ///< time on the clock of the app
   double time_s_ = 0.0;  ///< time on the clock of the screen
+  std::set<std::string> known_;
   ImVec2 size_{1600, 900};
   app::App app_;
   app::Screen screen_{app::make_panels(), app::make_panels()};

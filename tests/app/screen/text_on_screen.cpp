@@ -1,6 +1,8 @@
 #include "tests/app/screen/text_on_screen.h"
 
 #include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -227,7 +229,7 @@ std::vector<ScreenText> texts_on_screen() {
     }
     if (letter.glyph != nullptr) append(text.words, static_cast<ImWchar>(letter.glyph->Codepoint));
     text.rect = united(text.rect, letter.ink);
-    text.ink.push_back(letter.ink);
+    if (!found[k].covered) text.ink.push_back(letter.ink);
     if (found[k].cut) add_once(text.wrong, "cut");
     if (found[k].crossed) add_once(text.wrong, "crossed by a line");
     covered.back().first += found[k].covered ? 1 : 0;
@@ -252,6 +254,73 @@ std::vector<ScreenText> texts_on_screen() {
     }
   }
   return shown;
+}
+
+bool is_shortened(const std::string& words) {
+  constexpr std::string_view kEllipsis = "…";
+  constexpr std::string_view kOpenDialogs[] = {"Open a file…", "Save as…", "Lessons…",
+                                               "Save a picture (PNG)…",
+                                               "Save as a vector graphic (SVG)…"};
+  return words.size() > kEllipsis.size() && words.ends_with(kEllipsis) &&
+         std::ranges::find(kOpenDialogs, words) == std::end(kOpenDialogs);
+}
+
+namespace {
+
+/// Whether a tooltip has the whole of a shortened text when the mouse points at it.
+bool has_tooltip(ScreenSession& session, const ScreenText& shortened) {
+  const ImVec2 before = ImGui::GetIO().MousePos;
+  session.point_at(shortened.rect.center());
+  const ImGuiWindow* window = ImGui::FindWindowByName("##Tooltip_00");
+  std::string words;
+  if (window != nullptr && window->LastFrameActive == ImGui::GetFrameCount()) {
+    const ImVec2 end{window->Pos.x + window->Size.x, window->Pos.y + window->Size.y};
+    for (const ScreenText& text : texts_on_screen()) {
+      if (!Rect{window->Pos, end}.contains(text.rect.center())) continue;
+      words += (words.empty() ? "" : " ") + text.words;
+    }
+  }
+  session.point_at(before);
+  const std::size_t kept = shortened.words.rfind("…");
+  std::string begin = shortened.words.substr(0, kept);
+  while (begin.ends_with(' ')) begin.pop_back();
+  constexpr std::size_t kEnough = 16;  // a number of a line may precede the text
+  if (begin.size() > kEnough) begin.erase(0, begin.size() - kEnough);
+  const std::size_t at = words.find(begin);
+  return at != words.npos && words.size() > at + begin.size();
+}
+
+}  // namespace
+
+void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check) {
+  std::vector<ScreenText> shortened;
+  std::size_t count = 0;
+  const auto fail = [&](const ScreenText& text, const std::string& wrong) {
+    ADD_FAILURE() << where
+                  << fmt::format(" at ({:.0f}, {:.0f}): \"{}\" is {}", text.rect.min.x,
+                                 text.rect.min.y, text.words, wrong);
+  };
+  for (const ScreenText& text : texts_on_screen()) {
+    if (check.within && !check.within->contains(text.rect.center())) continue;
+    // The part covers the texts of panels below it
+    const bool is_below =
+        check.within && std::ranges::find(text.wrong, "covered in part") != text.wrong.end();
+    if (is_below) continue;
+    ++count;
+    for (const std::string& wrong : text.wrong) {
+      if (!(check.scrolls && wrong == "cut")) fail(text, wrong);
+    }
+    if (is_shortened(text.words)) shortened.push_back(text);
+    if (text.size < check.least_size - 0.01f) fail(text, fmt::format("{:.1f} px high", text.size));
+  }
+  EXPECT_GT(count, check.within ? 1U : 20U) << where;
+  for (const ScreenText& text : shortened) {
+    const bool in_panel = std::ranges::any_of(session.rects().all(), [&](const auto& named) {
+      return named.first.starts_with("panel.") && named.second.contains(text.rect.center());
+    });
+    if ((in_panel && !check.within) || !session.is_new(text.words)) continue;
+    if (!has_tooltip(session, text)) fail(text, "shortened, and no tooltip has the whole of it");
+  }
 }
 
 }  // namespace attnscope::test

@@ -1,13 +1,16 @@
 /// The texts of a frame of Dear ImGui, read back from its draw lists, and what is wrong with them:
-/// letters that are cut, covered or crossed, and texts that overlap.
+/// letters that are cut, covered or crossed, texts that overlap, and shortened texts.
 #pragma once
 
 #include <imgui.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/ui/named_rects.h"
+#include "tests/app/screen/screen_session.h"
 
 namespace attnscope::test {
 
@@ -16,7 +19,7 @@ struct ScreenText {
   std::string words;
   float size = 0.0f;               ///< size of the font, in pixels
   app::Rect rect;                  ///< rectangle around the ink of all letters, in pixels
-  std::vector<app::Rect> ink;      ///< rectangle around the ink of each letter
+  std::vector<app::Rect> ink;      ///< the ink of each letter that no surface covers
   std::vector<std::string> wrong;  ///< defects in words, such as "cut"; empty: none
 };
 
@@ -25,5 +28,22 @@ struct ScreenText {
 /// middle of a letter, if an oblique line crosses it, or if it overlaps another text, in each case
 /// by more than a pixel. A text that a later window hides as a whole is not listed.
 std::vector<ScreenText> texts_on_screen();
+
+/// Whether "…" stands for the rest of the text, as in "FlashAttent…".
+bool is_shortened(const std::string& words);
+
+/// What check_texts() looks at.
+struct TextCheck {
+  float least_size = 8.0f;  ///< of a font, in pixels
+  /// A card or a popup above the panels: only texts within it, which it may hide in part.
+  std::optional<app::Rect> within = {};
+  /// Lists that scroll: they cut texts at their edges.
+  bool scrolls = false;
+};
+
+/// Fails for every text of the last frame with a defect, and for one that is too small. A shortened
+/// text of a bar or of a part is a defect unless a tooltip has the whole text: it is pointed at to
+/// see the tooltip, once for the same words of a session.
+void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check);
 
 }  // namespace attnscope::test
