@@ -68,8 +68,7 @@ void draw_steps(const Frame& frame, ImVec2 at) {
   }
 }
 
-/// The field's value in the lesson: that of the runs that a student's choice replaces, "64 and
-/// 2048" if they differ.
+/// The field's value in the runs that a student's choice changes; "64 and 2048" if they differ.
 std::string own_value(const lessons::Lesson& lesson, const RunField& field) {
   const auto runs = lessons::LessonRuns::create(lesson);
   if (!runs) return {};
@@ -83,7 +82,7 @@ std::string own_value(const lessons::Lesson& lesson, const RunField& field) {
   return fmt::format("{}", fmt::join(values, " and "));
 }
 
-/// A list of GPUs, which are too many for buttons; first the lesson's own.
+/// Draws a list of GPUs, which are too many for buttons; the lesson's own comes first.
 void draw_gpu_choice(const Frame& frame, const lessons::Vary& choice, const std::string& own,
                      const std::optional<std::string>& set) {
   ImGui::SameLine();
@@ -103,7 +102,7 @@ void draw_gpu_choice(const Frame& frame, const lessons::Vary& choice, const std:
   }
 }
 
-/// Buttons for the values that the lesson lets a student set; first the lesson's own.
+/// Draws buttons for the values that a student may set; the lesson's own comes first.
 void draw_changes(const Frame& frame, const std::vector<std::string>& own_values) {
   LessonPlayer& player = frame.app.lesson_player;
   const std::vector<lessons::Vary>& all = player.lesson().choices;
@@ -158,8 +157,7 @@ std::string text_without_values(const lessons::Text& text) {
   return words;
 }
 
-/// The height that the step needs in these fonts, with its answer: the text does not change its
-/// size when the answer appears.
+/// The height of the step in these fonts, including the answer, so that the text keeps its size.
 float height_of_step(const Frame& frame, float width) {
   const LessonPlayer& player = frame.app.lesson_player;
   if (player.prepared() == nullptr) return std::numeric_limits<float>::infinity();
