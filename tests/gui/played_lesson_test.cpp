@@ -158,7 +158,7 @@ TEST_P(WindowLesson, IsPlayedWithAWrongAndThenARightAnswerToEachQuestion) {
     const lessons::AnswerRecord& record = read.value().records[n];
     const bool is_second = n % 2 == 1;
     EXPECT_EQ(record.step, asked[n / 2].step);
-    EXPECT_EQ(record.attempt, is_second ? 2 : 1);
+    EXPECT_EQ(record.attempt.number, is_second ? 2 : 1);
     EXPECT_EQ(record.outcome == "right", is_second) << record.step << ": " << record.text;
     EXPECT_NE(record.outcome, "shown");
   }
