@@ -184,7 +184,7 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   const std::string no_such_race = folder / "race.json";
   ASSERT_FALSE(save_scene(lost, no_such_race));
   const std::vector<BadCase> cases{
-      {{"--scene", "no-such-scene", "--out", out}, "default"},
+      {{"--scene", "no-such-scene", "--out", out}, "attnscope-cli list scenes"},
       {{"--scene", "/no/such/file.json", "--out", out}, "no such file"},
       {{"--step", "100000", "--out", out}, "last operation"},
       {{"--step", "-1", "--out", out}, "--step"},

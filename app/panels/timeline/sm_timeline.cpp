@@ -9,6 +9,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/draw/tooltip.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/panels/timeline/sm_lane.h"
@@ -199,6 +200,13 @@ std::vector<std::string> offer_labels(const FoundSmRun& found) {
   return labels;
 }
 
+/// Shows the whole label in a tooltip while the mouse is over the button whose label is shorter.
+void explain_label(const PanelContext& context, const std::string& whole,
+                   const std::string& shown) {
+  const std::optional<Rect> button = context.named_rects.find("timeline.other");
+  if (shown != whole && button) draw::explain_shortened(context.fonts.small, whole, *button);
+}
+
 }  // namespace
 
 void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
@@ -243,6 +251,7 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
   const TextButton button = draw_text_button(context, "timeline.other", label,
                                              {rect.max.x + context.px(6.0f), top}, false);
   if (button.pressed) asked_for_ = {snapshot.run};
+  explain_label(context, labels.front(), label);
   draw::fitted_text(context, font, {rect.min.x, top}, context.theme.text_faint, found.why_none,
                     button.left - rect.min.x - context.px(8.0f));
   return top;
@@ -309,6 +318,7 @@ void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& contex
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {
     asked_for_ = {snapshot.run};
   }
+  explain_label(context, labels.front(), label);
 }
 
 float SmTimeline::draw_other_label(const PanelContext& context, const Rect& rect,
