@@ -18,9 +18,9 @@ class GlyphIndex {
   /// The index of the current fonts; rebuilt only when they have changed.
   static const GlyphIndex& current() {
     static GlyphIndex index;
-    std::vector<std::tuple<const void*, int, float>> fonts;
+    std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts;
     for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
-      fonts.emplace_back(font->Glyphs.Data, font->Glyphs.Size, font->FontSize);
+      fonts.emplace_back(font, font->Glyphs.Data, font->Glyphs.Size, font->FontSize);
     }
     if (fonts != index.fonts_) index.build(std::move(fonts));
     return index;
@@ -37,7 +37,7 @@ class GlyphIndex {
     return (std::uint64_t{std::bit_cast<std::uint32_t>(u)} << 32U) |
            std::bit_cast<std::uint32_t>(v);
   }
-  void build(std::vector<std::tuple<const void*, int, float>> fonts) {
+  void build(std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts) {
     fonts_ = std::move(fonts);
     glyphs_.clear();
     for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
@@ -47,7 +47,7 @@ class GlyphIndex {
     }
   }
 
-  std::vector<std::tuple<const void*, int, float>> fonts_;
+  std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts_;
   std::unordered_map<std::uint64_t, std::pair<const ImFont*, const ImFontGlyph*>> glyphs_;
 };
 
