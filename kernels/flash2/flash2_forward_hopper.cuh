@@ -159,7 +159,9 @@ __device__ inline void load_values(const Block& block) {
   }
 }
 
-/// Loads each Qi, a consumer's rows as soon as they are free.
+/// Loads each Qi, a consumer's rows as soon as they are free. At the end of a head, a consumer may
+/// have no rows. It computes with whatever its slot holds, and nothing of that is stored; a copy
+/// from beyond the tensor would still request the bytes of its box.
 template <typename Block>
 __device__ inline void load_queries(const Block& block) {
   using namespace device;
@@ -169,6 +171,10 @@ __device__ inline void load_queries(const Block& block) {
     for (int consumer = 0; consumer < Block::kConsumers; ++consumer) {
       const int first_row = consumer * kWarpgroupRows;
       if (turn > 0) block.Q_free(consumer).wait(turn - 1);
+      if (first_row >= tile.rows) {
+        block.Q_arrived(consumer).arrive();
+        continue;
+      }
       block.Q_arrived(consumer).expect(kWarpgroupRows * Block::kWidth * 2);
 #pragma unroll
       for (int panel = 0; panel < Block::RowsTile::kPanels; ++panel) {

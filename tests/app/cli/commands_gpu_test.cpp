@@ -125,6 +125,28 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   EXPECT_LE(spilling, 2 * 3);  // read and written, of at most three runs
 }
 
+TEST_F(OnGpu, ConsumersWithoutRowsAskForNothing) {
+  const ScratchFolder scratch;
+  // The last row tile of a head has 128, 64 and 8 rows for three consumers of 64
+  const CliOutcome measured = run_cli(
+      "sweep --over seq-len=512,1024,968 -- measure --algorithm flash2 --dtype bf16 --heads 32 "
+      "--batch 4 --head-dim 64 --block-rows 192 --block-cols 128 --repeats 3 --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const json runs = json::parse(compared.out)["runs"];
+  ASSERT_EQ(runs.size(), 3u);
+  for (const json& run : runs) {
+    ASSERT_TRUE(run.contains("lines")) << run;
+    for (const json& line : run["lines"]) {
+      if (line["level"] != "requested" || line["quantity"] != "read") continue;
+      ASSERT_TRUE(line.contains("gap_percent")) << run << line;
+      EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.1) << run["problem"] << line;
+    }
+  }
+}
+
 TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
   const ScratchFolder scratch;
   const CliOutcome measured = run_cli(
