@@ -56,10 +56,17 @@ const LaunchTransfers* GroupTransfers::of(std::size_t launch, Group group, Index
 
 double GroupTransfers::transfers_of_group() const {
   double transfers = 0;
-  for (const BlockTransfers& head : recorded_.front()) {
-    for (const LaunchTransfers& launch : head.launches()) {
-      transfers += static_cast<double>(launch.transfers.size());
-    }
+  for (std::size_t launch = 0; launch < pass_.launches.size(); ++launch) {
+    transfers += transfers_of_group(launch);
+  }
+  return transfers;
+}
+
+double GroupTransfers::transfers_of_group(std::size_t launch) const {
+  double transfers = 0;
+  for (Index head = 0; head < heads_of_group(); ++head) {
+    const LaunchTransfers* moved = of(launch, 0, head);
+    if (moved != nullptr) transfers += static_cast<double>(moved->transfers.size());
   }
   return transfers;
 }

@@ -44,7 +44,8 @@ class GroupTransfers {
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
 
   // Numbers for the first group
-  double transfers_of_group() const;                 ///< in all launches
+  double transfers_of_group() const;  ///< in all launches
+  double transfers_of_group(std::size_t launch) const;
   double bytes_of_group() const;                     ///< of the tensors that it touches
   double blocks_of_group(std::size_t launch) const;  ///< thread blocks
 

@@ -133,6 +133,7 @@ void L2Run::move(std::size_t slot) {
       }
     }
   }
+  transferred_ += groups[s.next + 1].first - groups[s.next].first;
   ++s.next;
 }
 
@@ -235,21 +236,28 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   for (std::size_t slot = slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
   next_ = SlotQueue(slots);
   now_ = 0;
+  transferred_ = 0;
 
   const std::vector<L2Moved> before = traffic();
   const Group half = half_of_followed();
   std::vector<L2Moved> at_half = before;
+  double transferred_at_half = 0;
   for (Group group = 0; group < followed_; group += groups_at_once_) {
-    if (group == half) at_half = traffic();
+    if (group == half) {
+      at_half = traffic();
+      transferred_at_half = transferred_;
+    }
     run_groups(launch, group, std::min(followed_, group + groups_at_once_));
   }
   const std::vector<L2Moved> at_last = traffic();
+  const double transferred_later = transferred_ - transferred_at_half;
   while (!next_.empty()) step();
 
-  // The groups that were not followed move what those of the later half moved: while further blocks
-  // follow, the same number runs at the end of that half as at its beginning
-  const auto others =
-      static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
+  // Each transfer of the groups that were not followed moves as many bytes as one did on average
+  // while the blocks of the later half started. These are not all transfers of that half: blocks
+  // that start at the same time also end at the same time, so whole rounds of blocks ran meanwhile
+  const double others = static_cast<double>(moved_.groups() - followed_) *
+                        moved_.transfers_of_group(launch) / std::max(transferred_later, 1.0);
   const auto scaled = [others](Index bytes) {
     return static_cast<Index>(others * static_cast<double>(bytes));
   };

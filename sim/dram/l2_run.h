@@ -110,6 +110,7 @@ class L2Run {
   std::vector<std::size_t> free_slots_;
   SlotQueue next_;
   std::uint64_t now_ = 0;
+  double transferred_ = 0;  ///< number of transfers by the launch so far
   unsigned steps_ = 0;
 };
 
