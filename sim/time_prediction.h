@@ -26,6 +26,13 @@ constexpr std::array<std::string_view, kTimeParts> enum_names(TimePart) {
 
 using PartSeconds = std::array<double, kTimeParts>;
 
+inline double& of(PartSeconds& parts, TimePart part) {
+  return parts[static_cast<std::size_t>(part)];
+}
+inline double of(const PartSeconds& parts, TimePart part) {
+  return parts[static_cast<std::size_t>(part)];
+}
+
 struct LaunchTime {
   std::string name;
   double seconds = 0;
@@ -49,6 +56,14 @@ struct TimePrediction {
       for (std::size_t n = 0; n < kTimeParts; ++n) sums[n] += launch.parts[n];
     }
     return sums;
+  }
+  /// The time at another SM clock: what SMs do takes the same number of cycles. Launches, L2 and
+  /// DRAM have clocks of their own.
+  double seconds_at(double sm_clock_hz) const {
+    const PartSeconds sums = parts();
+    const double of_sms_s =
+        of(sums, TimePart::steps) + of(sums, TimePart::waiting) + of(sums, TimePart::idle);
+    return seconds + of_sms_s * (clock_hz / sm_clock_hz - 1);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "app/report/kernel_dram.h"
+#include "app/report/residency.h"
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
@@ -162,6 +163,18 @@ std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
           {"lse", rows * 2 * kStatistic, rows * kStatistic}};
 }
 
+/// The thread blocks of each launch, where the kernel is recorded; else 0.
+std::vector<Index> recorded_blocks(const SimulationReport& report,
+                                   const std::vector<LaunchCounters>& launches) {
+  std::vector<Index> blocks;
+  for (const LaunchReport& launch : report.launches) {
+    const LaunchShape* const kernel = recorded_kernel(launches, launch.name);
+    const bool is_known = kernel != nullptr && kernel->resident_blocks > 0;
+    blocks.push_back(is_known ? kernel->grid[0] * kernel->grid[1] * kernel->grid[2] : 0);
+  }
+  return blocks;
+}
+
 }  // namespace
 
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu) {
@@ -176,6 +189,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                          const std::vector<LaunchCounters>& launches) {
   ResolvedRun run = report.run;
   KernelCosts costs{.residency = kernel_residency(report, gpu, launches),
+                    .thread_blocks = recorded_blocks(report, launches),
                     .order = kernel_block_order(run),
                     .heads_at_once = kernel_heads_at_once(run, gpu),
                     .has_library_products = run.algorithm() == "standard",

@@ -38,14 +38,13 @@ double primitives_error_percent(const Comparison& comparison) {
   return 100.0 * std::abs(comparison.model.time->primitives_s - recorded) / recorded;
 }
 
-/// The error of the pass's SM cycles: predicted time and clock against recorded time and clock;
-/// nothing if the clock was not recorded.
+/// The error of the pass's SM cycles: of the time predicted for the recorded clock; nothing if the
+/// clock was not recorded.
 std::optional<double> cycles_error_percent(const Comparison& comparison) {
   const TimeStatistics& recorded = comparison.run.measurement->time;
   if (!recorded.sm_clock_hz) return std::nullopt;
-  const TimePrediction& predicted = *comparison.model.time;
-  const double cycles = recorded.median_s * *recorded.sm_clock_hz;
-  return 100.0 * std::abs(predicted.seconds * predicted.clock_hz - cycles) / cycles;
+  const double predicted_s = comparison.model.time->seconds_at(*recorded.sm_clock_hz);
+  return 100.0 * std::abs(predicted_s - recorded.median_s) / recorded.median_s;
 }
 
 }  // namespace

@@ -12,10 +12,6 @@
 
 namespace attnscope {
 
-inline double& of(PartSeconds& parts, TimePart part) {
-  return parts[static_cast<std::size_t>(part)];
-}
-
 /// Bytes of a launch.
 struct LaunchBytes {
   double requested_read, requested_written;
@@ -33,6 +29,8 @@ struct LaunchSetting {
   const GpuDescription& gpu;
   LaunchBytes bytes;
   const std::atomic<bool>* cancel;
+  Index thread_blocks = 0;  ///< of a launch that only moves bytes; 0: not known
+  Index residency = 1;      ///< blocks that an SM holds at once
 };
 
 class SteppingLaunch {

@@ -13,17 +13,24 @@ namespace attnscope {
 
 namespace {
 
-/// A launch that moves bytes, and hardly computes.
+/// A launch that moves bytes, and hardly computes. Each block begins with loads and ends with
+/// stores. Meanwhile, the other blocks of its SM use the SM's share of the bandwidth, if there are
+/// enough of them.
 LaunchTime streaming_time(const LaunchSetting& setting) {
   const auto& [requested_read, requested_written, dram_read, dram_written] = setting.bytes;
   const MachineRates& rates = setting.rates;
   const double l2_s =
       requested_read / rates.l2_read_bytes_per_s + requested_written / rates.l2_write_bytes_per_s;
   const double dram_s = rates.dram_seconds(dram_read, dram_written);
-  LaunchTime time;
-  of(time.parts, l2_s > dram_s ? TimePart::l2 : TimePart::dram) = std::max(l2_s, dram_s);
-  of(time.parts, TimePart::waiting) =
+  const double moves_s = std::max(l2_s, dram_s);
+  const double block_waits_s =
       (rates.block_launch_cycles + 2 * rates.dram_latency_cycles) / rates.boost_clock_hz;
+  const double blocks_of_sm = static_cast<double>(setting.thread_blocks) / rates.sm_count;
+  const double in_turns_s =
+      (moves_s + blocks_of_sm * block_waits_s) / static_cast<double>(setting.residency);
+  LaunchTime time;
+  of(time.parts, l2_s > dram_s ? TimePart::l2 : TimePart::dram) = moves_s;
+  of(time.parts, TimePart::waiting) = std::max(block_waits_s, in_turns_s - moves_s);
   return time;
 }
 
@@ -229,7 +236,12 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
         const double clock_hz = product_clock_hz(rates, time, on_tensor_cores ? compute_s : 0.0);
         times.add(launch.name, std::move(time), clock_hz);
       } else {
-        times.add(launch.name, streaming_time(setting), rates.boost_clock_hz);
+        LaunchSetting streaming = setting;
+        if (n < costs.thread_blocks.size()) {
+          streaming.thread_blocks = costs.thread_blocks[n];
+          streaming.residency = costs.residency[n];
+        }
+        times.add(launch.name, streaming_time(streaming), rates.boost_clock_hz);
       }
     }
   } catch (const Cancelled&) {

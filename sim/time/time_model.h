@@ -41,6 +41,8 @@ struct KernelCosts {
   /// The rates at which `steps` were measured, if the prediction's rates differ: a what-if.
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
+  /// Thread blocks of each launch; 0, or none at all, where they are not known.
+  std::vector<Index> thread_blocks = {};
   BlockOrder order = {};              ///< order in which the blocks of a head start
   Index heads_at_once = 1;            ///< heads whose blocks start in turn (BlockPlacement)
   BlockFlow flow;                     ///< of the launch with the products

@@ -217,6 +217,38 @@ TEST_F(TimeModel, ProductsOfALibraryAreNoFasterThanTheirUnits) {
   }
 }
 
+/// The softmax between standard's products: blocks that have an SM to themselves add their waits to
+/// the time of their bytes; with enough blocks on an SM, the bytes alone take the time.
+TEST_F(TimeModel, BlocksAloneOnTheirSmWaitBeforeAndAfterTheirBytes) {
+  const SimulationReport report = modelled("standard", PassKind::forward, 4096, 16);
+  ASSERT_EQ(report.launches[1].name, "softmax");
+  const auto softmax = [&](Index blocks, Index residency) {
+    KernelCosts costs{.residency = {1, residency, 1},
+                      .thread_blocks = {0, blocks, 0},
+                      .has_library_products = true};
+    const TimePrediction time = predict_time(report, gpu_, rates(), costs).value();
+    return time.launches[1].parts;
+  };
+  constexpr Index kBlocks = 132 * 1000;
+  const MachineRates of_gpu = rates();
+  const double block_waits_s =
+      (of_gpu.block_launch_cycles + 2 * of_gpu.dram_latency_cycles) / of_gpu.boost_clock_hz;
+  const PartSeconds alone = softmax(kBlocks, 1);
+  EXPECT_NEAR(of(alone, TimePart::waiting), 1000 * block_waits_s, 1e-9);
+  for (const PartSeconds& together : {softmax(kBlocks, 16), softmax(0, 1)}) {
+    EXPECT_NEAR(of(together, TimePart::waiting), block_waits_s, 1e-12);
+    EXPECT_EQ(of(together, TimePart::dram), of(alone, TimePart::dram));
+  }
+}
+
+/// At half the clock, the SMs take twice as long, DRAM does not.
+TEST_F(TimeModel, OnlyTheTimeOfTheSmsDependsOnTheirClock) {
+  const TimePrediction prediction = {
+      .seconds = 6, .clock_hz = 2e9, .launches = {{"forward", 6, {1, 1, 1, 1, 1, 1}}}};
+  EXPECT_DOUBLE_EQ(prediction.seconds_at(2e9), 6);
+  EXPECT_DOUBLE_EQ(prediction.seconds_at(1e9), 9);
+}
+
 TEST_F(TimeModel, EveryBatchEntryCountsWithItsOwnKeys) {
   const auto seconds = [&](std::vector<Index> key_lengths) {
     RunSpec spec{.algorithm = "flash2"};
