@@ -24,7 +24,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The head of the problem nearest to this index, which may belong to another problem.
+/// The head of the problem that is nearest to this index, which may be that of another problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
@@ -60,7 +60,7 @@ void App::show_notice(std::string text) {
 }
 
 void App::update(double now_s) {
-  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // made before any clock
+  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // set before any frame
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
   files_.run_completed();
@@ -179,7 +179,7 @@ void App::choose(const RunSpec& choice) {
 }
 
 /// Reads the lists and the guide, then recordings and traces. The first frame does not wait for
-/// these megabytes.
+/// these large files.
 void App::read_shipped_files() {
   files_.post([this] {
     std::vector<std::string> unreadable;

@@ -200,10 +200,10 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
-  RunSpec quiz_run_;  ///< the run that the quiz shows: the asked one, then a broken one
+  RunSpec quiz_run_;  ///< the run that the quiz shows: the given one, then a broken one
   std::optional<RunSpec> lesson_run_;  ///< the run of the lesson's step
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
-  /// The operation in the clock's tile that both runs of lesson_race_ show until a move.
+  /// The operation in the clock's tile at which both runs of lesson_race_ stay until a move.
   std::optional<Index> lesson_step_;
   std::vector<PanelPicture> pictures_;
   std::optional<std::string> clipboard_;
@@ -217,7 +217,7 @@ class App {
   std::optional<RunSpec> last_rival_;  ///< the last rival of this race that could run
   Worker rival_worker_;
 
-  /// The operation that a click on a thing jumps to (app_search.cpp).
+  /// The search for the operation that a click jumps to (app_search.cpp).
   struct Search {
     SeekThing seek;
     Index from = 0;

@@ -34,8 +34,8 @@ std::optional<ChartAxis> axis_of(const RunField& field) {
   return found == std::end(kAxes) ? std::nullopt : std::optional(found->second);
 }
 
-/// The axis of the field that a run of the answer changes in the run that it is derived from; N if
-/// there is none.
+/// The axis of the field in which a run of the answer differs from the run that it is derived from;
+/// N if there is none.
 ChartAxis axis_between(const lessons::Expression& answer, const lessons::Lesson& lesson) {
   const std::vector<std::string> runs = answer.runs();
   for (const std::string& name : runs) {
@@ -152,7 +152,8 @@ void App::reveal_lesson_step() {
     view.step = 0;
   }
   const auto step = lesson_player.outcome()->step;
-  const auto from = glide_ ? std::optional(glide_->to) : std::nullopt;  // a start not yet reached
+  const auto from =
+      glide_ ? std::optional(glide_->to) : std::nullopt;  // the move's start was not reached yet
   if (step) glide_ = Glide{.to = *step, .from = from};
 }
 

@@ -1,5 +1,5 @@
-/// Seeking by a click on a thing: searches for the thing's next operation in the background. The
-/// first operation follows the last.
+/// Seeking by a click: searches in the background for the next operation of what was clicked. After
+/// the last operation, the search continues with the first.
 #include <fmt/core.h>
 
 #include "app/app.h"

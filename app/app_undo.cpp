@@ -5,7 +5,7 @@
 
 namespace attnscope::app {
 
-/// Adds the valid choices on the screen to the history; a race after it has begun.
+/// Adds the valid choices on the screen to the history; a race is added once it has begun.
 void App::note_choices() {
   if (pending_ || opening_ || !shown_->snapshot || (view.race && !course_)) return;
   history_.note(scene, view);
@@ -43,7 +43,8 @@ void App::move_in_history(std::ptrdiff_t by) {
   }
 }
 
-/// Shows the choices moved to; everything that is not a choice, such as the tabs, stays.
+/// Shows the choices at the new place in the history; everything that is not a choice, such as the
+/// tabs, stays as it is.
 void App::restore() {
   const std::ptrdiff_t by = *std::exchange(restoring_, std::nullopt);
   const Choices& to = *history_.at(by);

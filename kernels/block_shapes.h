@@ -54,8 +54,8 @@ BlockShape flash2_forward_shape(const BlockRequest& request);
 BlockShape flash2_backward_shape(const BlockRequest& request);
 BlockShape split_kv_shape(const BlockRequest& request);
 
-/// The shape in any tiling; it also has a limit if no kernel accepts the sides of the tile or no
-/// GPU has the shared memory.
+/// The shape in any tiling. Its `limit` is also set if no kernel accepts the sides of the tile, or
+/// if no GPU has that much shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
 /// Whether flash1's backward pass has a program that uses Hopper's instructions for this: plain

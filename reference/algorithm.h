@@ -42,12 +42,12 @@ struct WarpLayout {
 /// The warps of a thread block in the paper's figure.
 inline constexpr Index kPaperWarps = 4;
 inline constexpr Index kWarpThreads = 32;
-/// Most warps of a thread block: 1024 threads.
+/// Largest number of warps in a thread block: 1024 threads.
 inline constexpr Index kMaxWarps = 32;
 
 struct Algorithm {
   std::string_view name;     ///< "standard", "flash1", "flash2"
-  std::string_view title;    ///< for people: "FlashAttention-2"
+  std::string_view title;    ///< for readers: "FlashAttention-2"
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< paper and algorithm number
   SoftmaxForm softmax = SoftmaxForm::divided_once;

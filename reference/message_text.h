@@ -49,8 +49,8 @@ struct Prefixed {
   std::string_view prefix;
 };
 
-/// Scales the value so that it has one to three digits before the decimal point. `most`: the least
-/// value that is printed as 1000. Values below 1 are scaled only if `small`.
+/// Scales the value so that it has one to three digits before the decimal point. `most`: the
+/// smallest value that is printed as 1000. Values below 1 are scaled only if `small`.
 Prefixed with_si_prefix(double value, double most, bool small = false);
 
 }  // namespace attnscope

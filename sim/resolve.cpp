@@ -133,8 +133,9 @@ std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& g
 }  // namespace
 
 Index counting_work(const ResolvedRun& run) {
-  constexpr Index kOnesAVisit = 64;    // a 1 in a block mask takes little time
-  constexpr Index kEqualAVisit = 128;  // equal rows are visited together
+  constexpr Index kOnesAVisit = 64;  // ones of a block mask that take as long as a visit
+  constexpr Index kEqualAVisit =
+      128;  // the same for visits of equal rows, which are counted together
   const AttentionProblem& problem = run.problem;
   const bool are_equal = TileGrid::rows_see_equal_columns(problem);
   const Index ones =

@@ -6,8 +6,9 @@
 
 namespace attnscope {
 
-/// Most row and column tiles that counting visits, over all distinct key lengths. Counting visits
-/// each of them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has no limit.
+/// The largest number of row and column tiles that counting visits, over all distinct key lengths.
+/// Counting visits each of them a few times, and equal tiles of a row once (tile_loop.h), so Tr x
+/// Tc has no limit.
 inline constexpr Index kMaxVisitedTiles = Index{1} << 28;
 
 /// The work of counting the run, in visited tiles of about 2 us each.

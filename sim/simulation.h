@@ -106,7 +106,7 @@ struct NumericResult {
   ErrorReport dV_error;
 };
 
-/// Most memory that numbers may take.
+/// The limit on the memory that numbers take.
 inline constexpr double kMaxNumericBytes = 8e9;
 
 /// Rejects a run whose numbers take too much memory, before any work starts.

@@ -26,7 +26,7 @@ RunSpec default_run() {
           .allow_overflow = true};
 }
 
-/// A table with a row for each algorithm, which text shows as a column.
+/// A table with a row for each algorithm; the text output shows each row as a column.
 Table operations_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
   Table table{.key = "algorithms",
               .columns = {{"algorithm", "operations"},

@@ -1,6 +1,6 @@
-/// State shared by the measurements of one command. A sweep may have hundreds of them, so the GPU
-/// is opened only once, which takes longer than most measurements, and the recording is read again
-/// only if another program has written it.
+/// State shared by the measurements of one command, of which a sweep may have hundreds. Opening the
+/// GPU takes longer than most measurements, so it is opened only once, and the recording is read
+/// again only if another program has written it.
 #pragma once
 
 #include <filesystem>

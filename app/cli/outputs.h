@@ -108,7 +108,7 @@ std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors);
 
-/// A table with a document per line, whose keys are joined by dots into column names. Columns are
+/// A table with one document per line, whose keys are joined by dots into column names. Columns are
 /// in the order of their first occurrence; a missing key is an empty cell. Arrays are left out.
 class CsvTable {
  public:
@@ -138,7 +138,7 @@ class RowFiles {
   explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
   /// Adds the row to both; failed if a file cannot be written.
   std::optional<Error> add(const ordered_json& row);
-  /// Waits until the rows are on the disk.
+  /// Waits until the rows are on disk.
   std::optional<Error> finish();
 
  private:

@@ -114,8 +114,8 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
   return model_kernel_run(run, gpu);
 }
 
-/// The document of a pass's errors. O's come first and without a name, as in the first version;
-/// those of other tensors are named.
+/// The document of a pass's errors. O's errors come first, without a name, as in the first version
+/// of the document; those of other tensors are named.
 ordered_json accuracy_document(const PassOutcome& outcome) {
   ordered_json accuracy = ordered_json::object();
   for (const Check& check : outcome.checks) {

@@ -52,7 +52,8 @@ std::optional<Error> read_field(const GivenOptions& given, const RunField& field
                      spec);
 }
 
-/// Keeps the sizes of K and V from files or packed keys, which would otherwise follow Q.
+/// Keeps the sizes of K and V that files or packed keys set; otherwise they would follow those of
+/// Q.
 void keep_given_keys(const GivenOptions& given, const AttentionProblem& of_files, RunSpec& spec) {
   const bool own_keys = !spec.files.K.empty() || !spec.files.V.empty();
   const bool packed = !spec.problem.cu_seqlens_k.empty();

@@ -11,8 +11,8 @@ namespace attnscope {
 
 namespace {
 
-/// Replaces --tiling kernel by the kernel's tiles on the modelled GPU, because the model does not
-/// know the kernels.
+/// Replaces --tiling kernel with the kernel's tiles on the modelled GPU, because the model does not
+/// depend on the kernels.
 Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.tiling_rule != TilingRule::kernel) return spec;
   RunSpec asked{.problem = spec.problem, .algorithm = spec.algorithm, .pass = spec.pass};

@@ -41,7 +41,8 @@ void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std
 void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);
 
-/// The text, cut with "…" if it is wider than `width`; empty if no letter fits before it.
+/// The text, cut with "…" if it is wider than `width`; empty if not even one letter fits before the
+/// "…".
 std::string fitted(const FontRef& font, std::string_view text, float width);
 
 /// The first of these wordings that is no wider than `width`, for text that is never cut; empty

@@ -1,4 +1,5 @@
-/// Draws values as coloured rectangles. To keep these few, values that share a cell are averaged.
+/// Draws values as coloured rectangles. To limit their number, values that share a cell are
+/// averaged.
 #pragma once
 
 #include <functional>

@@ -76,8 +76,8 @@ class Measurements {
   const MeasuredRun* find_comparable(const SimulationReport& model,
                                      const GpuDescription& gpu) const;
   /// A measured run of the same problem, pass, GPU and cache state, but with other tiles or another
-  /// program of the kernel (preferably the same tiles), to be shown apart with its difference().
-  /// nullptr if there is none.
+  /// program of the kernel (preferably the same tiles), to be shown separately with its
+  /// difference(). nullptr if there is none.
   const MeasuredRun* find_similar(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The traced run of exactly this GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;

@@ -24,7 +24,7 @@ class GpuCatalog {
   std::map<std::string, GpuDescription> read_;
 };
 
-/// Most tiles of S that the app steps through.
+/// Largest number of tiles of S that the app steps through.
 inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
 
 /// The request to step through, for the requested head or for the group into which it is packed.

@@ -104,7 +104,7 @@ class Worker {
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();
   bool stopping_ = false;
   /// Runs of earlier answers that the screen may still show. Freeing one takes milliseconds, so the
-  /// worker frees it, not the drawing thread, soon after the screen has released it.
+  /// worker, not the drawing thread, frees it soon after the screen has released it.
   std::vector<std::shared_ptr<const RunInfo>> replaced_;  // used by the worker's thread only
   std::thread thread_;                                    // last: it uses the members above
 };

@@ -70,7 +70,8 @@ std::uint64_t hash_from(const std::string& text) {
   return hash;
 }
 
-/// Lines of earlier versions do not say it, except by an answer that was shown on request.
+/// Lines of earlier versions do not record this; a missing answer means that the truth was shown on
+/// request.
 TruthShown truth_shown_in(const json& document) {
   if (!document.contains("truth_shown")) {
     return document.at("answer").is_null() ? TruthShown::after : TruthShown::no;
@@ -99,7 +100,7 @@ std::optional<AnswerRecord> record_from(const std::string& line) {
       record.changes.emplace_back(option, value.get<std::string>());
     }
     return record;
-  } catch (const std::exception&) {  // of the JSON library, or a field that is not one
+  } catch (const std::exception&) {  // from the JSON library, or for an invalid field
     return std::nullopt;
   }
 }

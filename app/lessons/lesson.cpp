@@ -39,7 +39,7 @@ class Mistakes {
   std::vector<std::string> lines_;
 };
 
-/// A run that cannot be read is known by its name, so that steps may refer to it.
+/// A run that cannot be read keeps its name, so that steps may refer to it.
 std::vector<RunRecipe> read_runs(const JsonObject& root, Mistakes& mistakes) {
   const JsonObject runs = root.object("runs");
   std::vector<RunRecipe> recipes;

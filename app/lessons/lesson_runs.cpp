@@ -36,7 +36,7 @@ Result<RunSpec> with_fields(const RunSpec& base, const std::vector<FieldValueTex
   return spec;
 }
 
-/// The run from which a recipe starts that has no `from`: values are rounded as in a kernel, as in
+/// The run from which a recipe without `from` starts: values are rounded as in a kernel, as in
 /// scenes.
 Result<RunSpec> base_of(const RunRecipe& recipe) {
   if (!recipe.scene.empty()) return load_scene_run(recipe.scene);

@@ -46,9 +46,9 @@ class LessonRuns : public ValueSource {
   std::vector<std::unique_ptr<RunValues>> values_;  ///< the values of every run requested so far
 };
 
-/// The field of `lesson.choices` with this option, set to the text: not only to one of its values.
-/// invalid_request for a field that the lesson does not let a student change, or a text that the
-/// field does not take.
+/// The field of `lesson.choices` with this option, set to the text, which need not be one of its
+/// values. invalid_request for a field that the lesson does not let a student change, or a text
+/// that the field does not take.
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 

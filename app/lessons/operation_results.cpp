@@ -27,7 +27,7 @@ class OperationKeeper : public Observer {
       kept.ops.push_back(op);
       if (executor_ == nullptr) continue;
       Fnv1a hash;
-      // What goes to global memory is read first: the operation may be its last use
+      // Read the sources of a store before it runs: it may be their last use
       const bool leaves_chip = !op.dests().empty() && !op.dests()[0].on_chip();
       if (leaves_chip) add_values(op.sources(), hash);
       executor_->execute(op);

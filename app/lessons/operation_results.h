@@ -9,9 +9,9 @@
 
 namespace attnscope::lessons {
 
-/// The most scores of a run whose values are followed.
+/// The largest number of scores of a run whose values are followed.
 inline constexpr Index kMostFollowedScores = Index{1} << 20;
-/// The most tiles of scores of a run whose operations are followed.
+/// The largest number of tiles of scores of a run whose operations are followed.
 inline constexpr Index kMostFollowedTiles = Index{1} << 15;
 
 struct HeadOperations {

@@ -71,7 +71,7 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
                      time.value("calibration_reason", "the time of this run is not predicted"));
 }
 
-/// Why this GPU has no such rate; nothing if it has one, or if the path is another.
+/// Why this GPU has no such rate; nothing if it has one, or if the path is a different one.
 std::optional<Error> missing_rate(const Path& path, const ordered_json& gpu) {
   if (path.parts.size() != 3 || path.parts[1].key != "matrix_flops_per_s") return std::nullopt;
   const std::string& dtype = path.parts[2].key;
@@ -82,7 +82,7 @@ std::optional<Error> missing_rate(const Path& path, const ordered_json& gpu) {
                      dtype);
 }
 
-/// A run that does not fit on the GPU is a property of it, and no mistake in the lesson.
+/// That a run does not fit is a property of the GPU, not a mistake in the lesson.
 Error without_fault(Error error) {
   if (error.code == ErrorCode::does_not_fit) error.kind = Error::Kind::unavailable;
   return error;
@@ -292,7 +292,7 @@ Result<TilePlace> RunValues::tile(Index step) {
     return invalid_request("step {}: the run has {} operations; use 0 to {}", step, count,
                            count - 1);
   }
-  // An operation on rows belongs to the tile before it
+  // An operation on rows belongs to the last tile before it
   const auto is_score_tile = [](const Tile& tile) {
     return is_score(tile.tensor) && tile.j != kAllColumns;
   };

@@ -24,7 +24,7 @@ class PlainEdges {
   bool lines_, textured_lines_, fill_;
 };
 
-/// Whether a picture is to be saved as SVG, by the end of its file name.
+/// Whether a picture is to be saved as SVG, judging by the end of its file name.
 bool is_svg_file(std::string_view path);
 
 /// The frame's surfaces, shapes and recorded texts, in drawing order, as an SVG document of the

@@ -37,7 +37,7 @@ struct LessonPlayer::Desk {
   const std::string& run_of(std::size_t step) const;
   /// The name of the run that a step shows at its end.
   const std::string& run_after(std::size_t step) const;
-  /// The lesson's changes at first: of its GPU to the one at hand.
+  /// The lesson's initial changes: they replace its GPU with the one that is available.
   lessons::Changes first_changes() const;
   Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer);
   std::optional<Error> keep_answer(std::size_t step, const std::optional<Answer>& answer,

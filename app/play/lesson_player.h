@@ -50,7 +50,7 @@ struct Outcome {
   /// Why the truth, or a value in the step's texts, cannot be computed; a sentence.
   std::string unavailable;
   std::string why;            ///< the misconception behind the answer
-  std::string then;           ///< empty as well where the truth, or a value in it, is unavailable
+  std::string then;           ///< also empty where the truth, or a value in it, is unavailable
   std::optional<Index> step;  ///< where the playhead goes
   std::string unplaced;       ///< why it cannot go to the step's place
   std::string unsaved;        ///< why the answer could not be written to the user's file
@@ -85,10 +85,10 @@ class LessonPlayer {
   /// Sets the user's files. Call it before the first lesson is opened.
   void set_files(LessonFiles files);
   const std::filesystem::path& progress_file() const;
-  /// Until the next call of set_gpu(), lessons that are opened wait for it.
+  /// Lessons opened from now on wait for the next call of set_gpu().
   void wait_for_gpu() { waits_for_gpu_ = true; }
-  /// The shipped description of the GPU at hand, which lessons that are opened then model; nothing:
-  /// each models its own.
+  /// The shipped description of the GPU that is available; lessons opened from now on model it.
+  /// Nothing: each models its own.
   void set_gpu(std::optional<std::string> name);
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
   /// off. If it cannot be opened, take_error() returns the reason.

@@ -134,8 +134,8 @@ Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescr
 /// second or less. The shipped sweeps reach a third of it.
 inline constexpr Index kMostComparedWork = Index{1} << 19;
 
-/// The model of a recorded run, without its DRAM prediction; with the tiles of standard's products
-/// that its kernels made (app/report/product_tiles.h). `work_left` is the rest of
+/// The model of a recorded run, without its DRAM prediction; with the tiles in which its kernels
+/// computed standard's products (app/report/product_tiles.h). `work_left` is the rest of
 /// kMostComparedWork, from which the run's counting_work() is subtracted; an error if the run needs
 /// more. Without the limit, a few rows could take minutes.
 Result<SimulationReport> model_recorded_run(const RecordingRow& run, const GpuDescription& gpu,

@@ -1,4 +1,4 @@
-/// Predictions of DRAM bytes on the disk, shared by all programs of a user.
+/// Predictions of DRAM bytes on disk, shared by all programs of a user.
 #pragma once
 
 #include <optional>

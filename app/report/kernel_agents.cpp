@@ -7,7 +7,7 @@ namespace attnscope {
 
 namespace {
 
-/// The agents of the kernel's program for this run on the GPU, if it has any.
+/// The agents of the kernel's program for this run on the GPU, if the program has any.
 std::optional<kernels::ProgramAgents> kernel_agents(ResolvedRun run, const GpuDescription& gpu) {
   const auto kernel = kernels::choose_kernel(run.asked);
   if (!kernel || !kernels::check_switches(run.asked.switches, *kernel.value(), run.pass(),

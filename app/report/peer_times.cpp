@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The libraries' names in the file and on the screen; the file has our own kernels as well.
+/// The libraries' names in the file and on the screen; the file also has AttnScope's own kernels.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPeers{
     {{"pytorch flash2", "PyTorch flash2"}, {"cudnn", "cuDNN"}}};
 
@@ -41,7 +41,7 @@ AttentionProblem problem_of(const JsonObject& row, DType dtype) {
   return problem;
 }
 
-/// What the times of the file have in common.
+/// The GPU, provenance and precision that all times in the file share.
 struct Header {
   std::string gpu, how;
   DType dtype = DType::bf16;

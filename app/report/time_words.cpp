@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTimeAgreementPercent = 5.0;
 
-/// Why the recorded pass may not take the predicted time; each begins with "; ".
+/// Reasons why the recorded pass may not take the predicted time; each begins with "; ".
 std::string causes_of_difference(const ComparisonLine& line, const SimulationReport& model,
                                  const GpuDescription& gpu, const Measurement& measured) {
   constexpr double kClockAgreement = 0.01;

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
   return {"op", "tile", "outer_loop"};
 }
 
-/// A guided walk through the app: a run that plays and explains itself, or its panels.
+/// A guided walk through the app: a run that plays and explains itself, or a tour of the panels.
 enum class Walk : std::uint8_t { watch, panels };
 
 /// The place of a panel on the screen. If a slot has no panel, its neighbour takes the place.

@@ -31,7 +31,8 @@ struct Layout {
 };
 
 /// Places the panels that exist: a neighbour takes the place of a slot without a panel, and panels
-/// give way in a small window. Presenter mode has no charts, and a line of the ledger: its bytes.
+/// give way in a small window. Presenter mode has no charts, and only one line of the ledger, its
+/// bytes.
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);
 

@@ -24,8 +24,8 @@ void draw_number_field(const Frame& frame, float width, bool takes_focus);
 /// Draws the options as buttons or, once the answer is revealed or in presenter mode, as text with
 /// marks. Named rectangles: "lesson.option.a" and so on.
 void draw_options(const Frame& frame, float width);
-/// Draws the curve of the mouse and, once `share` is above 0, the computed one. Named rectangle:
-/// "lesson.curve".
+/// Draws the curve drawn by the user and, once `share` is above 0, the computed one. Named
+/// rectangle: "lesson.curve".
 void draw_curve_field(const Frame& frame, float width, float share);
 
 }  // namespace attnscope::app

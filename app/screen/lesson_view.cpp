@@ -39,8 +39,8 @@ bool is_write_of_tensor(const lessons::Path& path) {
          std::ranges::any_of(path.parts, [](const auto& part) { return part.key == "by_tensor"; });
 }
 
-/// Whether the question asks for something that the panel of memory or of the warps shows: their
-/// own numbers, or, as a choice, whether a tensor is stored.
+/// Whether the question asks for something that the memory panel or the warps panel shows: their
+/// own numbers or, as a choice, whether a tensor is stored.
 bool asks_for_memory(const Question& question) {
   const auto any_path = [](const lessons::Expression& expression, const auto& holds) {
     return std::ranges::any_of(expression.paths(), holds);
@@ -316,7 +316,7 @@ void handle_lesson_keys(const Frame& frame) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (!player.is_open() || ImGui::IsPopupOpen("", kAnyPopup) || io.KeyCtrl || io.KeyAlt) return;
   const bool asks = player.phase() == LessonPlayer::Phase::asking;
-  // A clicker has no other key: its first press reveals, the next one advances
+  // A clicker has no other key: its first press reveals the answer, the next one advances
   const bool reveals = app.view.presenter && asks && player.current().ask;
   if (key_pressed(Key::page_down)) player.act(reveals ? Action::show_me : Action::next);
   if (key_pressed(Key::page_up)) player.act(Action::previous);

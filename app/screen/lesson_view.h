@@ -16,7 +16,7 @@ namespace attnscope::app {
 /// The slots of the panels that the step shows; if it names none, those of presenter mode.
 std::set<Slot> slots_of(const lessons::Show& show);
 
-/// The slots whose numbers would give away the answer to the step's question: never SCORES and the
+/// The slots whose numbers would give away the answer to the step's question: never SCORES or the
 /// pseudo-code; memory only if the question is about memory, or a choice about what is stored.
 std::set<Slot> telling_slots(const lessons::Step& step);
 
@@ -45,8 +45,8 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
 void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
 
 /// Outlines the tensors and the lines of the ledger that the step highlights, adjacent lines as
-/// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles,
-/// not of a rival's panels: "lesson.mark.WIDGET", of adjacent lines the first.
+/// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles, except
+/// in a rival's panels: "lesson.mark.WIDGET", named after the first of adjacent lines.
 void mark_lesson_tensors(const Frame& frame, const NamedRects& rects);
 
 /// The thing that panels highlight if the question asks for a tile: the chosen tile or, once it is

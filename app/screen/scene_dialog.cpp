@@ -59,7 +59,7 @@ void SceneDialog::begin_scene(const Frame& frame, bool saving) {
   begin(frame, Purpose::save_scene, is_own ? scene.path : kDefaultPath);
 }
 
-/// A picture begins with the size and the theme of the screen.
+/// A picture's size and theme are initially those of the screen.
 void SceneDialog::begin_file(const Frame& frame, FileToSave file) {
   file_ = std::move(file);
   if (auto* const picture = std::get_if<PanelPicture>(&file_)) {

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 /// The dialog that opens files and saves scenes: Ctrl+O and Ctrl+S, or the end of the list of
 /// scenes. It lists recent files, the shipped scenes and a folder. The same dialog saves a picture
-/// of a panel, in a size and a theme, or a text.
+/// of a panel, with a chosen size and theme, or a text.
 class SceneDialog {
  public:
   /// Opens on its keys or when the view requests it, and draws itself while open.
@@ -29,9 +29,9 @@ class SceneDialog {
   void draw_lists(const Frame& frame);
   void draw_folder(const Frame& frame);
   void set_path(std::string_view path);
-  /// Opens or saves what the dialog shows; a size that is none becomes its answer.
+  /// Opens or saves what the dialog shows; if the size is invalid, the dialog shows the error.
   void confirm(const Frame& frame, bool replaces);
-  /// Requests it, and waits for the app's result.
+  /// Sends the command, and waits for the app's result.
   void ask(const Frame& frame, const Command& command);
   bool saves() const { return purpose_ != Purpose::open; }
 

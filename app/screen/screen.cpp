@@ -96,7 +96,7 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   frame.rects.add("notice", rect);
 }
 
-/// Shows the glossary's line on the symbol under the mouse, wherever the symbol is drawn.
+/// Shows the glossary's entry for the symbol under the mouse, wherever the symbol is drawn.
 void explain_pointed_word(const Frame& frame) {
   const std::optional<PointedWord> pointed = take_pointed_word();
   if (!pointed || frame.app.view.show_keys || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
@@ -211,7 +211,7 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
 std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales,
                                         double time_s, ThemeName theme_name, Slot slot,
                                         bool of_rival) {
-  NamedRects rects;  // those of the screen stay
+  NamedRects rects;  // the screen keeps its own
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(theme_name), fonts, scales, rects, focus_, time_s};
   const Rect all{{0.0f, 0.0f}, display};

@@ -1,5 +1,5 @@
-/// The first start: a card with four ways to begin; FlashAttention in two minutes, and a tour of
-/// the panels. Both can be left at any time.
+/// The first start: a card with four ways to begin, the walk "FlashAttention in two minutes", and a
+/// tour of the panels. Both can be left at any time.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 /// Drawing tools of every part of the screen: the frame, and the buttons of the bars, which are
-/// surfaces with a text or an icon, named for tests that click.
+/// surfaces with a text or an icon, each named so that tests can click it.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-/// Rectangles of widgets by name, for tests that click: `attnscope --dump-ui` prints them.
+/// Rectangles of widgets by name, so that tests can click them: `attnscope --dump-ui` prints them.
 #pragma once
 
 #include <imgui.h>

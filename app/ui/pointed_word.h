@@ -28,8 +28,8 @@ std::string_view word_at(std::string_view text, std::size_t offset);
 void note_pointed_word(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
                        std::string_view text);
 
-/// The word that was noted last since the previous call. Like Dear ImGui's state, it belongs to the
-/// thread that draws.
+/// The last word noted since the previous call. Like Dear ImGui's state, it belongs to the thread
+/// that draws.
 std::optional<PointedWord> take_pointed_word();
 
 }  // namespace attnscope::app

@@ -12,7 +12,8 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// A C enumeration's number as the C++ one, which lists the same values in the same order.
+/// A number of a C enumeration as a value of the C++ one, which lists the same values in the same
+/// order.
 template <typename Enum>
 std::optional<Error> read_enum(int32_t value, Enum last, const char* name, Enum& to) {
   if (value < 0 || value > static_cast<int32_t>(last)) {

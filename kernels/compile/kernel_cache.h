@@ -1,4 +1,4 @@
-/// Compiled kernels on the disk, shared by all programs of a user: each is compiled only once.
+/// Compiled kernels on disk, shared by all programs of a user: each is compiled only once.
 #pragma once
 
 #include <cstdint>

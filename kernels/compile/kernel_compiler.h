@@ -1,4 +1,4 @@
-/// Provides compiled kernels: from memory, else from the disk, else by compiling them.
+/// Provides compiled kernels: from memory, else from disk, else by compiling them.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ class KernelCompiler {
   /// cancelled.
   std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
                                                              const std::atomic<bool>* cancel);
-  /// Keeps the kernel, unless it is null, for those who wait.
+  /// Keeps the kernel, unless it is null, for the threads that wait for it.
   void release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel);
 
   const KernelCache disk_;

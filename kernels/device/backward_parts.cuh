@@ -37,8 +37,8 @@ struct ColumnTile {
   int keys;  ///< valid columns of the tile
 };
 
-/// Column tiles are neighbours in the grid, the first of a head first: under a causal mask the most
-/// row tiles see it.
+/// The column tiles of a head are neighbours in the grid, the first one first: under a causal mask
+/// it is seen by the most row tiles.
 template <int Bc>
 __device__ inline ColumnTile column_tile_of_block(const ForwardShape& shape) {
   const int block = block_index();

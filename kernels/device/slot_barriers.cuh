@@ -9,8 +9,8 @@ namespace attnscope::kernels::device {
 
 /// The barriers of `kSlots` slots that visits take in turn: visit n, counted from 0, has slot n %
 /// kSlots. Each slot has two:
-///   filled:  who empties it waits for everyone who fills it;
-///   emptied: who fills it waits for everyone who emptied it after the previous visit.
+///   filled:  the warps that empty it wait for all that fill it;
+///   emptied: the warps that fill it wait for all that emptied it after the previous visit.
 template <int kSlots>
 struct SlotBarriers {
   static constexpr int kBarriers = 2 * kSlots;

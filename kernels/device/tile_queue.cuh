@@ -33,7 +33,8 @@ struct TileCounter {
       opened = seen >> 32 == launch;
     }
     const auto number = static_cast<int>(static_cast<uint32_t>(atomicAdd(word, 1ULL)));
-    if (number == tiles + blocks - 1) atomicExch(word, 0ULL);  // every block has its last number
+    if (number == tiles + blocks - 1)
+      atomicExch(word, 0ULL);  // every block has taken its last number
     return number;
   }
 };

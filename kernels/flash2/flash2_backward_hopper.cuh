@@ -51,7 +51,8 @@ template <typename T, typename Block, typename Trace>
 struct Flash2GradientConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
   using Part = device::WarpgroupScores<Br>;
-  /// Whether each consumer computes 64 rows of dQ of its own; if not, some columns of all rows.
+  /// Whether each consumer computes 64 rows of dQ of its own; if not, each computes some columns of
+  /// all rows.
   static constexpr bool kOwnRows = Br > device::kWarpgroupRows;
 
   const Block& block;

@@ -8,7 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// A CUDA call that failed; what() holds the expression, its place and CUDA's name for the code.
+/// A CUDA call that failed; what() holds the expression, its source location and CUDA's name for
+/// the error.
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t code, const char* expression, const char* file, int line);
@@ -45,7 +46,7 @@ void log_cuda_failure(cudaError_t code, const char* expression, const char* file
 
 }  // namespace attnscope::kernels
 
-/// ATTNSCOPE_CUDA(cudaMalloc(...)): throws with expression, place and code.
+/// ATTNSCOPE_CUDA(cudaMalloc(...)): throws with the expression, its source location and the error.
 #define ATTNSCOPE_CUDA(call) ::attnscope::kernels::check_cuda((call), #call, __FILE__, __LINE__)
 
 /// The same for destructors: prints the failure and continues.

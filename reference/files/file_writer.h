@@ -83,7 +83,7 @@ class GrowingFile {
   std::size_t size() const { return text_.size(); }
 
  private:
-  /// A file on the disk, of which the first `valid_bytes` are those of text_.
+  /// A file on disk, of which the first `valid_bytes` are those of text_.
   struct Copy {
     TemporaryFile file;
     std::size_t valid_bytes = 0;

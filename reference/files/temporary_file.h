@@ -29,7 +29,7 @@ class TemporaryFile {
   const std::filesystem::path& name() const { return name_; }
   /// Writes the bytes at the offset.
   int write_at(std::size_t offset, std::string_view bytes) const;
-  /// Waits until the bytes are on the disk.
+  /// Waits until the bytes are on disk.
   int sync() const;
   /// Renames the file to `target`, which it replaces. The file stays open.
   int replace(const std::filesystem::path& target);
@@ -53,14 +53,14 @@ class TemporaryFile {
 /// Writes all bytes at the descriptor's position. 0, or the errno.
 int write_all(int descriptor, std::string_view bytes);
 
-/// Waits until the names in the folder of `file` are on the disk. 0, or the errno.
+/// Waits until the names in the folder of `file` are on disk. 0, or the errno.
 int sync_folder_of(const std::filesystem::path& file);
 
 /// "cannot write FILE: No space left on device".
 Error cannot_write(const std::filesystem::path& file, int reason);
 
 /// Removes every temporary file and blocks all later renames, so that every file under its final
-/// name stays complete. For the thread that handles a signal, which ends the process next.
+/// name stays complete. For the thread that handles a signal and then ends the process.
 void remove_temporary_files_for_exit();
 
 }  // namespace attnscope

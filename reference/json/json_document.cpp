@@ -24,12 +24,12 @@ namespace {
 /// Larger files cannot be scenes, device descriptions or recordings.
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 
-/// Deeper documents are not AttnScope's, and would overflow the stack where one is copied or
-/// written.
+/// No document of AttnScope's is nested more deeply, and one that is would overflow the stack when
+/// it is copied or written.
 constexpr std::size_t kMaxDepth = 64;
 
-/// Larger documents are not AttnScope's either: a file of one-digit numbers takes 8 bytes of memory
-/// for each of its bytes, and recordings and traces take less.
+/// No file of AttnScope's needs a larger document: even one of one-digit numbers takes 8 bytes of
+/// memory for each of its bytes, and recordings and traces take less.
 constexpr std::size_t kMaxDocumentBytes = 9 * kMaxFileBytes;
 
 /// Roughly the bytes that a value takes in memory, without its elements.

@@ -67,7 +67,7 @@ struct GpuDescription {
   /// The source of each number, by its field name in the file: "l2_bytes",
   /// "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
-  WhatIf what_if;  ///< the user's changes: numbers above, and rates that are not above
+  WhatIf what_if;  ///< the user's changes, also to rates that have no member here
   /// Read from a user's file, and different from the shipped description of the same GPU.
   bool is_altered = false;
 };
@@ -76,8 +76,8 @@ struct GpuDescription {
 /// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
 
-/// Whether two sizes may belong to the same GPU's memory: product names state more than a device
-/// reports.
+/// Whether two sizes may belong to the same GPU's memory: product names state a larger size than a
+/// device reports.
 bool are_one_memory(Index a_bytes, Index b_bytes);
 
 /// Whether both have the same numbers, whatever their sources.

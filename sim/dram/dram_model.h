@@ -45,7 +45,8 @@ struct DramPrediction {
   /// not hold.
   std::vector<Index> missed_bytes;
   Bytes total;
-  /// The interval of `total`: of its reads, and of its writes. Both are `total` if it is left out.
+  /// The interval of `total`: of its reads, and of its writes. Both are `total` if the interval is
+  /// left out.
   Bytes least, most;
 
   Index total_missed_bytes() const;

@@ -20,7 +20,7 @@ namespace attnscope {
 struct WarpTraffic {
   Index shared_read_bytes = 0;
   Index shared_write_bytes = 0;
-  Index exchange_read_bytes = 0;   ///< data that any warp, also the reader, wrote there
+  Index exchange_read_bytes = 0;   ///< data that any warp, including the reader, wrote there
   Index exchange_write_bytes = 0;  ///< partial results, P, dS and D
   Index barriers = 0;              ///< of a thread block, summed over thread blocks
   bool operator==(const WarpTraffic&) const = default;

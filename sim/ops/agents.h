@@ -16,7 +16,7 @@ namespace attnscope {
 /// "producer", "dQ adder", "consumer 1"; "" for a program without agents.
 std::string agent_name(Agent agent);
 
-/// An agent that waits forever: nobody completes the phase.
+/// An agent that waits forever, because no arrival completes the phase.
 struct StuckAgent {
   Agent agent = Agent::block;
   Barrier barrier;
@@ -32,8 +32,8 @@ class Agents {
   void add(Agent agent, std::span<const TileOp> ops);
   bool any() const { return !agents_.empty(); }
   /// Emits every operation once, then discards all of them; a skipped wait or arrive has no effect.
-  /// If no agent can continue, reports who waits for what; the remaining operations follow, agent
-  /// by agent, as skipped and unreached.
+  /// If no agent can continue, reports which agent waits for what; the remaining operations follow,
+  /// agent by agent, as skipped and unreached.
   void run(const Emit& emit, const Report& report);
 
  private:

@@ -1,6 +1,6 @@
 /// The vocabulary in which a schedule writes one thread block's program. Each call emits one TileOp
-/// to the observers; at(line) names the pseudo-code line of the calls that follow, agent() who
-/// executes them.
+/// to the observers; at(line) names the pseudo-code line of the calls that follow, agent() the
+/// agent that executes them.
 #pragma once
 
 #include <array>

@@ -47,7 +47,7 @@ inline constexpr auto kTensors = [] {
 /// Column index of a tile that spans all keys.
 inline constexpr std::int32_t kAllColumns = -1;
 
-/// Most slots on chip of a tensor.
+/// Largest number of slots that a tensor has on chip.
 inline constexpr std::size_t kMostSlots = 4;
 
 /// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
@@ -171,7 +171,7 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
       "scale, mask_gradient, dropout_factors, wait, arrive");
 }
 
-/// Who executes an operation. A thread block's program is one sequence of operations, or several
+/// The executor of an operation. A thread block's program is one sequence of operations, or several
 /// agents (warp groups) run it concurrently and synchronize at barriers.
 enum class Agent : std::uint8_t {
   block,              ///< every warp: the program has no agents
@@ -196,8 +196,8 @@ constexpr bool is_consumer(Agent agent) {
 /// complete after `arrivals` (n + 1) arrivals: an mbarrier of the GPU.
 struct Barrier {
   enum class Signals : std::uint8_t {
-    full,   ///< the tile is in the slot: those that read it wait
-    empty,  ///< everyone has read the tile: whoever writes the next one waits
+    full,   ///< the tile is in the slot: its readers wait
+    empty,  ///< every reader has read the tile: writers of the next one wait
   };
   Signals signals = Signals::full;
   std::uint8_t arrivals = 1;  ///< number that complete a phase

@@ -66,7 +66,7 @@ struct HeadCounters {
 /// The state before operation `step`, from which replaying can start.
 struct Keyframe {
   Index step = 0;
-  std::size_t block_index = 0;  ///< into the block starts
+  std::size_t block_index = 0;  ///< index into the block starts
   HeadCounters counters;
   /// Empty at the start of a block, unless memory on chip is stale there.
   NumericExecutor::OnChip on_chip;

@@ -133,7 +133,7 @@ struct SoftmaxRow {
   std::optional<double> error;
 };
 
-/// The chosen query row of a backward pass in the last tile that it was processed in. Values not
+/// The chosen query row of a backward pass in the last tile in which it was processed. Values not
 /// yet computed in that tile are empty; with consumers that share the keys, NaN at the keys of one
 /// that has not computed them.
 struct GradientRow {
@@ -154,7 +154,7 @@ struct GradientRow {
   std::optional<double> dQ_prev, dQ_part, dQ;  ///< that element before, its addend, and the sum
 };
 
-/// The tensors of the operations of a line of pseudo-code, and who executes them.
+/// The tensors of the operations of a line of pseudo-code, and the agents that execute them.
 struct LineOperands {
   TensorSet all;
   TensorSet in_memory;        ///< loaded, stored or added to

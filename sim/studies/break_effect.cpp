@@ -230,8 +230,8 @@ std::vector<ResultDeviation> results_of(const NumericExecutor& wrong, const Nume
   return results;
 }
 
-/// Why a result is right: executions without an effect, and how the effects of the others were
-/// lost.
+/// The reasons why a result is right: why executions had no effect, and how the effects of the
+/// others were lost.
 std::vector<std::pair<NoChange, Index>> reasons_of(const BreakEffect& effect,
                                                    const Comparer& comparer) {
   std::vector<std::pair<NoChange, Index>> reasons = comparer.without_effect();

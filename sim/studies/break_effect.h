@@ -54,7 +54,7 @@ enum class NoChange : std::uint8_t {
   cancelled,        ///< what depends on it is divided out again
   never_read,       ///< nothing reads its result
   was_complete,     ///< it would not have had to wait
-  never_awaited,    ///< nobody waits for the arrival
+  never_awaited,    ///< no agent waits for the arrival
 };
 constexpr std::array<std::string_view, 12> enum_names(NoChange) {
   return {"never_runs",    "first_iteration", "times_one",    "adds_zero",

@@ -76,7 +76,8 @@ struct PredictedSchedule {
   std::vector<PredictedBlock> blocks;
 };
 
-/// The most blocks of a predicted schedule; if a launch has more, only its first heads are in it.
+/// The largest number of blocks in a predicted schedule; of a launch with more, it contains only
+/// the first heads.
 inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 
 }  // namespace attnscope

@@ -75,7 +75,7 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   const ScheduleCycles cycles = run(cycles_of_step(), &scheduled);
   std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
 
-  // The launch's start delays all steps; the further time that DRAM needs stretches them
+  // Starting the launch delays all steps; the time that DRAM needs beyond them stretches them
   const double start = start_s();
   const double blocks_s = cycles.end / clock_hz_;
   const double slower = blocks_s > 0 ? 1.0 + further_dram_s(cycles) / blocks_s : 1.0;

@@ -87,7 +87,7 @@ bool bench_scene(const std::string& name) {
 }  // namespace attnscope
 
 int main() {
-  // Predictions of an earlier run would be read from the disk
+  // Predictions of an earlier run would be read from disk
   namespace fs = std::filesystem;
   const fs::path cache = fs::temp_directory_path() / fmt::format("attnscope-bench-{}", getpid());
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);

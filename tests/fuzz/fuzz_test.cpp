@@ -49,7 +49,8 @@ TEST_P(Fuzzed, GeneratedInputsGiveNoFinding) {
   }
 }
 
-/// Inputs at the limits: deep, long, large numbers. libFuzzer's are even longer: enlarged().
+/// Inputs at the limits: deeply nested, long, with large numbers. Those of libFuzzer are even
+/// longer: enlarged().
 std::vector<std::string> extreme_inputs() {
   constexpr std::size_t kDepth = 250'000;  // overflows the stack of a recursive parser
   constexpr std::size_t kLong = 1'000'000;

@@ -67,7 +67,7 @@ class WindowSession {
   void run_there(const std::string& command);
   void do_and_wait(const std::string& command);
   /// Waits until the app has drawn this many frames with all input so far; with `idle`, it must
-  /// have rested or played in each of the last ones.
+  /// have rested or played in each of the last `count` frames.
   void wait_for_frames(std::size_t count, bool idle);
 
   Display display_;

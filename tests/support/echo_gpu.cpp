@@ -1,5 +1,5 @@
 /// Replaces the GPU in tests of programs, on machines with and without one: its measurements echo
-/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it like a real one.
+/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it, as it hides a real GPU.
 #include <chrono>
 #include <cstdlib>
 #include <thread>

@@ -127,7 +127,7 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
     buttons_left = draw_carry_button(context, view, {copy.left - context.px(2.0f), at.y});
   }
 
-  // As wide as its widest line or the buttons; as wide as allowed if the lines do not fit
+  // As wide as its widest line or the buttons, but no wider than allowed
   const float most = 0.42f * rest.width();
   const float width = std::max(rest.max.x - buttons_left, draw::legend_width(context, entries));
   Rect room{
@@ -263,7 +263,7 @@ const ShownChart* ChartJobs::newest_chart(const std::shared_ptr<const RunInfo>& 
     SweepKey asked = sweep_key(run, asked_chart, view, runs);
     SweepKey predicted = asked;
     predicted.predicts = true;
-    // A sweep with predictions includes everything that one without them has
+    // A sweep with predictions contains everything that one without them contains
     if (sizes.latest_key() != nullptr && *sizes.latest_key() == predicted) asked = predicted;
     return chart(sizes, asked, run_size_sweep, [&](const SweepKey&, const SizeSweep& sweep) {
       ShownChart shown = size_chart(sweep, asked_chart.quantity, gpu, runs, theme);
@@ -359,9 +359,9 @@ class ChartsPanel {
 
  private:
   ChartJobs jobs_;
-  bool busy_ = false;  ///< whether the job of the last frame's chart runs
+  bool busy_ = false;  ///< whether the job for the last frame's chart is running
   ChartChoice zoomed_;
-  draw::ChartZoom zoom_;  ///< the zoom of the chart `zoomed_`
+  draw::ChartZoom zoom_;  ///< the zoom of the chart that `zoomed_` names
 };
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {

@@ -210,7 +210,7 @@ struct Making {
       if (point.report.run.problem.block_mask != nullptr) {
         label += fmt::format(", mask {}", mask_words(sweep.key));
       }
-      // Name Br: tiles of few rows, meant for few queries, read K most often
+      // Show Br: tiles with few rows, which are meant for few queries, read K more often
       if (find_algorithm(last)->splits_keys && sweep.key.over != ChartAxis::block_size) {
         label += fmt::format(", Br {}", point.report.run.tiling.Br);
       }

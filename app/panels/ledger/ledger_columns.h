@@ -47,7 +47,7 @@ struct LedgerColumns {
 };
 
 /// Places the columns of a table from `left` to `right`; `swatch` is the width of a tensor's mark,
-/// `gap` is the least distance between two columns.
+/// `gap` is the smallest distance between two columns.
 LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headings,
                               const Fonts& fonts, float left, float right, float swatch, float gap);
 

@@ -9,7 +9,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr float kTightest = 0.9f;  ///< least pitch of lines, in sizes of the font
+constexpr float kTightest = 0.9f;  ///< smallest line pitch, in units of the font size
 
 }  // namespace
 

@@ -88,7 +88,8 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
   }
 }
 
-/// Whether the run is compared with the model at the kernel's tiles, unlike the screen's.
+/// Whether the run is compared with the model at the kernel's tiles, which differ from the
+/// screen's.
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
   if (!basis.comparison || stands_alone(basis)) return false;
   const SimulationReport& model = basis.comparison->model;
@@ -257,7 +258,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
   const bool one_head = run.problem().batch * run.problem().heads == 1;
-  const bool whole = one_head || !so_far;  // like a GPU's numbers
+  const bool whole = one_head || !so_far;  // as a GPU's numbers are
   const bool other_tiles = has_other_tiles(run, basis) && whole;
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;

@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Sizes are shown if the tensors keep at least this share of the scale that they have without.
+/// Sizes are shown if they reduce the scale of the tensors to no less than this share.
 constexpr float kMuchOfScale = 0.75f;
 
 }  // namespace
@@ -143,7 +143,7 @@ void HbmBox::place_rows(const Rows& rows) {
   lay_out_rows(rows);
 }
 
-/// The scale of all rows: that of the row with the least room.
+/// The scale of all rows: that of the row with the least space.
 RowScale HbmBox::scale_of(const Rows& rows) const {
   std::vector<std::vector<RowItem>> items;
   for (const auto& row : rows) items.push_back(items_of(row));

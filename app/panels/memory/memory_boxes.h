@@ -35,7 +35,7 @@ class HbmBox {
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
   std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
-  /// The path from a point above the box to the middle of the part that these elements have,
+  /// The path from a point above the box to the middle of the part that these elements occupy,
   /// between the other tensors and their labels.
   std::optional<draw::Route> route(ImVec2 from, Tensor tensor, const Area& area) const;
 

@@ -24,7 +24,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   const Heights heights = choose_heights();
   place_slots(heights);
 
-  // The border between both memories is midway between their slots
+  // The border between the two memories is midway between their slots
   split_x_ = rect.center().x;
   for (std::size_t k = 1; k < placed_.size(); ++k) {
     if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;

@@ -75,7 +75,8 @@ struct TextFile {
   std::string path, text;
 };
 using FileToSave = std::variant<PanelPicture, TextFile>;
-/// Asks where to save the file, beginning with its path; of a picture, also its size and theme.
+/// Asks where to save the file, proposing its path; for a picture, also asks for its size and
+/// theme.
 struct AskToSave {
   FileToSave file;
 };

@@ -149,7 +149,7 @@ void tooltip(const PanelContext& context, std::string_view text, const Rect& abo
   const FontRef& font = context.fonts.small;
   float width = font.size * 42.0f;
   if (context.presenter) {
-    // Narrow enough for the room beside the panel, unless that is too little to read in
+    // Narrow enough for the room beside the panel, unless that would be too narrow to read
     const float left = context.rect.min.x;
     const float right = ImGui::GetIO().DisplaySize.x - context.rect.max.x;
     const float room = std::max(left, right) - context.px(20.0f);

@@ -8,7 +8,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Most cells along an axis, not counting those cut by an edge of the part or of a tile.
+/// Largest number of cells along an axis, not counting those cut by an edge of the part or of a
+/// tile.
 constexpr Index kMaxCells = 64;
 
 /// For each column, the sum and the number of the visible elements in a range of rows. An element

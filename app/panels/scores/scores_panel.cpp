@@ -102,8 +102,8 @@ struct Headline {
   std::vector<std::string> beside;
 };
 
-/// Draws the heading up to the tabs at its right. The formulas are in its line, or, if they are too
-/// long, under it; in a low panel they are left for the side of the grid, which needs the height.
+/// Draws the heading up to the tabs at its right. The formulas are in its line or, if they are too
+/// long, under it; in a low panel, where the grid needs the height, they are drawn beside the grid.
 Headline draw_headline(const Snapshot& snapshot, Tensor shown, const PanelContext& context,
                        float tabs_left) {
   constexpr std::string_view kTitle = "SCORES";

@@ -70,7 +70,7 @@ float label_width(const PanelContext& context) {
   return context.fonts.ui_bold.measure("online").x + context.px(14.0f);
 }
 
-/// The least width of draw_methods().
+/// The smallest width of draw_methods().
 float methods_width(const PanelContext& context) {
   return label_width(context) + 4.0f * context.fonts.mono_small.measure("-00.0000").x;
 }

@@ -93,7 +93,7 @@ struct SmRunPair {
 /// The key of the search for a recorded run.
 struct SmRunKey {
   std::shared_ptr<const RunInfo> run;  ///< the one on the screen
-  PassKind pass = PassKind::forward;   ///< the pass of that run to look for
+  PassKind pass = PassKind::forward;   ///< which pass of that run to look for
   bool other = false;  ///< true: without a trace of this run, find one of another run
 };
 

@@ -26,7 +26,7 @@ ImU32 text_on_warp(const Theme& theme, Index warp, Index warps) {
 
 namespace {
 
-/// The most that widths are stretched relative to heights, in a low panel.
+/// The largest factor by which widths are stretched relative to heights, in a low panel.
 constexpr float kMostStretch = 2.0f;
 
 /// Draws the tiles of one partition.

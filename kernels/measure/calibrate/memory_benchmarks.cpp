@@ -263,7 +263,7 @@ void measure_dram(CalibrationRun& run) {
   const auto stream = run.stream();
   run.kernels().start(write_once_program(), blocks, stream, from_dev);
 
-  // A pass costs a launch and its bytes: the launch is measured separately
+  // The time of a pass is that of a launch and of its bytes: measure the launch separately
   const double launch_s = [&] {
     std::vector<double> samples;
     samples.reserve(static_cast<std::size_t>(run.repeats()));

@@ -57,8 +57,8 @@ struct KernelTrace {
   double time_s = 0.0;        ///< one pass with the traced launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without a trace
   double sm_clock_mhz = 0.0;  ///< during the launch: cycles by the global timer
-  /// Resolution of the global timer: the smallest difference of its readings. Nothing when they are
-  /// too far apart to tell, as with only a few blocks.
+  /// Resolution of the global timer: the smallest difference between its readings. Nothing when
+  /// they are too far apart to tell, as with only a few blocks.
   std::optional<Index> timer_step_ns;
   std::vector<TracedBlock> blocks;  ///< in order of the grid
   std::vector<TracedRow> rows;

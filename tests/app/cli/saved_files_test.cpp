@@ -51,7 +51,7 @@ TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
                     {"r.md"});
 }
 
-/// An answer that is not on the disk is reported, and the answers before it stay.
+/// An answer that is not on disk is reported, and the answers before it are kept.
 TEST(SavedFiles, AnAnswerThatCannotBeSyncedIsReported) {
   const ScratchFolder folder;
   folder.write("lesson.json", R"({"schema": "attnscope.lesson/1", "title": "T",

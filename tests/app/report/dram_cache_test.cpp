@@ -1,4 +1,4 @@
-/// Predictions on the disk: equal to newly computed ones, never those of a different run or model.
+/// Predictions on disk: equal to newly computed ones, never those of a different run or model.
 #include "app/report/dram_cache.h"
 
 #include <gtest/gtest.h>
@@ -142,7 +142,7 @@ TEST_F(DramPredictions, AreTheSameInSeveralThreads) {
   const auto predict_often = [&] {
     int same = 0;
     for (int n = 0; n < 20; ++n) {
-      std::error_code another_run_wrote;  // set if it wrote into the folder meanwhile
+      std::error_code another_run_wrote;  // set if it has written into the folder in the meantime
       if (n % 5 == 0) fs::remove_all(folder_, another_run_wrote);
       same += predicted() == computed ? 1 : 0;
     }

@@ -1,4 +1,4 @@
-/// The GPU that a lesson models: the one at hand, or the student's choice.
+/// The GPU that a lesson models: this machine's, or the student's choice.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Compiled kernels on the disk: the key covers everything that determines their code.
+/// Compiled kernels on disk: the key covers everything that determines their code.
 #include "kernels/compile/kernel_cache.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-/// Entries on the disk: they are found again, damaged ones are ignored, and failures do no harm.
+/// Entries on disk: they are found again, damaged ones are ignored, and failures do no harm.
 #include "reference/files/disk_cache.h"
 
 #include <gtest/gtest.h>
