@@ -139,7 +139,7 @@ void App::take_snapshot() {
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
 }
 
-/// Shows the error at the field of the choice; the last result stays on the screen.
+/// Shows the error at the field of the choice; the last result remains on the screen.
 void App::take_refusal(const Refusal& refusal) {
   if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
   if (opening_) return end_opening(refusal.error);
@@ -260,7 +260,7 @@ void App::take_scene(Scene opened) {
   if (shown_->snapshot && shown_ == published_ && shown_->request == wanted()) take_snapshot();
 }
 
-/// Reports that the scene cannot be shown; the last one stays open.
+/// Reports that the scene cannot be shown; the last one remains open.
 void App::end_opening(Error error) {
   const Scene& failed = opening_->scene;
   const std::string& file = failed.path.empty() ? failed.name : failed.path;

@@ -50,7 +50,7 @@ struct FileLists {
   std::vector<ListedLesson> lessons;  ///< the lessons in assets/lessons, in teaching order
 };
 
-/// The result of opening a scene, or of saving one, a picture or a text.
+/// The result of opening a scene, or of saving a scene, a picture or text.
 struct SceneAnswer {
   std::string error;         ///< empty: the scene was opened or saved
   std::string nearest = {};  ///< an existing file or scene of nearly the same name, or empty
@@ -186,7 +186,8 @@ class App {
   ChoiceHistory history_;
   std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
                                              ///< ones
-  int generation_ = 0;  ///< the number of choices and scenes: a later one replaces an earlier one
+  int generation_ =
+      0;  ///< counts the choices and scenes, of which a later one replaces an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest one that was wanted

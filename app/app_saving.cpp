@@ -1,5 +1,5 @@
-/// Scenes, pictures and texts are written on the file thread; its results become answers of the
-/// dialog and notices.
+/// Scenes, pictures and text are written on the file thread; its results become answers in the
+/// dialog, and notices.
 #include <filesystem>
 #include <utility>
 

@@ -58,8 +58,8 @@ BlockShape split_kv_shape(const BlockRequest& request);
 /// if no GPU has that much shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
-/// Whether flash1's backward pass has a program that uses Hopper's instructions for this: plain
-/// softmax attention, in 16 bits, in one head dimension and tiling, without a switch.
+/// Whether flash1's backward pass has a program that uses Hopper's instructions for this request:
+/// plain softmax attention, in 16 bits, in one head dimension and tiling, without a switch.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 

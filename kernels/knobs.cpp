@@ -76,10 +76,10 @@ constexpr Knob kKnobs[] = {
      "so that the loads of the next one overlap the stores of the last; blocks, one row tile.",
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",
-     "In Hopper's program under a causal mask, how many heads' row tiles start in turn: together, "
-     "those of heads whose K and V fit in 32 MiB of L2, the longest of all first; apart, one "
-     "head's "
-     "after the other's.",
+     "In Hopper's program under a causal mask, the order in which row tiles start: together, those "
+     "of "
+     "as many heads as have K and V that fit in 32 MiB of L2, the longest first; apart, head after "
+     "head.",
      kHeadOrders, &Knobs::heads_together, "", true},
     {"trim",
      "In Hopper's program, the column tiles that four warps multiply: on, those that some of their "

@@ -18,8 +18,8 @@ namespace attnscope::kernels {
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
-  /// The block computes one row tile after the other, and loads the first tiles of the next one
-  /// meanwhile.
+  /// The block computes one row tile after the other, and loads the first tiles of the next one in
+  /// the meantime.
   bool loads_ahead = false;
   bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own
   bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the tile before

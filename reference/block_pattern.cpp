@@ -196,7 +196,7 @@ Index uniform_ones(const BlockPattern& pattern, const MaskGrid& grid) {
 /// R. W. Floyd's sample without replacement: one draw for each member.
 void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
   RowWords words(pattern.seed, i);
-  std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // faster than bits
+  std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // chars are faster than bits
   for (Index last = grid.Tc - uniform_ones(pattern, grid); last < grid.Tc; ++last) {
     const auto drawn = static_cast<std::size_t>(words.below(last + 1));
     taken[taken[drawn] != 0 ? static_cast<std::size_t>(last) : drawn] = 1;

@@ -66,7 +66,7 @@ Error not_understood(const RunField& field, std::string_view text) {
 
 std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec) {
   const AttentionProblem before = spec.problem;
-  // Some texts cannot be unset: the algorithm, the GPU
+  // Some text fields cannot be unset: the algorithm, the GPU
   const bool is_needed =
       field.kind != FieldKind::flag && field.by_rule.empty() && !field.print(RunSpec{}).empty();
   if (text.empty() && is_needed) return not_understood(field, text);

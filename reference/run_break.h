@@ -50,7 +50,7 @@ struct RunBreak {
 /// "@BLOCK.TIME" if it is dropped once; "alpha=1"; "" if nothing is broken.
 std::string to_string(const RunBreak& broken);
 
-/// The inverse of to_string(); nothing for another text.
+/// The inverse of to_string(); nothing for any other text.
 std::optional<RunBreak> parse_run_break(std::string_view text);
 
 }  // namespace attnscope

@@ -204,7 +204,7 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&)) {
   CommandSpec spec =
       writing(std::move(command), [study](const GivenOptions& given) -> Result<Answer> {
-        // Reports a file that cannot be written before the work starts
+        // Report a file that cannot be written, before the work starts
         ATTNSCOPE_TRY(const auto path, parse_output(given, "markdown"));
         ATTNSCOPE_TRY(const auto result, study(given));
         Answer answer = answer_of(result);

@@ -17,9 +17,9 @@ struct ProsePiece {
   std::optional<Symbol> symbol = {};
 };
 
-/// Finds the symbols of a text: names of tensors, sizes and indices as whole words, with what
-/// follows them ("K_j^T", "N^2", "m~", "N_kv"), and powers of ten ("10^12"). O before a parenthesis
-/// is an order: O(N^2).
+/// Finds the symbols in text: names of tensors, sizes and indices as whole words, with what follows
+/// them ("K_j^T", "N^2", "m~", "N_kv"), and powers of ten ("10^12"). O before a parenthesis is an
+/// order: O(N^2).
 std::vector<ProsePiece> prose_pieces(std::string_view text);
 
 struct ProseStyle {

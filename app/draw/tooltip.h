@@ -17,7 +17,7 @@ namespace attnscope::app::draw {
 void tooltip(const FontRef& font, ImVec2 padding, float width, std::string_view text,
              const Rect& about);
 
-/// The tooltip of a text that is cut to fit into the rectangle, while the mouse is there.
+/// The tooltip of text that is cut to fit into the rectangle, while the mouse is over it.
 void explain_shortened(const FontRef& font, std::string_view whole, const Rect& rect);
 
 /// Tooltips of this frame and the next are placed beside this card, which the user is reading, if

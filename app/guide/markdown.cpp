@@ -30,7 +30,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The heading's name in links: lower case, blanks as '-', without punctuation.
+/// The heading's name in links: lower case, spaces as '-', without punctuation.
 std::string anchor_of(std::string_view heading) {
   std::string anchor;
   for (const char c : heading) {

@@ -46,7 +46,7 @@ struct MarkdownTable {
 };
 using MarkdownBlock = std::variant<Heading, Paragraph, ListItem, CodeBlock, MarkdownTable>;
 
-/// Parses a document. It never fails: text that is not valid markup stays plain text.
+/// Parses a document. It never fails: text that is not valid markup remains plain text.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
 /// The spans of one line. A mark without its counterpart is text.

@@ -57,7 +57,8 @@ std::invoke_result_t<Work> result_of(const Work& work, const char* without_memor
   }
 }
 
-// Background work of a panel: one job at a time; the last result stays available until the next.
+// Background work of a panel: one job at a time; the last result remains available until the next
+// one.
 
 /// Call every function on the thread that draws; only the destructor waits.
 template <typename Key, typename Value>

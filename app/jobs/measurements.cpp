@@ -129,7 +129,7 @@ const MeasuredRun* Measurements::find_similar(const SimulationReport& model,
     const DifferenceIn in = difference(model, gpu, run.row, on).in;
     if (in != DifferenceIn::tiling && in != DifferenceIn::choice) return 0;
 
-    // With the model's tiles and switches, the run must not differ
+    // Apart from tiles and switches, the run must not differ from the model
     RecordingRow row = run.row;
     row.run.tiling = model.run.tiling;
     row.run.asked.switches = model.run.asked.switches;

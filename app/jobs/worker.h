@@ -47,7 +47,7 @@ struct Refusal {
   std::string nearest_label = {};       ///< "Br = 128"
 };
 
-/// The worker's latest results. Each part stays until a newer one replaces it.
+/// The worker's latest results. Each part is kept until a newer one replaces it.
 struct Published {
   std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
   Request request;                           ///< the request that the snapshot answers

@@ -68,8 +68,8 @@ class AnswersFile {
   /// Adds the answer; failed when the file can no longer be written: it then has all earlier
   /// answers.
   std::optional<Error> add(const AnswerRecord& record) const;
-  /// Those at this step of the lesson as it is now, in all sessions; failed when the file cannot be
-  /// read.
+  /// The attempts at this step of the lesson as it is now, in all sessions; failed when the file
+  /// cannot be read.
   Result<EarlierAttempts> earlier_attempts(const Lesson& lesson, std::size_t step) const;
 
  private:

@@ -50,7 +50,7 @@ class Checker {
 
   void check_show(const Show& show, const std::string& path) {
     if (show.step) {
-      // The playhead would stay where it is, whatever the reason
+      // Whatever the reason, the playhead would not move
       const auto step = show.step->number(runs_);
       if (!step) add({path + ": step", words(step.error(), Reader::command_line), ""});
     }

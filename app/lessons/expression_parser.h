@@ -1,4 +1,4 @@
-/// The values and paths of expressions, and the tree that the parser makes of a text.
+/// The values and paths of expressions, and the tree that the parser builds from text.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ struct Lesson {
   std::string path;  ///< the path that was opened, for messages
   std::string title;
   Index order = 0;         ///< position in the list of lessons
-  std::uint64_t hash = 0;  ///< hash of the file's contents, whatever its layout
+  std::uint64_t hash = 0;  ///< hash of the file's contents, regardless of layout
   std::vector<RunRecipe> runs;
   std::vector<Vary> vary;
   /// The fields that a student may change: those of `vary`, and the GPU with the names of

@@ -24,7 +24,7 @@ std::string value_text(const json& value, const std::string& path) {
   throw JsonFieldError("{}: a value must be a string, a number, true or false", path);
 }
 
-/// Rejects a text that the field does not understand or that is out of its range.
+/// Rejects text that the field cannot parse or that is outside its range.
 std::string checked_text(const RunField& field, std::string text, const std::string& path) {
   RunSpec spec;
   auto error = set_field(field, text, spec);

@@ -11,7 +11,7 @@
 
 namespace attnscope::lessons {
 
-/// A value of a field, as text that set_field() understands.
+/// A value of a field, as text that set_field() accepts.
 struct FieldValueText {
   const RunField* field = nullptr;
   std::string text;
@@ -25,8 +25,8 @@ struct RunRecipe {
   std::vector<FieldValueText> set;
 };
 
-/// A field that a student may change, and values for which the lesson is checked. The value is set
-/// in every run without `from`, instead of the run's, and reaches the others through `from`.
+/// A field that a student may change, and values for which the lesson is checked. The value
+/// replaces that of every run without `from`, and reaches the other runs through `from`.
 struct Vary {
   const RunField* field = nullptr;
   std::vector<std::string> values;

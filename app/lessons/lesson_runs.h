@@ -47,12 +47,12 @@ class LessonRuns : public ValueSource {
 };
 
 /// The field of `lesson.choices` with this option, set to the text, which need not be one of its
-/// values. invalid_request for a field that the lesson does not let a student change, or a text
-/// that the field does not take.
+/// values. invalid_request for a field that the lesson does not let a student change, or text that
+/// the field does not accept.
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 
-/// A text with its values.
+/// Text with its values filled in.
 struct ShownText {
   std::string words;  ///< "4.4 GB instead of 0.2 GB"; "(unavailable)" for a value that is missing
   std::optional<Error> unavailable = {};  ///< why the first one is missing; nothing: none is

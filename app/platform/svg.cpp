@@ -114,7 +114,7 @@ class SvgWriter {
   int clips_ = 0;
 };
 
-/// Writes the shapes and texts of one draw list.
+/// Writes the shapes and the text of one draw list.
 class ListWriter {
  public:
   ListWriter(const ImDrawList& list, const std::vector<DrawnText>& texts, SvgWriter& svg)

@@ -27,8 +27,8 @@ class PlainEdges {
 /// Whether a picture is to be saved as SVG, judging by the end of its file name.
 bool is_svg_file(std::string_view path);
 
-/// The frame's surfaces, shapes and recorded texts, in drawing order, as an SVG document of the
-/// frame's size in pixels. Texts name their font; in another font they keep their width.
+/// The frame's surfaces, shapes and recorded text, in drawing order, as an SVG document of the
+/// frame's size in pixels. Text names its font; in another font it keeps its width.
 std::string svg_of(const ImDrawData& frame, const std::vector<Surface>& surfaces,
                    const std::vector<DrawnText>& texts);
 

@@ -47,7 +47,7 @@ struct PreparedStep {
 struct Outcome {
   std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
   std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
-  /// Why the truth, or a value in the step's texts, cannot be computed; a sentence.
+  /// A sentence that says why the truth, or a value in the step's text, cannot be computed.
   std::string unavailable;
   std::string why;            ///< the misconception behind the answer
   std::string then;           ///< also empty where the truth, or a value in it, is unavailable

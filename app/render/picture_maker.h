@@ -34,7 +34,7 @@ class PictureMaker {
  private:
   explicit PictureMaker(std::unique_ptr<OffscreenContext> surface, int width, int height)
       : surface_(std::move(surface)), width_(width), height_(height) {}
-  /// `recorder` keeps the texts of the last frame, which is then drawn without smooth edges.
+  /// `recorder` keeps the text of the last frame, which is then drawn without smooth edges.
   std::optional<Error> draw_frames(App& app, int least, std::optional<Slot> panel,
                                    TextRecorder* recorder);
 

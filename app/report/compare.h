@@ -74,7 +74,7 @@ inline constexpr std::string_view kAddedQuantity = "atomic adds";
 /// The bytes of level `l2` that the SM's partition of L2 did not hold when the SM requested them.
 inline constexpr std::string_view kMissedQuantity = "missed";
 
-/// One quantity of one run.
+/// One quantity of a run.
 struct ComparisonLine {
   Level level = Level::requested;
   std::string quantity;  ///< "read", "written", kAddedQuantity, kMissedQuantity, "time"

@@ -84,8 +84,8 @@ std::string lists_text(const Table& table) {
   return text;
 }
 
-/// The text "mark: text" of each note that has a text. In Markdown they are a list, in which a note
-/// that is an item itself belongs to the note before it.
+/// The text "mark: text" of each note that has a text. In Markdown they form a list; a note that is
+/// itself an item belongs to the note before it.
 std::string footnotes_text(const std::vector<Footnote>& footnotes, bool is_markdown) {
   std::string text;
   for (const Footnote& note : footnotes) {

@@ -40,7 +40,7 @@ class DropList {
   bool open_ = false;
 };
 
-/// A box with a text; a click anywhere opens the list.
+/// A box with fixed text; a click anywhere opens the list.
 class ComboBox : public DropList {
  public:
   ComboBox(const Frame& frame, std::string field, const Rect& box, const std::string& preview);
@@ -60,7 +60,7 @@ struct BoxText {
   bool only_numbers = false;
 };
 
-/// A box with a text to type; a click on the arrow opens the list.
+/// A box with editable text; a click on the arrow opens the list.
 class TextBox : public DropList {
  public:
   TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,

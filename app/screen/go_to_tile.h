@@ -23,8 +23,8 @@ class GoToTile {
   std::array<char, 32> text_{};
 };
 
-/// The first operation of the tile that is typed as "i, j": two numbers with a comma or a blank
-/// between them. A one-line error if the run has no such tile or the mask hides all of it.
+/// The first operation of the tile that is typed as "i, j": two numbers separated by a comma or a
+/// space. A one-line error if the run has no such tile or the mask hides all of it.
 Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed);
 
 }  // namespace attnscope::app

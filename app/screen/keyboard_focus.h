@@ -17,10 +17,10 @@ class KeyboardFocus {
   /// frame. A mouse click hides the focus; Tab continues from the widget that was clicked.
   void begin_frame();
 
-  /// Every widget calls this once in a frame, in the order of Tab. Draws a ring around the widget
-  /// in focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
+  /// Every widget calls this once in a frame, in Tab order. Draws a ring around the widget in
+  /// focus; returns whether Enter presses it. While a popup is open, only its widgets take part.
   bool visit(std::string_view name, const Rect& rect, const Theme& theme);
-  /// Whether the widget received the focus in this frame: a text box then begins to edit.
+  /// Whether the widget received the focus in this frame: editing then begins in a text box.
   bool comes_to(std::string_view name) const { return moved_ && name == focused_; }
   /// Whether Enter presses the widget.
   bool acts() const { return shown_; }

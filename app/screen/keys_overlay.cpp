@@ -109,7 +109,7 @@ void draw_keys_overlay(const Frame& frame) {
   ImDrawList* list = ImGui::GetForegroundDrawList();
   list->AddRectFilled({0.0f, 0.0f}, display, with_alpha(frame.theme.background, 0.7f));
 
-  // The card, as wide as its texts
+  // The card, as wide as its text
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.px(26.0f);
   const float lines = static_cast<float>(kHelp.size()) + 1.6f;

@@ -52,7 +52,7 @@ struct CardParts {
   Rect body;             ///< its text scrolls if it does not fit
   Rect buttons;
 };
-/// Draws the heading, "LESSON  Swap the loops", or what follows the two blanks if that does not
+/// Draws the heading, "LESSON  Swap the loops", or what follows the two spaces if that does not
 /// fit; below it on the right the place: "step 2 of 6".
 CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
                             const std::string& place);

@@ -31,7 +31,7 @@ class Painter {
     return base;
   }
 
-  /// Draws one word of a span, or the blank after it.
+  /// Draws one word of a span, or the space after it.
   void draw_word(const TextSpan& span, const FontRef& font, ImVec2 at, std::string_view word,
                  ImU32 color) {
     const bool is_link = !span.link.empty();
@@ -44,7 +44,7 @@ class Painter {
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) clicked_ = span.link;
   }
 
-  /// Draws spans, broken at blanks into lines; returns their height.
+  /// Draws spans, broken into lines at spaces; returns their height.
   float flow(const TextLine& spans, const FontRef& base, ImVec2 at, float width, ImU32 color) {
     const float pitch = line_height(base);
     float x = at.x;
@@ -120,7 +120,7 @@ class Painter {
     return height + font.size;
   }
 
-  /// Widths of the columns: the widths of their texts, with the widest narrowed until all fit.
+  /// Widths of the columns: the widths of their text, with the widest narrowed until all fit.
   std::vector<float> column_widths(const MarkdownTable& table, float width, float gap) {
     const FontRef& font = frame_.fonts.ui;
     std::vector<float> wanted(table.header.size(), 0.0f);

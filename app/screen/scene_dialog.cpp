@@ -19,7 +19,7 @@ namespace attnscope::app {
 namespace {
 constexpr const char* kPopup = "scene dialog";
 constexpr std::string_view kDefaultPath = "mine";
-constexpr float kWidth = 460.0f;  // width of the texts
+constexpr float kWidth = 460.0f;  // width of the text
 
 bool draw_button(const Frame& frame, std::string_view name, const char* label) {
   const bool clicked = ImGui::Button(label);

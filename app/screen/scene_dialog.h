@@ -1,4 +1,4 @@
-/// Opens files; saves scenes, pictures and texts.
+/// Opens files; saves scenes, pictures and text.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 /// The dialog that opens files and saves scenes: Ctrl+O and Ctrl+S, or the end of the list of
 /// scenes. It lists recent files, the shipped scenes and a folder. The same dialog saves a picture
-/// of a panel, with a chosen size and theme, or a text.
+/// of a panel, with a chosen size and theme, or text.
 class SceneDialog {
  public:
   /// Opens on its keys or when the view requests it, and draws itself while open.

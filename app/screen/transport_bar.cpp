@@ -32,7 +32,7 @@ std::string position_text(const Snapshot& snapshot) {
   return text;
 }
 
-/// A text about as wide as the widest position_text() of the run.
+/// Text about as wide as the widest position_text() of the run.
 std::string widest_position(const RunInfo& run) {
   std::string_view longest;
   if (run.launches.size() > 1) {

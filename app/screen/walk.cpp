@@ -224,7 +224,7 @@ void WalkCard::draw(const Frame& frame) {
   ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
                                           frame.px(5.0f), 0, frame.px(2.0f));
 
-  // The card is beside its place, near the middle of that
+  // The card is beside the place that it explains, near the middle of that place
   constexpr const char* kWindow = "walk";
   const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
   const bool was_there = window != nullptr && window->WasActive;

@@ -12,7 +12,7 @@
 
 namespace attnscope::app {
 
-/// A place on the screen and a text about it.
+/// A place on the screen and the text about it.
 struct Stop {
   std::string_view place;  ///< the named rectangle that it points at
   std::string_view title;

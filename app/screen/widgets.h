@@ -1,5 +1,5 @@
 /// Drawing tools of every part of the screen: the frame, and the buttons of the bars, which are
-/// surfaces with a text or an icon, each named so that tests can click it.
+/// surfaces with text or an icon, each named so that tests can click it.
 #pragma once
 
 #include <string_view>
@@ -45,8 +45,8 @@ struct Button {
 /// Draws the button and returns whether it was clicked.
 bool draw_button(const Frame& frame, const Button& button);
 
-/// Names the rectangle of the last ImGui item and adds it to the order of Tab; returns whether
-/// Enter presses it.
+/// Names the rectangle of the last ImGui item and adds it to the Tab order; returns whether Enter
+/// presses it.
 bool visit_item(const Frame& frame, std::string_view name);
 
 /// Shows a wrapped tooltip in the app's font if the mouse is over the last item.

@@ -1,4 +1,4 @@
-/// Records the texts of a frame: Dear ImGui's draw lists only have the triangles of their glyphs.
+/// Records the text of a frame: Dear ImGui's draw lists only have the triangles of its glyphs.
 #pragma once
 
 #include <imgui.h>
@@ -9,7 +9,7 @@
 
 namespace attnscope::app {
 
-/// A text as it was drawn.
+/// A piece of text as it was drawn.
 struct DrawnText {
   const ImDrawList* list = nullptr;
   int index = 0;  ///< where its glyphs begin in the list's index buffer
@@ -37,7 +37,7 @@ class TextRecorder {
   std::vector<DrawnText> texts_;
 };
 
-/// Records a text that is about to be drawn, if there is a recorder. FontRef::draw() and
+/// Records text that is about to be drawn, if there is a recorder. FontRef::draw() and
 /// draw::vertical_text() call it.
 void record_text(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
                  ImU32 color, std::string_view text, bool is_vertical = false);

@@ -28,7 +28,7 @@ bool continues(std::string_view text, std::size_t begin, std::size_t at) {
   return c == '[' && at > begin && !in_brackets;
 }
 
-/// Whether the word follows a number and a blank, as a unit does.
+/// Whether the word follows a number and a space, as a unit does.
 bool is_unit(std::string_view text, std::size_t begin) {
   return begin >= 2 && text[begin - 1] == ' ' &&
          std::isdigit(static_cast<unsigned char>(text[begin - 2])) != 0 &&

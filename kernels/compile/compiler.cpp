@@ -52,7 +52,7 @@ class Program {
     return pointers;
   }
 
-  /// Returns one of NVRTC's texts: `size_of` gets its size, `copy` copies it.
+  /// Returns text from NVRTC: `size_of` gets its size, `copy` copies it.
   std::string text(int (*size_of)(NvrtcLibrary::Program, std::size_t*),
                    int (*copy)(NvrtcLibrary::Program, char*)) const {
     std::size_t bytes = 0;

@@ -11,7 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// Everything that decides what a program compiles to: the texts of its include closure, its
+/// Everything that decides what a program compiles to: the text of its include closure, its
 /// expression and options, the architecture and NVRTC's build.
 std::string cache_key(const KernelProgram& program, const std::string& nvrtc_build);
 

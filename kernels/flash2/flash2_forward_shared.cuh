@@ -108,9 +108,10 @@ constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling,
 }
 
 /// The number of heads whose row tiles of the same index start one after the other under a causal
-/// mask: the most whose K and V fit in a part of L2, but not more than give each SM a few row
-/// tiles, or eight if that is more, since row tiles of one length all end at the same time. Whole
-/// groups of `group` heads that share a KV head, and a divisor of all `kv_heads` of them.
+/// mask: as many as have K and V that fit in a part of L2, but no more than it takes to give each
+/// SM a few row tiles, or eight if that is more, since row tiles of the same length all end at the
+/// same time. The heads form whole groups of `group` heads that share a KV head; the number of
+/// groups divides `kv_heads`.
 constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index kv_bytes,
                                             Index row_tiles) {
   constexpr Index kL2Bytes = Index{32} * 1024 * 1024, kRowTiles = 256, kHeads = 8;

@@ -233,7 +233,7 @@ std::string bytes_of(std::string_view utf8_text) {
       bytes += static_cast<char>(high_bits | (utf8_text[3] & 0x3f));
       utf8_text.remove_prefix(kLength);
     } else {
-      // Take everything up to a possible escaped byte at once: a text may be megabytes long
+      // Take everything up to a possible escaped byte at once: text may be megabytes long
       const std::size_t length = std::min(utf8_text.find(kEscapedLow.front(), 1), utf8_text.size());
       bytes += utf8_text.substr(0, length);
       utf8_text.remove_prefix(length);

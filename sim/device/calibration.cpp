@@ -24,7 +24,7 @@ constexpr NumberRange kQuantityRange{1e-15, 1e18};
 constexpr Index kMostRepeats = 1'000'000;
 constexpr std::size_t kMostQuantities = 4000;
 
-/// A text of one line that must not be empty.
+/// One line of text, which must not be empty.
 std::string line_of(const JsonObject& object, std::string_view key, std::size_t most_bytes) {
   std::string text = one_line(text_of_at_most(object, key, most_bytes));
   if (text.empty()) throw JsonFieldError("{}: the text is empty", object.path_of(key));

@@ -269,7 +269,7 @@ TEST_F(AppTest, AnotherRunEndsTheSearchAndNothingKeepsTheOldOne) {
   while (!run.expired() && seconds_since(begin) < 10.0) settle();
   EXPECT_TRUE(run.expired());
 
-  // Nothing keeps a run in which a search has found its operation, either
+  // A search that has found its operation does not keep its run alive, either
   const std::weak_ptr<const RunInfo> next = app_.snapshot()->run;
   app_.commands.push(SeekThing{next.lock(), MemoryTile{Tensor::K, {{0, 16}, {0, 16}}}});
   settle();

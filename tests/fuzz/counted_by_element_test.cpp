@@ -1,6 +1,6 @@
 /// Bytes and operations of every pass compared with sums over tiles whose elements are tested one
 /// by one, following the papers' algorithms (arXiv 2205.14135, Algorithms 0 to 5; 2307.08691,
-/// Algorithms 1 and 2): nothing of the schedules is used. Random small problems, the same in every
+/// Algorithms 1 and 2): no code of the schedules is used. Random small problems, the same in every
 /// run.
 #include <gtest/gtest.h>
 

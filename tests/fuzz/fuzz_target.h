@@ -1,4 +1,4 @@
-/// Fuzzed functions: each parser of a file or a text, and whole commands. libFuzzer programs
+/// Fuzzed functions: each parser of files or of text, and whole commands. libFuzzer programs
 /// (fuzzer_main.cpp) and a test with generated inputs (fuzz_test.cpp) run the same functions.
 #pragma once
 
@@ -76,7 +76,8 @@ std::string enlarged(std::string_view input, Random& random);
 
 /// Changes a few bytes, or inserts a dictionary word, a repeated piece or a number.
 std::string mutate_bytes(std::string_view input, Random& random);
-/// Changes a few bytes of a text, one of its numbers, or joins texts with the separators of lists.
+/// Changes a few bytes of the text or one of its numbers, or joins pieces of text with the
+/// separators of lists.
 std::string mutate_text(std::string_view input, Random& random);
 /// Changes the text after the name of its grammar, or the name.
 std::string mutate_named_text(std::string_view input, Random& random);

@@ -1,4 +1,4 @@
-/// Mutators of bytes and of texts.
+/// Mutators of bytes and of text.
 #include <algorithm>
 #include <array>
 

@@ -22,7 +22,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0);
 }
 
-/// Writes what was read, reads it and writes it again: both texts must agree.
+/// Writes what was read, reads it and writes it again: both results must be equal.
 template <typename Value, typename Parse, typename Text>
 void require_round_trip(const Value& first, const Parse& parse, const Text& text_of) {
   const std::string text = text_of(first);

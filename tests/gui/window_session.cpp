@@ -156,7 +156,7 @@ Picture WindowSession::screenshot() {
   for (int captures = 0; captures < kMaxCaptures; ++captures) {
     wait_for_frames(kAnswerFrames, true);
     Picture next = capture();
-    if (next == last && has_colors(next)) return next;  // one colour: the window is not there
+    if (next == last && has_colors(next)) return next;  // one colour: the window is not shown
     last = std::move(next);
   }
   throw std::runtime_error("the picture on the screen never came to rest");

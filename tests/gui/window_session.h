@@ -42,7 +42,7 @@ class WindowSession {
   void click_at(const Rect& rect, int button = 1);
   void drag_to(const std::string& widget, float share);
 
-  /// Input in the words of xdotool ("key Return"); returns once the app has drawn frames with it,
+  /// Input in xdotool's syntax ("key Return"); returns once the app has drawn frames with it,
   /// whatever it does then.
   void send(const std::string& input);
   /// Waits until the app rests or plays.

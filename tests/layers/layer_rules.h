@@ -32,12 +32,12 @@ Violations folder_cycles(const SourceTree& tree, std::string_view folder,
                          const std::vector<std::string_view>& by_file = {});
 
 /// Files of C and C++ with fewer than 30 lines, except in kernels/, where a kernel's parameters
-/// have a file of their own: such a file mostly belongs to another one.
+/// have a file of their own: such a file usually belongs in another one.
 Violations fragments(const SourceTree& tree);
 
-/// Tests that are not where the source is that they are named after: NAME_test.cpp tests NAME.h,
-/// NAME.cpp or a command, NAME_command.cpp, and lies in its folder below tests/. Exempt: tests/gui
-/// and tests/fuzz, which run whole programs.
+/// Tests that are not in the folder of the source that they are named after: NAME_test.cpp tests
+/// NAME.h, NAME.cpp or a command, NAME_command.cpp, and lies in its folder below tests/. Exempt:
+/// tests/gui and tests/fuzz, which run whole programs.
 Violations misplaced_tests(const SourceTree& tree);
 
 /// Every header opens with #pragma once before its first include.

@@ -25,7 +25,7 @@ std::shared_ptr<const BlockMask> mask_of(std::string_view text, Index Tr, Index 
   return mask.value();
 }
 
-/// A text for each row of tiles: '#' for a tile that is kept, '.' for one that is left out.
+/// A string for each row of tiles: '#' for a tile that is kept, '.' for one that is left out.
 std::vector<std::string> picture(const BlockMask& M) {
   std::vector<std::string> rows;
   for (Index i = 0; i < M.Tr(); ++i) {

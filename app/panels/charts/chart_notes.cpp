@@ -35,7 +35,8 @@ std::string_view symbol_of(const SweepKey& key) {
   }
 }
 
-/// An algorithm's wait from the smallest value on; nothing if it mostly works at that value.
+/// The values, from the smallest on, at which an algorithm mostly waits; nothing if it mostly works
+/// at the smallest.
 std::optional<Wait> wait_of(const SizeSweep& sweep, std::string_view algorithm) {
   std::optional<Wait> wait;
   for (const SweepPoint& point : sweep.points) {

@@ -1,4 +1,4 @@
-/// The texts of the ledger's cells, and which columns have room: columns without content are left
+/// The text of the ledger's cells, and which columns have room: columns without content are left
 /// out first, and no word is cut for a column that could be left out.
 #pragma once
 

@@ -8,7 +8,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Sums over the tiles that a mask does not skip, from the mask alone and not the schedules.
+/// Sums over the tiles that a mask does not skip, computed from the mask alone, without the
+/// schedules.
 struct Visits {
   Index keys = 0;          ///< sum over row tiles of the keys in the column tiles that each visits
   Index rows = 0;          ///< sum over visited tiles of their query rows
@@ -303,7 +304,7 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
   const Algorithm* algorithm = find_algorithm(request.run.algorithm());
   ScheduleVariant variant = request.options.variant;
-  variant.consumers = 0;  // the agents that load and compute change no bytes, nor do buffers
+  variant.consumers = 0;  // agents and buffers do not change the bytes
   variant.stages = 1;
   if (algorithm == nullptr || !to_string(variant).empty()) return {};
   const Symbols symbols(request);

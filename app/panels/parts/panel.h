@@ -49,7 +49,7 @@ struct TogglePlay {};
 struct Choose {
   RunSpec choice;
 };
-/// Shows, at its field, why a text was rejected; the last valid choice stays.
+/// Shows, at the field, why its text was rejected; the last valid choice is kept.
 struct RefuseText {
   Error error;
 };
@@ -57,7 +57,7 @@ struct RefuseText {
 struct RunOnGpu {};
 /// Cancels a run whose kernels are still being compiled.
 struct CancelGpuRun {};
-/// Cancels the running simulation; the last result stays.
+/// Cancels the running simulation; the last result is kept.
 struct CancelWork {};
 struct CopyText {
   std::string text;
@@ -146,7 +146,7 @@ struct PanelContext : draw::Canvas {
   /// The progress of the animation of the operation under the playhead, 0 to 1; 0 when paused.
   float op_fraction = 0.0f;
   bool presenter = false;
-  /// Adds a button to the order of Tab; returns whether Enter presses it. May be empty.
+  /// Adds a button to the Tab order; returns whether Enter presses it. May be empty.
   std::function<bool(std::string_view name, const Rect& rect)> visit = {};
   bool alone = false;  ///< true for a picture of this panel alone: without tabs and buttons
 

@@ -179,7 +179,7 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   }
   if (!cells.is_exact() && settled) lines.emplace_back("one cell = a mean");
 
-  // The ramp and its text stay together
+  // The ramp and its text are kept together
   const float ramp = canvas.px(14.0f);
   const auto height = [&] { return ramp + line * static_cast<float>(lines.size()); };
   while (!lines.empty() && !flow.holds(height())) lines.pop_back();

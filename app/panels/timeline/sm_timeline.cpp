@@ -200,7 +200,8 @@ std::vector<std::string> offer_labels(const FoundSmRun& found) {
   return labels;
 }
 
-/// Shows the whole label in a tooltip while the mouse is over the button whose label is shorter.
+/// Shows the whole label in a tooltip while the mouse is over the button, if the button's label is
+/// shortened.
 void explain_label(const PanelContext& context, const std::string& whole,
                    const std::string& shown) {
   const std::optional<Rect> button = context.named_rects.find("timeline.other");

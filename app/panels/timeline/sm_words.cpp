@@ -1,4 +1,4 @@
-/// The texts of the timeline by SM about its runs.
+/// The text that the timeline by SM shows about its runs.
 
 #include <fmt/format.h>
 

@@ -21,10 +21,10 @@
 
 namespace attnscope::app {
 
-// By SM (sm_timeline.cpp; its runs: sm_run.cpp; its texts: sm_words.cpp): when each thread block
-// ran on which SM, as predicted and, below on the same time axis, as recorded inside the kernel on
-// a real GPU. If the GPU is not calibrated, a lower bound replaces the prediction. A trace of
-// another run is shown only on request, with a full description of the run.
+// By SM (sm_timeline.cpp; its runs: sm_run.cpp; its text: sm_words.cpp): when each thread block ran
+// on which SM, as predicted and, below on the same time axis, as recorded inside the kernel on a
+// real GPU. If the GPU is not calibrated, a lower bound replaces the prediction. A trace of another
+// run is shown only on request, with a full description of the run.
 
 /// One step of a thread block.
 struct SmStep {

@@ -17,7 +17,7 @@ namespace {
 
 /// Heads of the tensors that all blocks read, and tiles along them.
 constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
-/// Row tiles that each block of flash1 has for itself: in L2, and, of each tensor, in DRAM. Those
+/// Row tiles that each block of flash1 has to itself: in L2, and, of each tensor, in DRAM. Those
 /// that are only read are shared by all blocks if they must be in L2.
 constexpr Index kOwnTiles = 4, kMostOwnTiles = 32;
 

@@ -199,7 +199,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
     row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission";
   }
   document["rows"][0]["algorithm"] = "flash9";
-  document["device"]["name"] = "NVIDIA X200";  // no shipped GPU, whatever is added to its name
+  document["device"]["name"] = "NVIDIA X200";  // a name that no shipped GPU begins with
   const auto write = [&](const json& recording) {
     std::filesystem::create_directories(scratch_.path() / "recordings");
     scratch_.write("recordings/foreign.json", recording.dump());

@@ -36,7 +36,7 @@ std::vector<std::string> all_matches(const std::string& text, const std::regex& 
   return matches;
 }
 
-/// The texts in backticks.
+/// The strings in backticks.
 std::vector<std::string> quoted(const std::string& text) {
   static const std::regex kQuoted("`([^`]*)`");
   return all_matches(text, kQuoted);
@@ -133,7 +133,7 @@ std::optional<double> value_of(std::string expression) {
   return std::ldexp(std::stod(match[1]), match[2].matched ? std::stoi(match[2]) : 0);
 }
 
-/// A number of the page, "62,914,560"; nothing for another text.
+/// A number of the page, "62,914,560"; nothing for any other text.
 std::optional<double> number_of(std::string cell) {
   std::erase(cell, ',');
   return value_of(cell);

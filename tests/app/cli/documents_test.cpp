@@ -75,16 +75,16 @@ bool needs_gpu(const std::string& words) {
          words.find(kOptionOnGpu) != words.npos;
 }
 
-/// Recordings that take minutes to model: a command that compares all of one is run for a part of
-/// it.
+/// Recordings that take minutes to model: a command that compares a whole one is run for only a
+/// part of it.
 std::string shortened(const std::string& words) {
   const bool is_long = words == "compare --recording h200" ||
                        words == "compare --recording h200 --report comparison.md";
   return is_long ? words + " --seq-len 512" : words;
 }
 
-/// The files that commands read and their readers have: a recording, and the answers that the
-/// lesson of the same page writes.
+/// The files that commands read and that a reader of the guide would have: a recording, and the
+/// answers that the lesson of the same page writes.
 void add_files_of_a_reader(const ScratchFolder& folder) {
   fs::copy_file(kRoot / "tests/fuzz/seeds/recording/flash2.json", folder.path() / "mine.json");
   fs::create_directory(folder.path() / "answers");

@@ -73,7 +73,7 @@ TEST(LessonCommand, AsksNamesTheMistakeAndReveals) {
   EXPECT_EQ(answers[2].at("gpu"), "h200");
 }
 
-/// A text keeps its own line breaks, and the line after one is as long as any other.
+/// Text keeps its own line breaks, and the line after one is as long as any other.
 TEST(LessonCommand, KeepsTheLinesOfAText) {
   const ScratchFolder folder;
   const std::string first(60, 'a');

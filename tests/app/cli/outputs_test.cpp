@@ -224,7 +224,7 @@ TEST(Progress, LongWorkCountsItsSecondsOnATerminal) {
   OnATerminal cli({"simulate", "--algorithm", "flash2", "--seq-len", "8000000", "--mask",
                    "window:3,5", "--block-rows", "1", "--block-cols", "1"});
   EXPECT_THAT(cli.read_until("counting"), HasSubstr("\r\x1b[Kcounting"));
-  // Stopped in this way, the work takes more than a second on every machine
+  // Stop the program, so that its work takes more than a second on every machine
   cli.send(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   cli.send(SIGCONT);

@@ -156,7 +156,7 @@ TEST(SavedFiles, AFullDiskStopsASweepOfMeasurementsAndPrintsItsRows) {
   const ScratchFolder folder;
   std::string lengths = "256";
   for (int n = 2; n <= 30; ++n) lengths += fmt::format(",{}", 256 * n);
-  // The limit holds for the program's files; a pipe takes its standard output
+  // The limit applies to the program's files, but not to its standard output, which is a pipe
   const CliOutcome outcome = run_shell(
       fmt::format("(ulimit -f 16; CLI sweep --over seq-len={} "
                   "-- measure --algorithm flash2 --inputs needle --seed 7 --out rec.json; echo $? "

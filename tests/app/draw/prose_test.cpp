@@ -7,7 +7,7 @@
 namespace attnscope::app::draw {
 namespace {
 
-/// The pieces of a text: "<K|j|T>" is a symbol with its subscript and superscript.
+/// The pieces of text: "<K|j|T>" is a symbol with its subscript and superscript.
 std::string pieces_of(std::string_view text) {
   std::string marked;
   for (const ProsePiece& piece : prose_pieces(text)) {

@@ -28,7 +28,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The words of a text as the screen separates them.
+/// The words of the text as the screen separates them.
 std::set<std::string> words_of(const std::string& text) {
   std::set<std::string> words;
   std::string word;

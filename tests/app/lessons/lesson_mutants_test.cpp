@@ -134,7 +134,7 @@ class Alternatives {
   std::set<std::string> seen_;
 };
 
-/// The texts of the question's answer, or of its conditions, in its JSON.
+/// The expressions of the question's answer, or of its conditions, in its JSON.
 std::vector<json*> answers_in(json& ask) {
   if (ask.contains("answer")) return {&ask["answer"]};
   std::vector<json*> conditions;

@@ -114,8 +114,8 @@ TEST_P(Shipped, SaysWhyAGpuHasNoAnswer) {
   }
 }
 
-/// The ledger beside a text shows the predicted time, so the text does too: an estimate from rates
-/// only where the calibration lacks the run's steps.
+/// The ledger beside a step's text shows the predicted time, so the text does too: an estimate from
+/// rates only where the calibration lacks the run's steps.
 TEST_P(Shipped, PrintsThePredictedTimeWhereTheStepsAreCalibrated) {
   const Lesson played = lesson();
   auto created = LessonRuns::create(played);

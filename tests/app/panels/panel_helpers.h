@@ -75,7 +75,7 @@ inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snap
 }
 
 /// Draws the panel of this name in presenter mode, in `rect` or, without one, in its own place; its
-/// texts must stay inside and must not overlap.
+/// text must stay inside and must not overlap.
 inline void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_view name,
                               const Snapshot& snapshot, std::optional<app::Rect> rect,
                               Surroundings& around) {

@@ -1,4 +1,4 @@
-/// Every panel draws every run on every screen, with its texts inside it and without overlaps.
+/// Every panel draws every run on every screen, with its text inside it and without overlaps.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using test::SampleRequest;
 using test::ScreenSize;
 using test::Surroundings;
 
-/// Draws every panel at every size and checks that its texts stay inside it and do not overlap.
+/// Draws every panel at every size and checks that its text stays inside it and does not overlap.
 void check_all(const Snapshot& snapshot, const std::string& what, const ViewState& view = {}) {
   for (const ScreenSize& screen : kScreens) {
     const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);

@@ -94,7 +94,7 @@ TEST_P(PlayedLesson, EveryStepWithARightAndWithAWrongAnswer) {
   for (const bool right : {true, false}) play(GetParam(), asked, right);
 }
 
-/// Only the texts of a step have values.
+/// Only the text of a step has values.
 TEST_P(PlayedLesson, NoReasonOrOptionHasAValueInBraces) {
   for (const test::AskedStep& asked : test::asked_steps(GetParam())) {
     for (const lessons::Mistake& mistake : lessons::mistakes_of(asked.question)) {

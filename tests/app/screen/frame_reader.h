@@ -59,7 +59,7 @@ inline app::Rect united(const app::Rect& a, const app::Rect& b) {
 Frame read_frame();
 
 /// A hash of everything that read_frame() reads: places, letters, clip rectangles, and the opacity
-/// of each corner, but no colour. Frames with equal hashes have the same texts with the same
+/// of each corner, but no colour. Frames with equal hashes have the same text with the same
 /// defects.
 std::uint64_t frame_signature();
 

@@ -18,7 +18,7 @@
 namespace attnscope::test {
 namespace {
 
-/// The numbers of a text as a student would type them, with the unit that follows.
+/// The numbers in the text as a student would type them, with the unit that follows.
 std::vector<std::string> numbers_in(const std::string& words) {
   static const std::regex number(
       R"(\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?([kMGT]?i?B|bytes|us|µs|ms|s)\b)?)");
@@ -166,7 +166,7 @@ std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
   return numbers;
 }
 
-/// Whether a text of a panel contains the number. The card may give numbers to reason with.
+/// Whether the text of a panel contains the number. The card may give numbers to reason with.
 bool is_shown(const ScreenSession& session, const std::vector<ScreenText>& texts,
               const Compared& compared) {
   const app::Rect card = *session.rects().find("lesson.card");
@@ -265,7 +265,7 @@ TEST_P(HiddenAnswers, NoChoiceIsBetweenNumbersOnTheScreen) {
   }
 }
 
-/// What the test before looks for is there once the question is answered.
+/// What the previous test looks for is present once the question is answered.
 TEST(ShownAnswers, TheNumbersOfAChoiceAreOnTheScreen) {
   ScreenSession session;
   app::LessonPlayer& player = session.app().lesson_player;

@@ -29,8 +29,8 @@ std::vector<std::string> scenes() {
   return names;
 }
 
-/// Checks the screen in every theme. If only colours change with the theme, the texts keep their
-/// places and are checked once.
+/// Checks the screen in every theme. If only colours change with the theme, the text keeps its
+/// place and is checked once.
 void check_themes(ScreenSession& session, const std::string& where, float least) {
   std::optional<std::uint64_t> checked;
   for (const ThemeName theme : kThemes) {

@@ -302,7 +302,7 @@ void check_texts(ScreenSession& session, const std::string& where, const TextChe
   };
   for (const ScreenText& text : texts_on_screen()) {
     if (check.within && !check.within->contains(text.rect.center())) continue;
-    // The part covers the texts of panels below it
+    // The part covers the text of panels below it
     const bool is_below =
         check.within && std::ranges::find(text.wrong, "covered in part") != text.wrong.end();
     if (is_below) continue;

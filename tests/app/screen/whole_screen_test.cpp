@@ -18,7 +18,7 @@ namespace {
 
 using app::Rect;
 
-/// The texts in the rectangle, in the order of drawing.
+/// The pieces of text in the rectangle, in drawing order.
 std::vector<std::string> texts_in(const Rect& rect) {
   std::vector<std::string> texts;
   for (const ScreenText& text : texts_on_screen()) {

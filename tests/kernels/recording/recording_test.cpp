@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The message of a text that must be rejected.
+/// The error message for text that must be rejected.
 std::string refusal_of(const std::string& text) {
   const auto recording = parse_recording(text, "r.json");
   EXPECT_FALSE(recording.ok());
