@@ -157,8 +157,8 @@ void App::reveal_lesson_step() {
   if (step) glide_ = Glide{.to = *step, .from = from};
 }
 
-/// Moves the playhead towards the place of the step; without a clock of the app, jumps there. Two
-/// runs move together: from operation to operation if both have the same ones, else by their common
+/// Moves the playhead towards the place of the step; if the app has no clock, jumps there. Two runs
+/// move together: from operation to operation if both have the same ones, else by their common
 /// clock, from tile to tile.
 void App::glide(double elapsed_s) {
   if (!glide_ || pending_ || !shown_->snapshot) return;

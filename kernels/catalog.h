@@ -27,8 +27,8 @@ enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_
 /// lengths, soft-capping and ALiBi), or all.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
-/// The order in which a backward pass sums dQ: always the same one, the same one if a run asks for
-/// it (RunSpec::deterministic), or any.
+/// The order in which a backward pass sums dQ: always the same one, a fixed one only if the run
+/// asks for it (RunSpec::deterministic), or an arbitrary one.
 enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 
 /// One pass of a kernel.

@@ -10,11 +10,11 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions: every one that is padded to the width, or only the width itself, whose
-/// rows are copied without a check of their columns.
+/// Which head dimensions the line is for: every one that is padded to the width, or only the width
+/// itself, whose rows are copied without a check of their columns.
 enum class Takes : std::uint8_t { padded, exactly };
 
-/// Which problems: those with score features, those without, or both.
+/// Which problems the line is for: those with score features, those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
 constexpr Tiling kNone{0, 0};

@@ -186,8 +186,8 @@ constexpr Index softmax_rows_per_block(Index N_kv) {
 
 // The sequences of a problem: key lengths and packing.
 
-/// Batch entries of one key length: their heads move the same bytes, so one of them is counted for
-/// all.
+/// Batch entries with the same key length: their heads move the same bytes, so one of them is
+/// counted for all.
 struct KeyLengthGroup {
   Index first = 0;      ///< one of the entries
   Index count = 0;      ///< size of the group

@@ -209,7 +209,7 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
     after.kernel.clear();
     after.switches.clear();
   }
-  // A break names launches and operations of one algorithm and pass
+  // A break names launches and operations of a particular algorithm and pass
   const bool has_new_launches = before.pass != after.pass && after.pass != PassKind::both;
   if ((is_new || has_new_launches) && before.variant.broken == after.variant.broken) {
     after.variant.broken = {};

@@ -67,7 +67,7 @@ Result<std::vector<Index>> read_npy_shape(const std::string& path,
                                           NpyTypes types = NpyTypes::floating);
 
 /// The shape of Q, K, V or dO with four axes: [N, d] is [1, 1, N, d], [H, N, d] is [1, H, N, d];
-/// another rank stays as it is.
+/// a shape of any other rank is unchanged.
 std::vector<Index> with_batch_and_heads(std::vector<Index> shape);
 
 /// Writes fp64, version 1. The size of `data` is the product of `shape`. Errors as in FileWriter.

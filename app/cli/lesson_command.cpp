@@ -51,7 +51,7 @@ Result<Answer> list_lessons() {
   return answer_of_rows("lessons", rows, table_text(lines, 2));
 }
 
-/// The findings one per line; the failure only counts them.
+/// The findings, one per line; the error only gives their number.
 Answer answer_of_findings(const std::vector<lessons::Finding>& findings, const std::string& path,
                           const std::string& summary) {
   ordered_json rows = ordered_json::array();

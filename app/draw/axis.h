@@ -30,7 +30,7 @@ struct Tick {
 using TickLabel = std::string (*)(double value);
 std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
 
-/// The axis's own ticks in its visible part; if fewer than three of them are visible, new ticks in
+/// The axis's own ticks in its visible part; if fewer than three of them are visible, new ticks at
 /// finer steps.
 std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
                                 const ZoomedAxis& part, TickLabel label);

@@ -29,7 +29,8 @@ ImU32 sequential_color(const Theme& theme, float t);
 /// Colour of a value; 0 for a cell that stays empty.
 using CellColor = std::function<ImU32(double)>;
 
-/// Draws every cell of `values` in `rect`; neighbours of one colour in a row become one rectangle.
+/// Draws every cell of `values` in `rect`; neighbours of the same colour in a row become one
+/// rectangle.
 void heat_map(const Canvas& canvas, const Rect& rect, const ValueTile& values,
               const CellColor& color);
 

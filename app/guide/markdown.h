@@ -49,7 +49,7 @@ using MarkdownBlock = std::variant<Heading, Paragraph, ListItem, CodeBlock, Mark
 /// Parses a document. It never fails: text that is not valid markup remains plain text.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
-/// The spans of one line. A mark without its counterpart is text.
+/// The spans of one line. An opening mark without a closing one is plain text.
 TextLine parse_spans(std::string_view text);
 
 }  // namespace attnscope::app

@@ -200,7 +200,7 @@ Lesson read_fields(const JsonObject& root, Mistakes& mistakes) {
   mistakes.collect([&] { lesson.runs = read_runs(root, mistakes); });
   mistakes.collect([&] { lesson.vary = read_vary(root, mistakes); });
   lesson.choices = choices_of(lesson);
-  // Without any run, each name of one would be another mistake
+  // Without any run, every name of a run would be reported as another mistake
   const bool has_runs = !lesson.runs.empty();
   mistakes.collect([&] {
     if (has_runs) lesson.steps = read_steps(root, lesson.runs, mistakes);

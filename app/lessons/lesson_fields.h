@@ -14,7 +14,7 @@ namespace attnscope::lessons {
 /// Rejects a field with any other name, so that a typo is not ignored.
 void check_keys(const JsonObject& object, std::initializer_list<std::string_view> known);
 
-/// The field of a run with this option; `path` is that of the name in the file.
+/// The field of a run with this option; `path` is the path of the option's name in the file.
 const RunField& field_of_option(std::string_view option, const std::string& path);
 
 /// Reads the field's list of values in the member `key`, which must have at least `least`.

@@ -68,7 +68,7 @@ struct NumberQuestion {
   std::vector<Mistake> mistakes;
 };
 
-/// One of several texts; the right one is the one whose condition holds.
+/// A choice among options; the right one is the one whose condition holds.
 struct ChoiceQuestion {
   struct Option {
     std::string text;

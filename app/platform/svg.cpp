@@ -50,7 +50,7 @@ std::string font_attributes(std::string_view name) {
                      bold ? " font-weight=\"600\"" : "");
 }
 
-/// Collects the document; consecutive polygons of one colour share a path.
+/// Collects the document; consecutive polygons of the same colour share a path.
 class SvgWriter {
  public:
   void polygon(const std::vector<ImVec2>& corners, ImU32 color) {

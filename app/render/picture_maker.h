@@ -18,7 +18,7 @@ namespace attnscope::app {
 /// Runs the app without a window until it has a snapshot and the GPU is known or missing.
 std::optional<Error> settle(App& app);
 
-/// Draws one app after another, or the same one in several states, into pictures of one size.
+/// Draws one app after another, or the same one in several states, into pictures of the same size.
 class PictureMaker {
  public:
   /// Errors as in OffscreenContext::create().

@@ -15,9 +15,9 @@ std::string describe(const KernelTrace& trace);
 /// The run of a trace as a row of a recording, with its time but no counters.
 RecordingRow row_of(const KernelTrace& trace);
 
-/// Writes the trace with one process per SM; each resident block has a track for itself and one for
-/// the steps of its first warp. Returns false if a piece could not be written. Sets `events` to the
-/// number of events.
+/// Writes the trace with one process per SM; each resident block has one track for the whole block
+/// and one for the steps of its first warp. Returns false if a piece could not be written. Sets
+/// `events` to the number of events.
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events);
 
 }  // namespace attnscope

@@ -28,8 +28,8 @@ std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice
 
 /// Whether the field's list also has the files of npy_files_beside().
 bool takes_npy_files(const RunField& field);
-/// The .npy files beside the file, or in the current folder if it is empty. Reads the folder: do
-/// not call it on the thread that draws.
+/// The .npy files in the folder of the file, or in the current folder if the name is empty. Reads
+/// the folder: do not call it on the thread that draws.
 std::vector<FieldOption> npy_files_beside(const std::filesystem::path& file);
 
 }  // namespace attnscope::app

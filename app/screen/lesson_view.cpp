@@ -168,7 +168,8 @@ LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std
 
 namespace {
 
-/// The first field in which two runs of one algorithm differ: "N 4096"; empty if there is none.
+/// The first field in which two runs of the same algorithm differ: "N 4096"; empty if there is
+/// none.
 std::string first_difference(const RunInfo& run, const RunInfo& other) {
   const RunSpec& own = run.resolved().asked;
   const RunSpec& theirs = other.resolved().asked;

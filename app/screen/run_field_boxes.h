@@ -24,7 +24,8 @@ class RunFieldBoxes {
   void draw(const Frame& frame, const Rect& box, const RunField& field);
   /// Draws a list of the switch's values, with the run's own value shown.
   void draw_switch(const Frame& frame, const Rect& box, const kernels::Knob& knob) const;
-  /// The run whose fields these are; there is a rival while its boxes are drawn.
+  /// The run that the boxes show and change: the chosen one, or the rival, which exists while its
+  /// boxes are drawn.
   const RunSpec& edited(const Frame& frame) const;
   /// Takes the results of lists that were closed while they were computed, so that busy() ends.
   /// Call it once a frame, whether or not the boxes are drawn.

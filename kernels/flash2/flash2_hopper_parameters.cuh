@@ -26,7 +26,8 @@ struct TileQueueParameters {
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
   TileQueueParameters queue;
-  int heads_at_once = 1;  ///< heads whose row tiles of one index are neighbours; divides all heads
+  int heads_at_once = 1;  ///< heads whose row tiles with the same index are neighbours; a divisor
+                          ///< of the number of heads
 };
 
 }  // namespace attnscope::kernels

@@ -143,7 +143,7 @@ struct Measurement {
   TimeStatistics time;
   Counters counters;  ///< over the counted launches: sums, shares weighted by time
   std::vector<LaunchCounters> launches;
-  /// Counter name, kKernels, or "*" for all, to the reason why it could not be read.
+  /// From a counter's name, kKernels, or "*" for all, to the reason why it could not be read.
   std::map<std::string, std::string, std::less<>> unavailable_counters;
   std::optional<Accuracy> accuracy;           ///< of a forward pass
   std::optional<GradientAccuracy> gradients;  ///< of a backward pass

@@ -40,7 +40,7 @@ struct Calibration {
 };
 
 /// A calibration from its text; `name` names the file in messages. invalid_request with one line
-/// for a malformed document, a value without meaning or two quantities of one name.
+/// for a malformed document, a value without meaning or two quantities with the same name.
 Result<Calibration> parse_calibration(std::string_view text, std::string_view name);
 
 /// The document that parse_calibration() reads: the header, then one quantity per line.

@@ -106,6 +106,6 @@ static_assert(std::ranges::all_of(kTensors,
                                     return info_of(tensor).tensor == tensor &&
                                            info_of(info_of(tensor).hue).hue == info_of(tensor).hue;
                                   }),
-              "a row for each tensor, in the order of the enumeration; a hue is its own");
+              "a row for each tensor, in the order of the enumeration; a hue is its own hue");
 
 }  // namespace attnscope

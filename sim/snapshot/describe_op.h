@@ -25,8 +25,8 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 /// drops it.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 
-/// Why the algorithm does it: a wait or arrive has its own reason, other operations that of their
-/// line.
+/// Why the algorithm does it: a wait or arrive has its own reason, other operations have the reason
+/// of their line.
 std::string_view reason_of(const TileOp& op, std::string_view reason_of_line);
 
 /// "producer waits until both consumers have read K₀ in buffer 1 (phase 0)."

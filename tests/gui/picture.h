@@ -34,7 +34,7 @@ std::size_t count_colors(const Picture& picture);
 /// colour.
 int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance);
 
-/// The number of pixels inside the rectangle that differ between two pictures of one size.
+/// The number of pixels inside the rectangle that differ between two pictures of the same size.
 int count_different(const Picture& a, const Picture& b, const Rect& rect);
 
 }  // namespace attnscope::app

@@ -144,7 +144,8 @@ TEST_P(ScoredKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
   }
 }
 
-/// Tests of standard and split_kv; the tiles of other kernels all have one length.
+/// Tests of standard and split_kv, whose programs depend on the length of a row; the tiles of other
+/// kernels do not.
 class KernelsOfWholeRows : public ScoredKernels {};
 
 /// Rows long enough for many splits, and for every instance of standard's launches, whether or not

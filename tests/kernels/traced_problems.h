@@ -103,8 +103,8 @@ inline std::vector<AttentionProblem> scored_problems() {
   return problems;
 }
 
-/// The same for a kernel; those of `block_sparse2` have a block mask, and none has key lengths: all
-/// batch entries share the lists of tiles, so its program would differ from its schedule.
+/// The same for a kernel. Those of `block_sparse2` have a block mask but no key lengths: all batch
+/// entries share the lists of tiles, so its program would differ from its schedule.
 inline std::vector<AttentionProblem> scored_problems(std::string_view kernel) {
   std::vector<AttentionProblem> taken;
   for (AttentionProblem& problem : scored_problems()) {

@@ -152,7 +152,7 @@ TEST(TracedSchedule, AMaskShowsUnlessItHidesPaddingAlone) {
   EXPECT_THAT(differences_from_schedule(masked), ::testing::IsEmpty());
 }
 
-/// flash2 on one tile of 128x128, of which a key length or a window hides keys.
+/// flash2 on one tile of 128x128, some of whose keys a key length or a window hides.
 KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
   KernelTrace trace = described();
   trace.run.problem = problem;

@@ -73,7 +73,7 @@ TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
             "Br = 1, Bc = 1, for 8 different key lengths gives 536870912 row and column tiles to "
             "visit; at most 268435456 can be counted: use larger tiles or fewer different lengths");
 
-  // The entries of one length are counted once, however many there are
+  // The entries of the same length are counted once, however many there are
   request.problem.key_lengths.assign(8, kTiles);
   EXPECT_TRUE(test::resolve(request).ok());
 }

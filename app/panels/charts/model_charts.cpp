@@ -20,7 +20,8 @@ ModelQuestion question_of(const ModelKey& key, const GpuDescription& gpu) {
   return question;
 }
 
-/// The colour of the choice's algorithm; a variant, which is shown beside it, has another colour.
+/// The colour of the choice's algorithm; a variant, which is shown beside it, has a different
+/// colour.
 ImU32 choice_color(const Theme& theme, const AttentionChoice& choice) {
   const bool as_it_is = choice.variant == ScheduleVariant{};
   return as_it_is ? algorithm_color(theme, choice.algorithm) : tensor_text_color(theme, "O");

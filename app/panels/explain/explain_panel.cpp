@@ -86,7 +86,7 @@ void draw_agents(const PanelContext& canvas, const std::string& agents, float en
                      draw::Align::right);
 }
 
-/// The lines as they are broken at this width of their box.
+/// The lines, broken to fit a box of this width.
 std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
                                      const MarkedCode& code) {
   std::vector<ScreenLine> screen;
@@ -353,7 +353,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
     return static_cast<float>(lines) * draw::line_height(font);
   };
   // The whole pseudo-code comes first: sentences take at most the room that it leaves, which may be
-  // none in presenter mode; otherwise there is always room for one
+  // none in presenter mode; otherwise there is always room for one sentence
   const MarkedCode marked = marked_code(snapshot, view, color);
   const float notice = break_notice_height(snapshot, view, context, rest.width());
   const float needed = notice + least_height(context, rest.width(), marked);

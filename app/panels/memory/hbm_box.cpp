@@ -190,7 +190,7 @@ void HbmBox::draw_tiles(const Placed& placed) const {
 }
 
 void HbmBox::draw_adds(const Placed& placed) const {
-  // "2/4" in each tile that thread blocks add to: the adds so far, of those in the whole pass
+  // "2/4" in each tile that thread blocks add to: the number of adds so far, and in the whole pass
   const HbmTensorState& tensor = *placed.tensor;
   if (tensor.adds.empty()) return;
   const FontRef& font = context_.fonts.mono_small;

@@ -15,7 +15,8 @@ constexpr float kLeastWithGapPixels = 4.0f;
 constexpr float kGapPixels = 1.0f;
 constexpr ImU32 kNothing = 0;  ///< draws nothing: the panel's card is visible
 
-/// A row of pixels, filled from left to right: each pixel once, neighbours of one colour at once.
+/// A row of pixels, filled from left to right: each pixel once, neighbours of the same colour
+/// together.
 class Strip {
  public:
   Strip(const draw::Canvas& canvas, float left, float right, float top, float bottom, ImU32 ground)

@@ -32,8 +32,9 @@ struct SmHighlight {
 Rect sm_block_rect(const SmTimeAxis& axis, const SmRun& run, const SmBlock& block, const Rect& bar);
 
 /// Fills `bar` with the blocks of a run on one SM, a row for each slot. Every pixel is drawn at
-/// most once, and neighbours of one colour are one rectangle, so the cost depends on the number of
-/// pixels, not of blocks. Only the outline of the highlighted block is drawn over other pixels.
+/// most once, and neighbours of the same colour form one rectangle, so the cost depends on the
+/// number of pixels, not of blocks. Only the outline of the highlighted block is drawn over other
+/// pixels.
 void draw_sm_lane(const draw::Canvas& canvas, const SmTimeAxis& axis, const SmRun& run, Index sm,
                   const Rect& bar, const SmHighlight& highlight);
 

@@ -231,7 +231,8 @@ void Painter::draw_product(const Rect& rect) const {
 }
 
 void Painter::draw_row(const Rect& rect) const {
-  // All tiles have one height, and widths by their columns; vectors are at least as wide as a label
+  // All tiles have the same height, and widths according to their columns; vectors are at least as
+  // wide as a label
   const auto count = static_cast<float>(parts_.tiles.size());
   const float gap = context_.px(18.0f);
   const float least = context_.fonts.ui_bold.size * 1.6f;

@@ -17,7 +17,7 @@ struct QuantityKind {
   std::string name, unit, how;
 };
 
-/// Values of one repeat, one for each kind.
+/// The values of one repeat: one for each quantity.
 using Sample = std::function<std::vector<double>()>;
 
 class CalibrationRun {
@@ -36,7 +36,7 @@ class CalibrationRun {
   /// Calls `sample` once to warm up, then `repeats` times, and adds the medians.
   void measure(const std::vector<QuantityKind>& kinds, const Sample& sample, int repeats = 0);
   void measure(const QuantityKind& kind, const std::function<double()>& sample, int repeats = 0);
-  /// Adds a quantity from its samples; without any, it is unavailable for this reason.
+  /// Adds a quantity from its samples; without samples, it is unavailable for this reason.
   void add(const QuantityKind& kind, std::vector<double> samples, const std::string& reason = "");
   void add_unavailable(const QuantityKind& kind, const std::string& reason) {
     add(kind, {}, reason);

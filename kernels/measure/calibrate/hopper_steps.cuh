@@ -37,7 +37,8 @@ __device__ inline void load_plain_tiles(const Block& block, const TensorView& co
   }
 }
 
-/// Visits whose row tiles a block takes in turn, its own or those of all blocks.
+/// The number of visits whose row tiles a block takes in turn: its own tiles, or those that all
+/// blocks share.
 inline constexpr int kPlainTiles = 32;
 
 /// The same for flash2's block: Kj and Vj, then Qi and dOi of each visit.

@@ -27,7 +27,7 @@ struct CounterPlan {
   std::string chip;  ///< "GH100"
   std::vector<std::uint8_t> availability_image;
   std::vector<CounterGroup> groups;
-  std::map<std::string, std::string> missing;  ///< counter to reason
+  std::map<std::string, std::string> missing;  ///< from a counter to the reason
 };
 
 /// Sorts the counters into groups of one hardware pass by first fit, in the order of `names`. Each

@@ -157,8 +157,8 @@ AttentionProblem problem_without_mask(const ResolvedRun& run) {
   return problem;
 }
 
-/// Expects that the predictions identify the faster of two recorded runs of one problem if their
-/// times differ by more than 5 %.
+/// Expects that the predictions identify the faster of two recorded runs of the same problem if
+/// their times differ by more than 5 %.
 void expect_the_faster_run_is_known(const std::vector<Comparison>& comparisons) {
   struct Timed {
     const ResolvedRun& run;

@@ -1,5 +1,5 @@
-/// The texts of a frame of Dear ImGui, read back from its draw lists, and what is wrong with them:
-/// letters that are cut, covered or crossed, texts that overlap, and shortened texts.
+/// The text of a frame of Dear ImGui, read back from its draw lists, and what is wrong with it:
+/// letters that are cut, covered or crossed, pieces of text that overlap, and shortened text.
 #pragma once
 
 #include <imgui.h>
@@ -23,10 +23,10 @@ struct ScreenText {
   std::vector<std::string> wrong;  ///< defects in words, such as "cut"; empty: none
 };
 
-/// The texts of the last frame that are visible at least in part, in the order in which they were
-/// drawn. A text is wrong if its clip rectangle cuts a letter, if a later surface covers the
-/// middle of a letter, if an oblique line crosses it, or if it overlaps another text, in each case
-/// by more than a pixel. A text that a later window hides as a whole is not listed.
+/// The pieces of text of the last frame that are visible at least in part, in the order in which
+/// they were drawn. A piece of text is wrong if its clip rectangle cuts a letter, if a later
+/// surface covers the middle of a letter, if an oblique line crosses it, or if it overlaps another
+/// one, in each case by more than a pixel. Text that a later window hides as a whole is not listed.
 std::vector<ScreenText> texts_on_screen();
 
 /// Whether "…" stands for the rest of the text, as in "FlashAttent…".
@@ -35,15 +35,15 @@ bool is_shortened(const std::string& words);
 /// What check_texts() looks at.
 struct TextCheck {
   float least_size = 8.0f;  ///< of a font, in pixels
-  /// A card or a popup above the panels: only texts within it, which it may hide in part.
+  /// A card or a popup above the panels: only text within it, which it may hide in part.
   std::optional<app::Rect> within = {};
-  /// Lists that scroll: they cut texts at their edges.
+  /// Lists that scroll: they cut text at their edges.
   bool scrolls = false;
 };
 
-/// Fails for every text of the last frame with a defect, and for one that is too small. A shortened
-/// text of a bar or of a part is a defect unless a tooltip has the whole text: it is pointed at to
-/// see the tooltip, once for the same words of a session.
+/// Fails for every piece of text of the last frame with a defect, and for one that is too small.
+/// Shortened text of a bar or of a part is a defect unless a tooltip has the whole text: it is
+/// pointed at to see the tooltip, once for the same words of a session.
 void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check);
 
 }  // namespace attnscope::test

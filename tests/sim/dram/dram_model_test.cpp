@@ -56,7 +56,7 @@ TEST(DramModel, PredictsTheSameBytesWithoutTheInterval) {
   }
 }
 
-/// K and V of one head fit this L2, those of eight heads whose blocks start in turn do not.
+/// K and V of one head fit in this L2; those of eight heads whose blocks start in turn do not.
 TEST(DramModel, ReadsKeysAgainWhereHeadsInTurnHaveMoreThanL2Holds) {
   test::ModelRequest request = request_of("flash2", PassKind::forward, 8);
   request.problem.N = request.problem.N_kv = 4096;

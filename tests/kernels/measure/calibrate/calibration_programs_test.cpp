@@ -44,7 +44,7 @@ TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
   for (const auto& [compute_capability, architecture] :
        {std::pair{"9.0", "sm_90a"}, {"8.0", "sm_80"}, {"8.9", "sm_89"}, {"10.0", "sm_100a"}}) {
     auto programs = calibration_programs(target_of(compute_capability));
-    std::erase_if(programs, is_step);  // they are many; other tests check them
+    std::erase_if(programs, is_step);  // there are many; other tests check them
     EXPECT_GT(programs.size(), 30u);
     for (KernelProgram& program : programs) program.architecture = architecture;
     KernelCompiler compiler{KernelCache(cache.path())};
