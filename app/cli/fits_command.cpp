@@ -48,7 +48,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   ATTNSCOPE_TRY(model.mode, read_choice(given, "mode", parse_name<ModelMode>,
                                         "training or inference", model.mode));
 
-  // The memory of the device, and the bytes of it that the weights take
+  // The memory of the device, and how many bytes of it the weights take
   constexpr Index kMaxBytes = Index{1} << 50;
   model.capacity_bytes = gpu.hbm_bytes;
   model.weights_bytes = estimated_weights_bytes(model);

@@ -19,7 +19,7 @@ bool may_suit(const MeasuredRun& run, const SimulationReport& model) {
          run.row.run.algorithm() == model.run.algorithm();
 }
 
-/// How well a run suits the model; 0: not at all.
+/// How well a run matches the model; 0: not at all.
 int suitability(const MeasuredRun& run, const SimulationReport& model, const GpuDescription& gpu) {
   if (!may_suit(run, model)) return 0;
   const MeasuredOn& on = run.provenance.on;

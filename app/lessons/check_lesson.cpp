@@ -70,7 +70,8 @@ class Checker {
     for (Finding& finding : check_question(question, runs_, path)) add(std::move(finding));
   }
 
-  /// Adds a finding for the error, unless it is a reason rather than a mistake in the lesson.
+  /// Adds a finding for the error, unless it is the reason for an unavailable value rather than a
+  /// mistake in the lesson.
   void note(const std::string& field, const Error& error) {
     if (error.kind == Error::Kind::unavailable) return;
     add({field, words(error, Reader::command_line), ""});

@@ -44,7 +44,7 @@ LessonCheck check_lesson(const Lesson& lesson,
                          const std::function<void(std::size_t, std::size_t)>& progress = {});
 
 /// The first mistake in the steps from `first` to before `end`, for the lesson as written: an error
-/// that names the file. Nothing: there is none.
+/// that names the file. Nothing if there is none.
 std::optional<Error> first_mistake(const Lesson& lesson, std::size_t first, std::size_t end);
 
 }  // namespace attnscope::lessons

@@ -106,7 +106,7 @@ constexpr std::array<std::string_view, 9> enum_names(ChartQuantity) {
 /// The x axis of a chart.
 enum class ChartAxis : std::uint8_t {
   seq_len,     ///< N
-  tokens,      ///< N, in the recorded settings: 16k tokens in all
+  tokens,      ///< N, in the recorded settings: 16k tokens in total
   heads,       ///< heads of a batch entry
   head_dim,    ///< d
   block_size,  ///< Br and Bc

@@ -19,8 +19,8 @@ inline constexpr std::string_view kMaskHash = "block_mask_hash";
 /// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
 /// tiling that ran and the block mask's tiles, whatever was requested.
 RunSpec identity_of(const ResolvedRun& run);
-/// The same and the files' hash as members of a row: "problem", "algorithm", "kernel", "pass",
-/// "tiling", "carry", "inputs", and where the run has them "deterministic", "block_mask" and, if
+/// The identity and the files' hash as members of a row: "problem", "algorithm", "kernel", "pass",
+/// "tiling", "carry", "inputs" and, where the run has them, "deterministic", "block_mask" and, if
 /// that is from a file, the hash of its tiles.
 nlohmann::json run_to_json(const ResolvedRun& run);
 

@@ -30,7 +30,7 @@ struct OpPlace {
 /// The deviation of a tile, on chip or in HBM, from this step until the tile's next entry.
 struct TileDeviation {
   Index step = 0;
-  Tile tile;  ///< its slot says where
+  Tile tile;  ///< its slot says whether it is on chip or in HBM
   Deviation deviation;
 };
 

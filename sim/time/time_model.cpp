@@ -188,7 +188,8 @@ BothCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const 
   return both;
 }
 
-/// The time of a further launch. Bytes that fit in L2 do not touch DRAM.
+/// The time of a launch that is not in the model's schedule. Bytes that fit in L2 do not touch
+/// DRAM.
 LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
                    const MachineRates& rates) {
   const bool fits = launch.read_bytes + launch.written_bytes <= static_cast<double>(gpu.l2_bytes);

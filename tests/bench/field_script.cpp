@@ -50,7 +50,7 @@ FieldScript picks(std::string field, const std::vector<std::string>& options) {
   return script;
 }
 
-/// A script that opens the list, types a valid text, and then invalid ones.
+/// A script that opens the list, types valid text, and then invalid text.
 FieldScript texts(std::string field, std::string valid, const std::vector<std::string>& invalid) {
   FieldScript script{std::move(field), {open_list(), type(std::move(valid))}};
   for (const std::string& text : invalid) script.actions.push_back(refused(type(text)));

@@ -17,8 +17,8 @@
 namespace attnscope::app {
 namespace {
 
-/// Plays a lesson in a window with the mouse and the keyboard. The same lesson on a screen without
-/// a window goes along, and says where the widgets are.
+/// Plays a lesson in a window with the mouse and the keyboard. The same lesson is played in
+/// parallel on a screen without a window, which says where the widgets are.
 class WindowStudent {
  public:
   WindowStudent(const std::string& lesson, std::string answers)

@@ -55,7 +55,7 @@ void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel
 
 // Bytes, time, TFLOP/s and memory of every algorithm (size_sweep.cpp counts, size_charts.cpp and
 // peer_series.cpp draw): the problem on the screen with one field
-// swept, or the recorded problems of 16k tokens in all.
+// swept, or the recorded problems of 16k tokens in total.
 
 struct SweepKey {
   /// Its problem has no block mask, key lengths or packed sequences; its field `block_mask` is for
@@ -77,8 +77,8 @@ inline constexpr Index kSweepHidden = 2048;
 
 /// The key for the problem on the screen, from which all fields that are not swept are taken.
 SweepKey charted_key(const ResolvedRun& run, ChartAxis over, std::string_view gpu);
-/// The key for 16k tokens in all, with the problem's d and precision, or with the nearest recorded
-/// ones (bf16, d = 64 or 128) if only those were recorded on a GPU.
+/// The key for 16k tokens in total, with the problem's d and precision, or with the nearest
+/// recorded ones (bf16, d = 64 or 128) if only those were recorded on a GPU.
 SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 

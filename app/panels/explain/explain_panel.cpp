@@ -97,7 +97,7 @@ std::vector<ScreenLine> broken_lines(const PanelContext& canvas, float width,
   return screen;
 }
 
-constexpr float kLeastPitch = 1.0f;  ///< the distance of lines, as a multiple of the font's size
+constexpr float kLeastPitch = 1.0f;  ///< the line spacing, as a multiple of the font's size
 
 float least_height(const PanelContext& canvas, float width, const MarkedCode& code) {
   const auto count = static_cast<float>(broken_lines(canvas, width, code).size());

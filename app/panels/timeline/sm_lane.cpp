@@ -13,7 +13,7 @@ constexpr float kLeastStepPixels = 0.4f;
 /// Blocks and rows smaller than this are drawn without a gap to the next one.
 constexpr float kLeastWithGapPixels = 4.0f;
 constexpr float kGapPixels = 1.0f;
-constexpr ImU32 kNothing = 0;  ///< draws nothing: the panel's card is visible
+constexpr ImU32 kNothing = 0;  ///< not drawn, so that the panel's card shows through
 
 /// A row of pixels, filled from left to right: each pixel once, neighbours of the same colour
 /// together.

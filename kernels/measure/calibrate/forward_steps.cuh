@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
 #pragma unroll 1
   for (int j = 0; j < kind.count; ++j) {
     wait_copies<0>();
-    __syncthreads();  // as the kernel's barrier A
+    __syncthreads();  // like the kernel's barrier A
     if (j + 1 < kind.count) load_column_tile(j + 1);
     Accumulator<kRowPieces, Bc> S;
     const uint32_t stage = j % 2 * TileKV::kBytes;

@@ -21,8 +21,8 @@ struct CheckedRows {
   bool operator==(const CheckedRows&) const = default;
 };
 
-/// Blocks with about `rows` rows in all, spread over heads and sequence; the first and the last row
-/// of the problem are among them. All rows if the problem has no more.
+/// Blocks with about `rows` rows in total, spread over heads and sequence; the first and the last
+/// row of the problem are among them. All rows if the problem has no more.
 std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows);
 
 /// The tensors of the check, with their stored values.

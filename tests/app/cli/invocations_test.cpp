@@ -168,7 +168,7 @@ std::map<std::string, std::string> read_expected(const fs::path& path) {
   return blocks;
 }
 
-/// The first difference between two texts: the line's number and both lines.
+/// The first difference between two strings: the line's number and both lines.
 std::string first_difference(const std::string& expected, const std::string& actual) {
   std::istringstream left(expected);
   std::istringstream right(actual);

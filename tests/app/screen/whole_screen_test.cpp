@@ -1,5 +1,5 @@
 /// What the whole screen says and does in special cases: problems that are too large for all
-/// values, the wheel over the SMs, the smallest window, and what Ctrl+Z leaves.
+/// values, the wheel over the SMs, the smallest window, and what Ctrl+Z does not undo.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
