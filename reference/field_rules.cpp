@@ -330,7 +330,7 @@ std::string shell_word(std::string_view text) {
 
 std::string options_text(const RunSpec& spec, FieldTarget target) {
   std::string text;
-  RunSpec given;  // by the options so far; some fields follow others
+  RunSpec given;  // set by the options so far: some fields follow others
   for (const RunField& field : run_fields()) {
     const bool is_option =
         !field.option.empty() && (field.target == FieldTarget::both || field.target == target);

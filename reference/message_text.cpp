@@ -66,7 +66,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
-  // A longer text is not a misspelling, and comparing it is slow
+  // Longer text is not a misspelling, and comparing it is slow
   constexpr std::size_t kLongestName = 200;
   if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string> nearest;

@@ -32,7 +32,7 @@ Result<ResolvedRun> run_of(const AccuracyRequest& request, const AttentionProble
   return resolve(spec, request.gpu);
 }
 
-/// Scores from here on have exponentials that overflow in every type of the comparison.
+/// From this score on, exponentials overflow in every type of the comparison.
 constexpr double kOverflowingScore = 89.0;  // exp(88.72...) is the largest fp32 number
 
 /// How much a comparison of this row shows: its sum l if the numerators overflow without a shift,

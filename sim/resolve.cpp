@@ -49,7 +49,7 @@ Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
   return error;
 }
 
-/// Checks that the algorithm takes a block mask, and that the mask has the run's tiles.
+/// Checks that the algorithm accepts a block mask, and that the mask has the run's tiles.
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (!run.problem.block_mask) return std::nullopt;
   const BlockMask& M = *run.problem.block_mask;

@@ -14,7 +14,7 @@ namespace attnscope::app {
 struct UserState {
   std::optional<WindowRect> window;
   std::optional<ThemeName> theme;
-  std::optional<Scene> scene;       ///< as it was left
+  std::optional<Scene> scene;       ///< as the user left it
   std::vector<std::string> recent;  ///< files, the newest first
 };
 

@@ -148,7 +148,8 @@ class ListWriter {
     return uv.x == white.x && uv.y == white.y;
   }
 
-  /// Writes the text whose glyphs begin at the index. Texts outside the clip rectangle have none.
+  /// Writes the text whose glyphs begin at the index. Text outside the clip rectangle has no glyphs
+  /// and is left out.
   void write_texts(int index, bool is_shape) {
     while (next_ < texts_.size() && texts_[next_].index <= index) {
       const DrawnText& text = texts_[next_++];

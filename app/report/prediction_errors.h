@@ -25,7 +25,7 @@ struct PredictionErrors {
   double median_percent = 0, p90_percent = 0, max_percent = 0;
 };
 
-/// The fewest bytes of a run whose errors rate the predictions: the bytes of smaller runs depend on
+/// The errors of runs that move fewer bytes do not rate the predictions: their bytes depend on
 /// kernel code, constants and the earlier contents of L2.
 inline constexpr double kLeastRatedBytes = 10e6;
 /// An error in written bytes counts as 0 up to this limit: it may be cache lines of earlier work.

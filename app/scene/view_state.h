@@ -190,7 +190,7 @@ struct ViewState {
   // The thing under the mouse: a panel notes it while it is drawn; in the next frame, other panels
   // highlight what belongs to it
   std::optional<Thing> pointed;      ///< the thing in the last frame
-  std::optional<Thing> now_pointed;  ///< the thing in this frame, so far
+  std::optional<Thing> now_pointed;  ///< the thing found so far in this frame
   /// The run that an operation or a line under the mouse belongs to; not kept alive.
   std::weak_ptr<const RunInfo> pointed_run;
 

@@ -48,7 +48,7 @@ void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, floa
 
 /// The parts of the card of a lesson or a quiz, below its heading.
 struct CardParts {
-  float place_y = 0.0f;  ///< top of the line with the place; the left of it is free
+  float place_y = 0.0f;  ///< top of the line that shows the place on its right; its left is free
   Rect body;             ///< its text scrolls if it does not fit
   Rect buttons;
 };

@@ -21,7 +21,7 @@ struct DrawnText {
   std::string text;
 };
 
-/// While it exists, records every text that its thread draws.
+/// While it exists, records all text that its thread draws.
 class TextRecorder {
  public:
   TextRecorder();

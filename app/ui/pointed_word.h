@@ -24,7 +24,7 @@ struct PointedWord {
 std::string_view word_at(std::string_view text, std::size_t offset);
 
 /// Notes the word under the mouse, if the text is drawn there in the window that the mouse is over.
-/// FontRef::draw() calls it for every text.
+/// FontRef::draw() calls it for all text.
 void note_pointed_word(const ImDrawList* list, const ImFont* font, float font_size, ImVec2 at,
                        std::string_view text);
 

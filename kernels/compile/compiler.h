@@ -19,7 +19,7 @@ struct KernelProgram {
   std::vector<std::string> sources = {};
   std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
   std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
-  std::vector<std::string> options = {};  ///< further options of NVRTC
+  std::vector<std::string> options = {};  ///< additional options of NVRTC
   std::string text = {};                  ///< code after the sources that is not embedded
 
   auto operator<=>(const KernelProgram&) const = default;

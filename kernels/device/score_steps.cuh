@@ -31,7 +31,7 @@ __device__ inline uint32_t kept_keys(const ScoreParameters& scores, int batch, i
   constexpr uint32_t kKeys = 4;
   auto seed_low = static_cast<uint32_t>(scores.dropout_seed);
   auto seed_high = static_cast<uint32_t>(scores.dropout_seed >> 32);
-  keep_in_place(seed_low);  // else the keys of all ten rounds wait in registers
+  keep_in_place(seed_low);  // else the keys of all ten rounds occupy registers
   keep_in_place(seed_high);
   const PhiloxWords words = dropout_words(
       uint64_t{seed_high} << 32 | seed_low, scores.first_batch + static_cast<uint32_t>(batch),

@@ -117,7 +117,7 @@ struct WordOf<2> {
   using Type = uint16_t;
 };
 
-/// One stage suffices, since each step has four barriers. Half words are used where possible,
+/// One stage suffices, since each step has four barriers. Half-words are used where possible,
 /// because shared memory is scarce.
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps>
 using Flash1ScoreColumns =

@@ -17,7 +17,7 @@ namespace attnscope {
 /// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
 /// that the operation moves: all 0 if they are part of another operation's transfer.
 struct L2Answer {
-  Index hit_bytes = 0;    ///< in the partition of the SM; of a store, all bytes
+  Index hit_bytes = 0;    ///< in the SM's partition; for a store, all bytes
   Index other_bytes = 0;  ///< only in the other partition
   Index dram_bytes = 0;   ///< in neither: read from DRAM
 

@@ -128,8 +128,8 @@ struct SoftmaxRow {
   Index O_column = 0;                   ///< the chosen column of O
   std::optional<double> O_prev, PV, O;  ///< that element before, its addend, that element after
   std::optional<double> undivided;      ///< O before it was divided by l; empty until then
-  /// O / l (or O if it is kept normalised) of the whole row against the reference of the keys
-  /// folded in so far, largest absolute difference; empty when nothing has been folded in.
+  /// The largest absolute difference, over the row, between O / l (or O if it is kept normalised)
+  /// and the reference of the keys folded in so far; empty when nothing has been folded in.
   std::optional<double> error;
 };
 

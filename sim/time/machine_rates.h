@@ -21,7 +21,7 @@ struct MachineRates {
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
-  double launch_gap_s = 0;       ///< added by each further launch
+  double launch_gap_s = 0;       ///< added by each launch after the first
   // Rates of one SM
   double matrix_flops_per_cycle = 0;       ///< by wgmma if there is a rate, else by mma.sync
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps

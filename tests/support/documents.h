@@ -23,7 +23,7 @@ struct DocumentedCommand {
 };
 
 /// The indented lines of the document that begin with the program's name, "attnscope-cli", with or
-/// without its folder and "$" before it. Only after "$" the lines below are its output.
+/// without its folder and "$" before it. The lines below are its output only if "$" precedes it.
 std::vector<DocumentedCommand> commands_of(const std::filesystem::path& document,
                                            std::string_view program);
 

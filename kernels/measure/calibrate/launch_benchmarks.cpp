@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
-/// Seconds that each of many further launches adds.
+/// Seconds that each of many additional launches adds.
 double gap_s(CalibrationRun& run, const BlockProgram& block, Index blocks) {
   constexpr int kFurther = 16, kHeadStarts = 4;
   const auto time_s = [&](int launches) {
@@ -25,7 +25,7 @@ double gap_s(CalibrationRun& run, const BlockProgram& block, Index blocks) {
   return (time_s(1 + kFurther) - one_s) / kFurther;
 }
 
-/// SM cycles that each further thread block without work adds on each SM.
+/// SM cycles that each additional thread block without work adds on each SM.
 double block_launch_cycles(CalibrationRun& run, int threads) {
   constexpr Index kFewer = 1024, kMore = 3072;  // blocks per SM
   const auto time_s = [&](Index blocks_per_sm) {

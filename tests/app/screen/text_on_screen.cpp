@@ -236,7 +236,7 @@ std::vector<ScreenText> texts_on_screen() {
     covered.back().second += 1;
   }
 
-  // Texts that are completely hidden are not on the screen
+  // Text that is completely hidden is not on the screen
   std::vector<ScreenText> shown;
   for (std::size_t k = 0; k < texts.size(); ++k) {
     if (covered[k].first == covered[k].second) continue;

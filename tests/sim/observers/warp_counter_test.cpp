@@ -270,7 +270,7 @@ TEST(WarpShares, CutTheScoresIntoDisjointPartsThatCoverThem) {
   }
 }
 
-/// Checks for every operation that tiles that are cut among the warps are covered completely, each
+/// Checks for every operation that the tiles cut among the warps are covered completely, each
 /// element by one warp.
 class CoverChecker : public Observer {
  public:

@@ -31,7 +31,7 @@ struct Counters {
   std::array<CountingObserver*, 6> sums() {
     return {&traffic, &flops, &ops, &work, &footprint, &occupancy};
   }
-  /// Observers that do so only once their pending hazards repeat.
+  /// Observers that count repetitions only once their pending hazards repeat.
   std::array<CountingObserver*, 2> warps() { return {&split_q, &sliced_k}; }
 };
 

@@ -43,7 +43,7 @@ class Deleter : public Observer {
   }
   void end_block() override {
     if (!in_deleted_block_ || step_ <= deleted_) return;
-    // The runs of agents before the deleted operation's agent count as earlier ones
+    // Executions by agents that precede the deleted operation's agent count as earlier ones
     const auto& times = times_[{deleted_op_.kind, deleted_op_.dest_tiles[0].tensor}];
     for (const auto& [agent, count] : times) {
       if (agent < deleted_op_.agent) deleted_time_ += count;

@@ -76,7 +76,7 @@ TEST_F(TimeModel, TheScheduleOfALaunchIsTheOneThatItsTimeComesFrom) {
   EXPECT_NEAR(schedule.seconds + 3e-6, time.seconds, 1e-12);
   ASSERT_EQ(schedule.blocks.size(), 8U * 40U);
   EXPECT_EQ(schedule.slots, 2);
-  // In the kernel's order: the last row tile of the first head first, with the most steps
+  // In the kernel's order, the last row tile of the first head comes first: it has the most steps
   const PredictedBlock& first = schedule.blocks.front();
   EXPECT_EQ(first.id.block, 7);
   EXPECT_EQ(first.id.head, 0);
