@@ -173,8 +173,7 @@ void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);
 
 constexpr PseudoLine soft_cap_line(int indent, Step step = Step::soft_cap) {
   return {indent, step, "S = cap · tanh(S / cap)",
-          "Soft-capping: no score leaves (-cap, cap), and none is cut off hard.",
-          ScoreStep::soft_cap};
+          "Soft-capping: no score leaves (-cap, cap), and none is clipped.", ScoreStep::soft_cap};
 }
 constexpr PseudoLine soft_cap_slope_line(int indent) {
   return {indent, Step::soft_cap, "S = cap · tanh(S / cap); T = 1 - (S / cap)²",

@@ -57,7 +57,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
      "Subtracting the row's largest score keeps every exponential at most 1."},
     {1, Step::exponentiate, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
     {1, Step::update_sum, "l = rowsum P_i",
-     "The denominator of the softmax: the whole row is at hand."},
+     "The denominator of the softmax: the whole row is available."},
     {1, Step::normalize, "P_i = P_i / l", "Every row of P sums to 1."},
     {1, Step::log_sum_exp, "store LSE_i = m + log l",
      "Asked for by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},

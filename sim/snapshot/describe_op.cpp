@@ -176,7 +176,7 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
   if (barrier.signals == Barrier::Signals::full) {
     if (op.kind == OpKind::arrive) {
       return by_consumers ? "When every consumer has arrived, all parts of the tile may be read."
-                          : "Whoever waits for the tile may read it now.";
+                          : "Agents waiting for the tile may read it now.";
     }
     if (adds) return "Each consumer leaves some rows of dQ; before all arrive, some are missing.";
     return by_consumers ? "dQ sums over all keys: a consumer needs dS of the others' keys, too."

@@ -275,7 +275,7 @@ std::string_view sentence_of(NoChange reason) {
     case NoChange::was_complete:
       return "what it waits for has happened already, in the model's order of the agents";
     case NoChange::never_awaited:
-      return "nobody waits for this arrival";
+      return "no agent waits for this arrival";
   }
   return "";
 }

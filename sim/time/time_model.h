@@ -8,7 +8,7 @@
 /// works tile by tile: its reads arrive while it multiplies, and its writes follow afterwards.
 /// Every other launch takes as long as its bytes need.
 ///
-/// The launches of a pass follow each other; the first one has an overhead, each further one a gap.
+/// The launches of a pass follow each other; the first one has an overhead, each later one a gap.
 #pragma once
 
 #include <atomic>
