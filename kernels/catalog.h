@@ -56,7 +56,7 @@ struct KernelInfo {
   TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
-  bool always_writes_lse = true;  ///< else only if the caller wants it
+  bool always_writes_lse = true;  ///< else only if the caller requests it
   /// What the backward pass reads in the forward pass's workspace: "P"; "": nothing.
   std::string_view forward_state = {};
   KernelPass forward;

@@ -18,7 +18,7 @@ enum class ErrorCode : std::uint8_t {
   not_understood,  ///< the text is not a value of the field
   out_of_range,    ///< the number lies outside the field's limits
   unknown_name,    ///< no such algorithm, GPU, scene, ...
-  missing,         ///< the field has to be given
+  missing,         ///< the field must be given
   not_applicable,  ///< the algorithm or kernel does not offer this choice
   contradiction,   ///< fields that exclude one another, or do not agree
   does_not_fit,    ///< on the chip, or in memory

@@ -211,7 +211,7 @@ ResultDeviation result_deviation(Tensor tensor, const RowMatrix& wrong, const Ro
   return result;
 }
 
-/// The deviations of the tensors that the caller of the pass wants.
+/// The deviations of the tensors that the caller of the pass requests.
 std::vector<ResultDeviation> results_of(const NumericExecutor& wrong, const NumericExecutor& right,
                                         const ResolvedRun& run, double rounding) {
   std::vector<ResultDeviation> results;

@@ -1,5 +1,5 @@
-/// Mutants of the shipped lessons: an answer with one of its paths replaced by another path of the
-/// same unit has to be found by the check.
+/// Mutants of the shipped lessons: the check must detect an answer in which one path is replaced by
+/// another path of the same unit.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -40,7 +40,8 @@ TEST(UnitSteps, BlocksOverlapAsInAClosedNetworkOfQueues) {
   EXPECT_DOUBLE_EQ(cycles[0], 1200);
   EXPECT_DOUBLE_EQ(cycles[1], 2 * 600 * 3.0 / 2);
   EXPECT_DOUBLE_EQ(cycles[2], 3 * 600 * 4.0 / 3);
-  // Two warps of one block in each part of the SM overlap like two blocks, on half of the work each
+  // Two warps of one block in each part of the SM overlap like two blocks, each with half of the
+  // work
   EXPECT_DOUBLE_EQ(cycles_of(work, 8, 1).front(), 600 * 3.0 / 2);
 }
 
