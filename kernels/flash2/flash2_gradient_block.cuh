@@ -19,7 +19,7 @@ template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2GradientPlace {
   static constexpr int kHeadDim = d, kRows = Br, kKeys = Bc;
   static constexpr int kConsumers = kFlash2GradientConsumers;
-  static constexpr int kServer = kConsumers;  ///< number of the warpgroup behind the consumers
+  static constexpr int kServer = kConsumers;  ///< number of the warpgroup after the consumers
   static constexpr int kConsumerWarps = device::kWarpgroupThreads / 32;
   static constexpr int kWidth = flash2_hopper_width(d);
   using TileKV = device::PanelTile<Bc, kWidth>;

@@ -133,9 +133,9 @@ TEST(BlockSparse, GradientsEqualFiniteDifferences) {
 
 /// The sums of the closed forms, counted tile by tile from the drawn mask.
 struct Ones {
-  Index rows = 0;       ///< sum of the query rows of every one
-  Index keys = 0;       ///< sum of the keys of every one
-  Index products = 0;   ///< sum of the elements of S in every one
+  Index rows = 0;       ///< query rows, summed over all ones
+  Index keys = 0;       ///< keys, summed over all ones
+  Index products = 0;   ///< elements of S, summed over all ones
   Index used_keys = 0;  ///< keys of the column tiles that have a one
 };
 

@@ -70,7 +70,7 @@ TEST(HalvesOf, FollowsWhichLinesAreNear) {
   const std::vector<int> found = halves_of(two_partitions(halves, 12.0));
   std::vector<int> others = halves;
   for (int& half : others) half = 1 - half;
-  EXPECT_TRUE(found == halves || found == others);  // which half is 0 has no meaning
+  EXPECT_TRUE(found == halves || found == others);  // it does not matter which half is 0
 }
 
 TEST(HalvesOf, AreNeverEmpty) {
