@@ -13,7 +13,8 @@ namespace attnscope::cli {
 /// Only one thread at a time may call these functions.
 void show_progress(std::string_view line);
 void clear_progress();
-/// Shows a step of the work after the line, "calibrating: launch_gap_s", instead of the last step.
+/// Shows a step of the work after the line, as in "calibrating: launch_gap_s", in place of the
+/// previous step.
 void show_step(std::string_view step);
 
 /// Calls Gpu::compile(). After 100 ms the progress line also shows "compiling 2 of 3"; cached

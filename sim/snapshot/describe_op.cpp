@@ -154,7 +154,7 @@ std::string event_of(const TileOp& op) {
                      name, place);
 }
 
-/// The sentence of a wait or arrive; `agent` at its beginning.
+/// The sentence of a wait or arrive, which begins with `agent`.
 std::string barrier_sentence(const TileOp& op, const std::string& agent) {
   return fmt::format(fmt::runtime(info_of(op.kind).sentence), fmt::arg("agent", agent),
                      fmt::arg("event", event_of(op)), fmt::arg("phase", op.barrier().phase));

@@ -41,7 +41,8 @@ const Shape3 kShapes[] = {
     {300, 200, 64, {64, 64}},  // ragged: the last tiles are short
 };
 
-/// The sum of weight(size) over the tiles into which `count` elements are cut, `cut` in each.
+/// The sum of weight(size) over the tiles, of `cut` elements each, into which `count` elements are
+/// cut.
 template <typename Weight>
 Index sum_over_tiles(Index count, Index cut, Weight weight) {
   Index sum = 0;
