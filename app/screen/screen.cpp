@@ -287,6 +287,18 @@ Layout Screen::layout_of(const Frame& frame, std::optional<RaceLayout>& race) co
   return layout;
 }
 
+/// Draws the bar of choices and the buttons at its right end.
+void Screen::draw_top(const Frame& frame, const Rect& rect) {
+  const float badge = draw_badge(frame, rect) - frame.px(8.0f);
+  const Rect help = help_button(frame, rect, badge);
+  const float pin = help.min.x - frame.px(8.0f);
+  const float fields = pin - RunComparisonCard::button_width(frame) - frame.px(14.0f);
+  top_bar_.draw(frame, {rect.min, {fields, rect.max.y}});
+  comparison_.draw_button(frame, rect, pin);
+  constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
+  if (ui::draw_button(frame, {"help", help, "?", kHelp})) frame.app.view.guide_page = "";
+}
+
 void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double time_s) {
   rects_.clear();
   shown_.clear();
@@ -312,14 +324,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
-  const float badge = draw_badge(frame, layout.top_bar) - frame.px(8.0f);
-  const Rect help = help_button(frame, layout.top_bar, badge);
-  const float pin = help.min.x - frame.px(8.0f);
-  const float fields = pin - RunComparisonCard::button_width(frame) - frame.px(14.0f);
-  top_bar_.draw(frame, {layout.top_bar.min, {fields, layout.top_bar.max.y}});
-  comparison_.draw_button(frame, layout.top_bar, pin);
-  constexpr std::string_view kHelp = "The user guide, the glossary and all keys";
-  if (ui::draw_button(frame, {"help", help, "?", kHelp})) app.view.guide_page = "";
+  draw_top(frame, layout.top_bar);
   if (in_quiz) {
     draw_panels(frame, panels_, layout.panels, *app.snapshot(), rects_);
     if (app.quiz.is_open()) draw_quiz_card(frame, lesson->card);  // Escape may just have closed it

@@ -48,6 +48,7 @@ class Screen {
 
  private:
   void lay_surfaces(const Frame& frame, const Layout& layout);
+  void draw_top(const Frame& frame, const Rect& rect);
   /// Draws the panels, except the covered ones, which keep their place.
   void draw_panels(const Frame& frame, const Panels& panels, const std::map<Slot, Rect>& places,
                    const Snapshot& snapshot, NamedRects& rects, const std::set<Slot>& covered = {});

@@ -65,14 +65,6 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
   return sections;
 }
 
-std::string_view label_of(const Field& field) {
-  if (field.knob != nullptr) return field.knob->name;
-  if (field.key == "scene") return "Scene";
-  if (field.key == "race") return "against";
-  if (field.key == "race_clock") return "clock";
-  return run_field(field.key).label;
-}
-
 /// Draws the boxes that start a race against another algorithm, and choose its clock.
 void draw_race_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
@@ -120,7 +112,7 @@ void draw_race_clock_field(const Frame& frame, const Rect& box) {
 void TopBar::draw_field(const Frame& frame, float x, const Rect& box, const Field& field) {
   const FontRef& font = frame.fonts.ui;
   font.draw(ImGui::GetWindowDrawList(), {x, std::round(box.center().y - font.size * 0.5f)},
-            frame.theme.text_dim, label_of(field));
+            frame.theme.text_dim, field.label());
   if (field.knob != nullptr) {
     boxes_.draw_switch(frame, box, *field.knob);
   } else if (field.key == "scene") {
@@ -141,75 +133,24 @@ void TopBar::draw(const Frame& frame, const Rect& rect) {
 }
 
 void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
-  const float label_gap = frame.px(6.0f);
-  const float field_gap = frame.px(11.0f);
-  const float more_width = frame.text_px(34.0f);
-  // The box of the scene becomes narrower before fields are removed: it shows a title, of which
-  // the first words suffice
-  constexpr float kNarrowest = 0.6f;
-  float narrowed = 1.0f;
-  const auto has_words = [](const Field& field) {
-    return field.key == "scene" || field.key == "algorithm" || field.key == "mask";
-  };
-  const auto box_width = [&](const Field& field) {
-    return frame.text_px(field.width) * (field.key == "scene" ? narrowed : 1.0f);
-  };
-  const auto width_of = [&](const Field& field) {
-    return frame.fonts.ui.measure(label_of(field)).x + label_gap + box_width(field) + field_gap;
-  };
-
-  // The least important fields move behind the "more" button until the rest fits
   const bool is_rival = edits_ == EditedRun::rival;
-  std::vector<Field> shown(std::begin(kBar) + (is_rival ? 1 : 0), std::end(kBar));
-  std::vector<Field> hidden;
-  const auto total = [&] {
-    float sum = frame.px(14.0f) + more_width;
-    for (const Field& field : shown) sum += width_of(field);
-    return sum;
-  };
-  const float all_fields = total();
-  narrowed = kNarrowest;
-  const float narrow_fields = total();
-  const float need = (all_fields - rect.width()) / std::max(all_fields - narrow_fields, 1.0f);
-  narrowed = 1.0f - (1.0f - kNarrowest) * std::clamp(need, 0.0f, 1.0f);
-  while (total() > rect.width() && shown.size() > 1) {
-    const auto least =
-        std::max_element(shown.begin(), shown.end(),
-                         [](const Field& a, const Field& b) { return a.priority <= b.priority; });
-    hidden.insert(hidden.begin(), *least);
-    shown.erase(least);
-  }
-
-  // The scene takes the remaining room, then the others with words share it
-  const float spare = std::max(rect.width() - total(), 0.0f);
-  const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
-  const bool has_scene = shown.front().key == "scene";
-  const float of_scene = has_scene ? std::min(spare, frame.text_px(0.9f * shown[0].width)) : 0.0f;
-  const float of_others = (spare - of_scene) / std::max(takers - (has_scene ? 1.0f : 0.0f), 1.0f);
-
+  const BarPlan plan(frame, {std::begin(kBar) + (is_rival ? 1 : 0), std::end(kBar)}, rect.width());
   const float height = frame.text_px(15.0f) + frame.px(12.0f);
   const float y = std::round(rect.center().y - height * 0.5f);
-  float x = rect.min.x + frame.px(14.0f);
-  for (const Field& field : shown) {
-    const float label_width = frame.fonts.ui.measure(label_of(field)).x;
-    const float left = std::round(x + label_width + label_gap);
-    const float width = box_width(field);
-    const float extra = field.key == "scene" ? of_scene
-                        : has_words(field)   ? std::min(of_others, 0.6f * width)
-                                             : 0.0f;
-    const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
-    draw_field(frame, x, box, field);
-    x = box.max.x + field_gap;
+  for (const BarPlan::Place& place : plan.shown()) {
+    const Rect box{{rect.min.x + place.box_left, y}, {rect.min.x + place.box_right, y + height}};
+    draw_field(frame, rect.min.x + place.left, box, place.field);
   }
 
   // The "more" button opens the hidden fields
-  const Rect more{{x, y}, {x + more_width, y + height}};
+  const float x = rect.min.x + plan.end();
+  const Rect more{{x, y}, {x + BarPlan::more_width(frame), y + height}};
   constexpr std::string_view kHelp =
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "
       "own, how the algorithm and its kernel run, a race";
   const std::string_view name = is_rival ? "field.rival.more" : "field.more";
   if (ui::draw_button(frame, {name, more, "…", kHelp})) ImGui::OpenPopup("more fields");
-  draw_more(frame, more, hidden);
+  draw_more(frame, more, plan.hidden());
 }
 
 /// The columns behind the "more" button: each is as wide as its labels and boxes.
@@ -222,7 +163,7 @@ struct TopBar::Columns {
     for (const Section& section : sections) {
       const std::size_t column = section.column;
       for (const Field& field : section.fields) {
-        labels[column] = std::max(labels[column], frame.fonts.ui.measure(label_of(field)).x);
+        labels[column] = std::max(labels[column], frame.fonts.ui.measure(field.label()).x);
         boxes[column] = std::max(boxes[column], frame.text_px(field.width));
       }
     }

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "app/screen/bar_plan.h"
 #include "app/screen/run_field_boxes.h"
 #include "app/screen/widgets.h"
-#include "kernels/knobs.h"
 
 namespace attnscope::app {
 
@@ -22,13 +21,7 @@ class TopBar {
   /// Whether a list is still being computed.
   bool busy() const { return boxes_.busy(); }
 
-  /// One labelled box: a field of the run, a switch, the scene, or a race.
-  struct Field {
-    std::string_view key;  ///< names the field in refusals and named rectangles
-    float width = 0.0f;    ///< the width of the box, in design units that scale with text
-    int priority = 0;      ///< the highest are removed first when the bar is too narrow
-    const kernels::Knob* knob = nullptr;  ///< not null: a switch of the kernel
-  };
+  using Field = BarField;
   /// Fields behind the "more" button that belong together.
   struct Section {
     std::string title;

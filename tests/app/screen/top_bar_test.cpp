@@ -1,10 +1,12 @@
 /// The button that runs the kernel, and the one that pins a configuration.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,39 @@ TEST(TopBar, KeepsItsPlacesWhenTheTextOfTheBadgeChanges) {
     EXPECT_EQ(places_beside_badge(session), before) << key;
     EXPECT_EQ(widest(), width) << key;
   }
+}
+
+TEST(TopBar, FieldsMoveBehindTheButtonInTheirOrderAsTheWindowNarrows) {
+  constexpr std::string_view kFields[] = {"scene", "algorithm", "pass", "seq_len", "head_dim",
+                                          "Br",    "Bc",        "mask", "dtype",   "gpu"};
+  constexpr std::string_view kLeastImportant[] = {"gpu", "dtype", "Bc", "Br", "mask", "head_dim"};
+  ScreenSession session;
+  std::size_t most_hidden = 0;
+  for (float width = 2000.0f; width >= 800.0f; width -= 100.0f) {
+    session.resize(width, 900.0f);
+    session.settle();
+    float end = 0.0f;
+    for (const std::string_view key : kFields) {
+      const auto box = session.rects().find(fmt::format("field.{}", key));
+      if (!box) continue;
+      EXPECT_GT(box->min.x, end) << key << " at " << width;
+      end = box->max.x;
+    }
+    const auto more = session.rects().find("field.more");
+    ASSERT_TRUE(more);
+    EXPECT_GT(more->min.x, end) << width;
+    EXPECT_LE(more->max.x, session.rects().find("help")->min.x) << width;
+    const auto is_shown = [&](std::string_view key) {
+      return session.rects().find(fmt::format("field.{}", key)).has_value();
+    };
+    const auto shown = std::ranges::find_if(kLeastImportant, is_shown);
+    EXPECT_TRUE(std::all_of(shown, std::end(kLeastImportant), is_shown)) << width;
+    most_hidden = std::max(most_hidden, static_cast<std::size_t>(shown - kLeastImportant));
+    if (width == 2000.0f) {
+      EXPECT_EQ(shown, kLeastImportant) << "all fields fit";
+    }
+  }
+  EXPECT_GT(most_hidden, 2U);
 }
 
 TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
