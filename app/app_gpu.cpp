@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include "app/app.h"
+#include "kernels/recording/recorded_run.h"
+#include "kernels/resolve.h"
 
 namespace attnscope::app {
 
@@ -29,7 +31,9 @@ std::string App::measured_notice(const MeasuredRun& run) const {
   const std::string why = run.why_unavailable();
   if (!why.empty()) return fmt::format("GPU run of {}: {}", what, why);
   const auto time = run.time_s();
-  const bool is_shown = shown_->snapshot && asked == view.choice;
+  const auto chosen = kernels::resolve(view.choice);
+  const bool is_shown =
+      shown_->snapshot && chosen && identity_of(chosen.value()) == identity_of(run.row.run);
   return fmt::format("measured {} on {}{}: {}", what, run.provenance.gpu(),
                      time ? fmt::format(", {:.3g} µs", *time * 1e6) : "",
                      is_shown ? "see the ledger's measured column and the charts"

@@ -319,5 +319,34 @@ TEST_F(AppTest, AChoiceWithoutAKernelDoesNotRunOnTheGpu) {
   }
 }
 
+TEST_F(AppTest, AGpuRunSaysThatItIsQueuedAndWhereItsResultIs) {
+  const auto update_until = [&](auto done) {
+    const auto begin = Clock::now();
+    while (!done() && seconds_since(begin) < 60.0) {
+      app_.update(0.0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(done()) << (app_.notice ? app_.notice->text : "no notice");
+  };
+  const auto says = [&](std::string_view words) {
+    return app_.notice && app_.notice->text.find(words) != std::string::npos;
+  };
+  using State = GpuRunner::State;
+  update_until([&] { return app_.gpu().status().state == State::idle; });
+  choose("seed", "13");  // the echo's compiler waits until it is cancelled
+  app_.commands.push(RunOnGpu{});
+  update_until([&] { return app_.gpu().status().state == State::running; });
+  choose("seed", "14");
+  app_.commands.push(RunOnGpu{});
+  update_until([&] { return says("queued: flash2 after 1 other run"); });
+
+  choose("seed", "15");
+  app_.commands.push(CancelGpuRun{});
+  update_until([&] { return says("measured flash2 forward, N = 64, d = 16"); });
+  EXPECT_TRUE(says("the ledger shows it when this run is chosen again")) << app_.notice->text;
+  app_.commands.push(RunOnGpu{});
+  update_until([&] { return says("see the ledger's measured column"); });
+}
+
 }  // namespace
 }  // namespace attnscope::app
