@@ -75,8 +75,7 @@ std::optional<ChartChoice> chart_of(const lessons::Question& question,
 void show_tabs(const lessons::Step& step, const lessons::Lesson& lesson, ViewState& view) {
   const std::vector<std::string>& panels = step.show.panels;
   for (auto panel = panels.rbegin(); panel != panels.rend(); ++panel) {
-    if (*panel == "memory") view.memory_tab = MemoryTab::memory;
-    if (*panel == "warps") view.memory_tab = MemoryTab::warps;
+    if (const auto tab = parse_name<MemoryTab>(*panel)) view.memory_tab = *tab;
     if (*panel == "online_softmax") view.softmax_tab = SoftmaxTab::row;
     if (*panel == "why_online") view.softmax_tab = SoftmaxTab::why_online;
   }

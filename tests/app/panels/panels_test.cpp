@@ -54,19 +54,22 @@ TEST(Panels, HaveUniqueNamesAndEverySlotShowsOne) {
   for (const auto& panel : make_panels()) {
     EXPECT_TRUE(names.insert(panel.name).second) << panel.name;
   }
-  for (const MemoryTab memory : {MemoryTab::memory, MemoryTab::warps, MemoryTab::gpu}) {
-    for (const SoftmaxTab softmax : {SoftmaxTab::row, SoftmaxTab::why_online}) {
+  std::set<std::string_view> shown;
+  for (std::size_t memory = 0; memory < enum_names(MemoryTab{}).size(); ++memory) {
+    for (std::size_t softmax = 0; softmax < enum_names(SoftmaxTab{}).size(); ++softmax) {
       ViewState view;
-      view.memory_tab = memory;
-      view.softmax_tab = softmax;
+      view.memory_tab = static_cast<MemoryTab>(memory);
+      view.softmax_tab = static_cast<SoftmaxTab>(softmax);
       std::set<Slot> slots;
       for (const auto& panel : make_panels()) {
         if (!panel.shown(view)) continue;
         EXPECT_TRUE(slots.insert(panel.slot).second) << panel.name;
+        shown.insert(panel.name);
       }
       EXPECT_EQ(slots, kEverySlot);
     }
   }
+  EXPECT_EQ(shown, names) << "each panel has a tab that shows it";
 }
 
 TEST(Panels, DrawAnEmptySnapshot) {
