@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/draw/wordings.h"
+
 namespace attnscope::app::draw {
 
 float Axis::position(double value) const {
@@ -16,6 +18,11 @@ float Axis::position(double value) const {
 double Axis::value(double position) const {
   if (!logarithmic) return low + position * (high - low);
   return std::pow(10.0, std::log10(low) + position * (std::log10(high) - std::log10(low)));
+}
+
+std::string name_that_fits(const Axis& axis, const FontRef& font, float width) {
+  constexpr std::string_view kSeparators[] = {", ", " ("};
+  return widest_that_fits(font, wordings_of(axis.name, kSeparators), width);
 }
 
 std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/draw/zoom.h"
+#include "app/ui/theme.h"
 
 namespace attnscope::app::draw {
 
@@ -19,6 +20,9 @@ struct Axis {
   /// The value at a position.
   double value(double position) const;
 };
+
+/// The axis's name, without its last parts if they are wider than `width`.
+std::string name_that_fits(const Axis& axis, const FontRef& font, float width);
 
 struct Tick {
   double value = 0.0;

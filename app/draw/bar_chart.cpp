@@ -77,8 +77,8 @@ void draw_axis(const Canvas& canvas, const Rect& rect, const Bars& bars, const B
   }
   canvas.list->AddLine({area.min.x, area.min.y}, {area.min.x, area.max.y}, theme.text_faint);
   if (!bars.axis_name) return;
-  fitted_text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
-              chart.axis.name, area.width(), Align::center);
+  text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
+       name_that_fits(chart.axis, font, area.width()), Align::center);
 }
 
 /// Draws the segments; returns the one under the mouse and the end of the bar.

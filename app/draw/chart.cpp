@@ -183,8 +183,8 @@ void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot,
     free_x = x + half + canvas.px(6.0f);
   }
   canvas.list->AddLine({area.min.x, area.max.y}, {area.max.x, area.max.y}, theme.text_faint);
-  fitted_text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
-              plot.chart.x.name, area.width(), Align::center);
+  text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
+       name_that_fits(plot.chart.x, font, area.width()), Align::center);
 }
 
 void add_pieces(const Plot& plot, std::size_t which, std::vector<LinePiece>& pieces) {
@@ -279,7 +279,7 @@ const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Char
   rect.min.x += font.size * 1.5f;
   const float middle = (rect.min.y + rect.max.y - 2.0f * line_height(font)) * 0.5f;
   const float length = rect.height() - 2.0f * line_height(font);
-  const std::string name = fitted(font, chart.y.name, length);
+  const std::string name = name_that_fits(chart.y, font, length);
   if (!name.empty()) {
     vertical_text(canvas, font, {whole.min.x + font.size * 0.5f, middle}, canvas.theme.text_faint,
                   name);

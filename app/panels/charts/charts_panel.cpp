@@ -7,6 +7,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/tooltip.h"
+#include "app/draw/wordings.h"
 #include "app/jobs/background_job.h"
 #include "app/panels/charts/chart_notes.h"
 #include "app/panels/charts/charts.h"
@@ -55,7 +56,9 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
 
   const FontRef& title = context.fonts.title;
   const float left = rect.min.x + 14.0f * context.scale;
-  const std::string words = draw::fitted(title, shown.title, at.x - left);
+  // The tabs name the axis and the quantity, too
+  const std::string words =
+      draw::widest_that_fits(title, draw::wordings_of(shown.title, " AGAINST "), at.x - left);
   const float used = title.measure(words).x + 22.0f * context.scale;
   const bool beside = title.measure(shown.subtitle).x <= at.x - left - used;
   const Rect rest = draw_panel_header(context, words, beside ? shown.subtitle : "", {});
@@ -80,8 +83,10 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   BelowHeading below{rest, rest.min.y};
   const bool one_line = beside && context.alone;  // no line of choices
   if (!one_line) below.plot_top += draw::line_height(font) + 2.0f * context.scale;
-  if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
-    tooltip(context, fmt::format("{} {}\n{}", shown.title, shown.subtitle, shown.about));
+  const bool explains = !shown.about.empty() || words != shown.title;
+  if (explains && hovered({rect.min, {at.x, rest.min.y}})) {
+    const char* const gap = shown.about.empty() ? "" : "\n";
+    tooltip(context, fmt::format("{} {}{}{}", shown.title, shown.subtitle, gap, shown.about));
   }
   return below;
 }

@@ -133,7 +133,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
     shown.about += "\n" + why;
   }
   draw::BarChart chart;
-  chart.axis.name = "bytes as the papers count them, forward and backward";
+  chart.axis.name = "bytes as in the papers, forward and backward";
   chart.mark_color = theme.error;
   chart.legend = {{"read", colors.read, draw::LegendEntry::Sample::surface, {}},
                   {"written", colors.written, draw::LegendEntry::Sample::surface, {}},

@@ -26,7 +26,7 @@ constexpr AxisEntry kAxes[] = {
     {ChartAxis::head_dim, IoAxis::head_dim, "REQUESTED BYTES AGAINST d",
      "d: elements of a query, key or value"},
     {ChartAxis::sram, IoAxis::sram_bytes, "REQUESTED BYTES AGAINST SRAM",
-     "shared memory of a thread block, bytes (M elements)"},
+     "SRAM of a thread block, bytes (M elements)"},
     {ChartAxis::block_size, IoAxis::block_cols, "REQUESTED BYTES AGAINST BLOCK SIZE",
      "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"},
     {ChartAxis::density, IoAxis::density, "REQUESTED BYTES AGAINST DENSITY",

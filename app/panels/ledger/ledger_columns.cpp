@@ -164,6 +164,25 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
   return columns;
 }
 
+LedgerColumns lay_out_half(const Ledger& ledger, const Fonts& fonts, float left, float right,
+                           float swatch, float gap, bool exact) {
+  LedgerColumns half{.exact = exact, .left = left, .right = right};
+  const float number = fonts.mono_small.measure(exact ? "999,999 B" : "99.9 MB").x + gap;
+  half.ends[0] = right - std::max((right - left) * 0.3f, number);
+  half.ends[1] = right;
+
+  // The formula gives way if a label and its number at the end of the run do not fit
+  float widest = 0.0f;
+  for (LedgerRow row : ledger.tensors) {
+    if (row.modelled) row.modelled = std::max(*row.modelled, row.whole);
+    const std::string modelled = cells_of(row, exact).at(LedgerColumn::modelled);
+    widest = std::max(widest, swatch + fonts.small.measure(row.label).x + gap +
+                                  fonts.mono_small.measure(modelled).x);
+  }
+  if (left + widest > *half.ends[0]) half.ends = {right};
+  return half;
+}
+
 LedgerHeadings headings_of(const Ledger& ledger, bool so_far) {
   std::vector<std::string> seen = {ledger.seen_heading};
   if (!ledger.seen_gpu.empty()) {

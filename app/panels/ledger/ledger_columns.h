@@ -51,6 +51,11 @@ struct LedgerColumns {
 LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headings,
                               const Fonts& fonts, float left, float right, float swatch, float gap);
 
+/// The columns of one of two tensors side by side: the modelled bytes and, if there is room, those
+/// by formula. A GPU counts no single tensors.
+LedgerColumns lay_out_half(const Ledger& ledger, const Fonts& fonts, float left, float right,
+                           float swatch, float gap, bool exact);
+
 /// The text that replaces a missing GPU number: "unavailable" in the first row of the totals that
 /// lacks one; in the others a dash, if the column has numbers.
 std::string in_place_of_seen(const Ledger& ledger, const LedgerRow& row);

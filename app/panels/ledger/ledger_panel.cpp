@@ -30,21 +30,14 @@ struct Table {
   LedgerHeadings headings = {};
   LedgerColumns columns = {};
 
-  /// The columns of the k-th tensor. Two tensors side by side have no columns for a GPU, which does
-  /// not count single tensors.
+  /// The columns of the k-th tensor.
   LedgerColumns columns_of(std::size_t k) const {
     if (!layout.two_columns) return columns;
     const bool right = k >= layout.tensor_lines;
     const float gap = context.px(8.0f);
-    LedgerColumns half{.exact = columns.exact,
-                       .left = right ? rect.center().x + gap : rect.min.x,
-                       .right = right ? rect.max.x : rect.center().x - gap};
-    const FontRef& mono = context.fonts.mono_small;
-    const float number = mono.measure(half.exact ? "999,999 B" : "99.9 MB").x + context.px(6.0f);
-    const float width = half.right - half.left;
-    half.ends[0] = half.right - std::max(width * 0.3f, number);
-    half.ends[1] = half.right;
-    return half;
+    return lay_out_half(ledger, context.fonts, right ? rect.center().x + gap : rect.min.x,
+                        right ? rect.max.x : rect.center().x - gap, 1.2f * context.fonts.small.size,
+                        context.px(6.0f), columns.exact);
   }
 };
 
@@ -275,15 +268,23 @@ void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
   const FontRef& font = context.fonts.ui_bold;
   const Bytes so_far = sum(snapshot.bytes_so_far);
   const Bytes whole = sum(snapshot.run->head_bytes);
-  const std::string count =
-      fmt::format("{} of {} requested, this head, modelled", draw::format_bytes(so_far.total()),
-                  draw::format_bytes(whole.total()));
   const Rect inner = context.rect.shrunk(context.px(14.0f), 0.0f);
-  draw::fitted_text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f},
-                    context.theme.text, count, inner.width() * 0.75f);
 
   // The bar begins where the widest text would end, so that it does not move
-  const float left = inner.min.x + inner.width() * 0.75f + context.px(12.0f);
+  constexpr float kMostOfText = 0.85f;
+  constexpr Index kLongestExact = 9'999'999;
+  const std::string all = draw::format_bytes(whole.total());
+  const float number =
+      std::max(font.measure(all).x,
+               font.measure(draw::format_bytes(std::min(whole.total(), kLongestExact))).x);
+  const auto width_with = [&](std::string_view about) {
+    return number + font.measure(fmt::format(" of {} {}", all, about)).x;
+  };
+  std::string_view about = "requested, this head, modelled";
+  if (width_with(about) > kMostOfText * inner.width()) about = "requested, modelled";
+  draw::text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f}, context.theme.text,
+             fmt::format("{} of {} {}", draw::format_bytes(so_far.total()), all, about));
+  const float left = inner.min.x + width_with(about) + context.px(12.0f);
   const float half = context.px(7.0f);
   const Rect bar{{left, inner.center().y - half}, {inner.max.x, inner.center().y + half}};
   draw::fill(context, bar, context.theme.track, half);

@@ -194,7 +194,7 @@ std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   }
   for (std::size_t kept = notes.size(); kept-- > 1;) {
     const auto end = notes.begin() + static_cast<std::ptrdiff_t>(kept);
-    wordings.push_back(fmt::format("{} · …", fmt::join(notes.begin(), end, " · ")));
+    wordings.push_back(fmt::format("{}", fmt::join(notes.begin(), end, " · ")));
   }
   return wordings;
 }

@@ -9,6 +9,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/tooltip.h"
+#include "app/draw/wordings.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -186,7 +187,8 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
   const float room = at.x - context.rect.min.x - padding;
   const std::string title_shown = draw::fitted(font, title, room);
   const std::string subtitle_shown =
-      draw::fitted(font, subtitle, room - font.measure(title).x - 10.0f * context.scale);
+      draw::widest_that_fits(font, draw::wordings_of(subtitle, ": "),
+                             room - font.measure(title).x - 10.0f * context.scale);
   const Rect rest = draw_panel_header(context, title_shown, subtitle_shown, {});
   if (subtitle_shown != subtitle) {
     draw::explain_shortened(context.fonts.small, subtitle, {context.rect.min, {at.x, rest.min.y}});

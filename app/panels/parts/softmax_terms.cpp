@@ -322,8 +322,8 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
   if (!row.error) return "checked against the reference once this tile is processed";
   const bool normalized = whole_rows || row.undivided;
   std::string text =
-      fmt::format("{} against the reference of the {} keys seen so far: error {}",
-                  normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
+      fmt::format("{}: error {} against the reference of the {} keys seen so far",
+                  normalized ? "O" : "O / l", draw::format_error(*row.error), row.keys_seen);
   const bool rounds =
       run.resolved().asked.round_to_storage &&
       !rounded_output_note(run.algorithm->name, run.options.variant.carry, run.problem().dtype)

@@ -8,6 +8,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/draw/heat_map.h"
+#include "app/draw/wordings.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/panels/parts/softmax_terms.h"
@@ -192,8 +193,10 @@ void draw_online_softmax(const Snapshot& snapshot, ViewState& view, const PanelC
     y += pitch;
   }
   if (y + footer <= rest.max.y + context.px(6.0f)) {
-    draw::fitted_text(context, fonts.small, {rest.min.x, y + context.px(1.0f)},
-                      context.theme.text_faint, row.footer, rest.width());
+    constexpr std::string_view kSeparators[] = {"; ", ", ", " against"};
+    draw::draw_wording(context, fonts.small, {rest.min.x, y + context.px(1.0f)},
+                       context.theme.text_faint, draw::wordings_of(row.footer, kSeparators),
+                       rest.width());
   }
 }
 

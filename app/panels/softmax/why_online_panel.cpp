@@ -7,6 +7,7 @@
 
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
+#include "app/draw/wordings.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/scene/shown_head.h"
@@ -43,8 +44,10 @@ bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
          (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
 }
 
-/// A sentence about this row; it mentions the methods only if none is hidden.
-std::string sentence_of(const SoftmaxMethods& methods, const std::set<PanelPart>& hidden) {
+/// Sentences about this row, then without the last, and so on; they mention the methods only if
+/// none is hidden.
+std::vector<std::string> sentences_of(const SoftmaxMethods& methods,
+                                      const std::set<PanelPart>& hidden) {
   std::string_view overflowing;
   for (const SoftmaxMethods::Case& each : methods.cases) {
     if (each.method != SoftmaxMethod::naive || !is_broken(each.softmax)) continue;
@@ -53,17 +56,21 @@ std::string sentence_of(const SoftmaxMethods& methods, const std::set<PanelPart>
   const std::string score = draw::format_value(methods.largest_score);
   const bool shows_all =
       !is_hidden(SoftmaxMethod::safe, hidden) && !is_hidden(SoftmaxMethod::online, hidden);
-  const std::string_view sweeps =
-      shows_all ? " The online softmax sweeps once for m and l, the safe one twice. P needs "
-                  "another sweep; FlashAttention rescales O instead."
-                : "";
-  if (overflowing.empty()) {
-    return fmt::format(
-        "The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: 88.72).{}", score,
-        sweeps);
+  std::vector<std::string> wordings = {
+      overflowing.empty()
+          ? fmt::format("The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: "
+                        "88.72).",
+                        score)
+          : fmt::format("The largest score is {}: exp of it overflows in {}.", score, overflowing)};
+  const auto add = [&](std::string_view sentence) {
+    wordings.insert(wordings.begin(), fmt::format("{} {}", wordings.front(), sentence));
+  };
+  if (shows_all) {
+    add("The online softmax sweeps once for m and l, the safe one twice.");
+    add("P needs another sweep; FlashAttention rescales O instead.");
   }
-  return fmt::format("The largest score is {}: exp of it overflows in {}.{}", score, overflowing,
-                     sweeps);
+  add("The error of P is against the softmax of the rounded scores.");
+  return wordings;
 }
 
 float label_width(const PanelContext& context) {
@@ -221,13 +228,9 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   }
   const float top = table_end + context.px(5.0f);
   const auto room = static_cast<int>((rest.max.y - top + context.px(5.0f)) / pitch);
-  const int lines = std::clamp(room, 0, 4);
-  std::string sentence = sentence_of(*methods, view.hidden);
-  const std::string longer =
-      sentence + " The error of P is against the softmax of the rounded scores.";
-  if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;
-  draw::wrapped_text(context, small, {rest.min.x, top}, context.theme.accent, sentence,
-                     rest.width(), lines);
+  if (room < 1) return;
+  draw::draw_wording(context, small, {rest.min.x, top}, context.theme.accent,
+                     sentences_of(*methods, view.hidden), rest.width(), std::min(room, 4));
 }
 
 }  // namespace

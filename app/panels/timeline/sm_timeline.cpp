@@ -10,6 +10,7 @@
 #include "app/draw/canvas.h"
 #include "app/draw/format.h"
 #include "app/draw/tooltip.h"
+#include "app/draw/wordings.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/panels/timeline/sm_lane.h"
@@ -197,11 +198,28 @@ std::vector<std::string> offer_labels(const FoundSmRun& found) {
   for (const std::string& offer : found.offers) {
     labels.push_back("Show the recorded trace of " + offer);
   }
+  labels.emplace_back("Show another trace");
   return labels;
 }
 
-/// Shows the whole label in a tooltip while the mouse is over the button, if the button's label is
-/// shortened.
+/// Draws words about both runs so that they end at `bottom`: in as many lines as leave the lanes
+/// half of the height, without their last parts if these are too few. Returns the height used.
+float draw_below_lanes(const PanelContext& context, const Rect& rect, float bottom,
+                       const std::string& words) {
+  constexpr std::string_view kSeparators[] = {" · ", "; ", ", "};
+  const FontRef& font = context.fonts.small;
+  const float line = draw::line_height(font);
+  const int most = std::max(static_cast<int>((bottom - rect.center().y) / line), 1);
+  const std::vector<std::string> wordings = draw::wordings_of(words, kSeparators);
+  const std::string shown = draw::wording_in_lines(font, wordings, rect.width(), most);
+  const std::size_t lines = draw::wrapped(font, shown, rect.width()).size();
+  const float height = static_cast<float>(lines) * line;
+  draw::draw_wording(context, font, {rect.min.x, bottom - height}, context.theme.text, wordings,
+                     rect.width(), most);
+  return height;
+}
+
+/// Shows the whole label in a tooltip while the mouse is over the button whose label is shorter.
 void explain_label(const PanelContext& context, const std::string& whole,
                    const std::string& shown) {
   const std::optional<Rect> button = context.named_rects.find("timeline.other");
@@ -227,8 +245,10 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   if (!fresh) {
     const std::string why = runs_.error() ? "unavailable: " + words(*runs_.error(), Reader::screen)
                                           : std::string("predicting…");
-    draw::wrapped_text(context, context.fonts.small, rect.min, context.theme.text_faint, why,
-                       rect.width(), 3);
+    const FontRef& font = context.fonts.small;
+    draw::draw_wording(context, font, rect.min, context.theme.text_faint,
+                       draw::wordings_of(why, "; "), rect.width(),
+                       static_cast<int>(rect.height() / draw::line_height(font)));
     return;
   }
   const FoundSmRun& found = *runs_.latest();
@@ -248,13 +268,15 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
   const std::vector<std::string> labels = offer_labels(found);
   const float half = 0.62f * rect.width();
   const float room = half - padding;
-  const std::string label = draw::fitted(font, draw::label_that_fits(font, labels, room), room);
+  const std::string label = draw::label_that_fits(font, labels, room);
   const TextButton button = draw_text_button(context, "timeline.other", label,
                                              {rect.max.x + context.px(6.0f), top}, false);
   if (button.pressed) asked_for_ = {snapshot.run};
   explain_label(context, labels.front(), label);
-  draw::fitted_text(context, font, {rect.min.x, top}, context.theme.text_faint, found.why_none,
-                    button.left - rect.min.x - context.px(8.0f));
+  std::vector<std::string> reasons = draw::wordings_of(found.why_none, ": ");
+  reasons.emplace_back("No trace recorded.");
+  draw::draw_wording(context, font, {rect.min.x, top}, context.theme.text_faint, reasons,
+                     button.left - rect.min.x - context.px(8.0f));
   return top;
 }
 
@@ -265,13 +287,11 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   const float line = draw::line_height(font);
   const std::optional<BlockId> current = current_block(snapshot, pair, picked_);
   float bottom = rect.max.y - line;
-  const auto add_line = [&](const std::string& words) {
-    if (words.empty()) return;
-    draw::fitted_text(context, font, {rect.min.x, bottom}, context.theme.text, words, rect.width());
-    bottom -= line;
+  const auto add_lines = [&](const std::string& words) {
+    if (!words.empty()) bottom -= draw_below_lanes(context, rect, bottom + line, words);
   };
-  add_line(compare_row(snapshot, pair));
-  if (current) add_line(compare_block(pair, *current));
+  add_lines(compare_row(snapshot, pair));
+  if (current) add_lines(compare_block(pair, *current));
   const float label_width = font.measure("SM 888").x + context.px(8.0f);
   const Rect bars{{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)},
                   {rect.max.x, bottom}};
@@ -292,8 +312,8 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   }
   const std::vector<std::string> titles = sm_headings(pair);
   const float title_room = heading_end - rect.min.x;
-  draw::fitted_text(context, font, rect.min, context.theme.text_dim,
-                    draw::label_that_fits(font, titles, title_room), title_room);
+  draw::text(context, font, rect.min, context.theme.text_dim,
+             draw::label_that_fits(font, titles, title_room));
   const Rect heading{rect.min, {heading_end, rect.min.y + line}};
   if (hovered(heading)) {
     tooltip(context, fmt::format("{}\n{}", titles.front(), about_upper(pair.kind)), heading);
@@ -313,7 +333,7 @@ void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& contex
   const std::vector<std::string> labels = offer_labels(found);
   const float padding = context.px(12.0f);
   const float room = rect.width() - padding;
-  const std::string label = draw::fitted(font, draw::label_that_fits(font, labels, room), room);
+  const std::string label = draw::label_that_fits(font, labels, room);
   const ImVec2 at{rect.min.x + font.measure(label).x + padding,
                   rect.min.y + used + context.px(8.0f)};
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {

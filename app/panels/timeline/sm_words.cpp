@@ -52,7 +52,9 @@ std::vector<std::string> run_headings(const SmRunPair& pair) {
           fmt::format("{} · above: {} · {}", launch, brief, recorded),
           fmt::format("above: {} · {}", brief, recorded),
           fmt::format("above: {} · {}", brief, brief_recorded),
-          fmt::format("above: {} · below: recorded on {}", upper_word(pair.kind), device)};
+          fmt::format("above: {} · below: recorded on {}", upper_word(pair.kind), device),
+          fmt::format("below: recorded on {}", device),
+          fmt::format("recorded: {}", device)};
 }
 
 }  // namespace

@@ -139,9 +139,10 @@ std::string hint_of(WarpPartition partition, bool backward) {
   return text;
 }
 
-/// Draws the operation's line of pseudo-code, and on the right the colours of the warps.
-void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelContext& context,
-                    const Rect& line) {
+/// Draws the operation's line of pseudo-code, and on the right the colours of the warps. Returns
+/// the height used, which is the same for all operations of a launch.
+float draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelContext& context,
+                     const Rect& line) {
   const FontRef& small = context.fonts.small;
   const float box = small.size * 1.25f;
   float x = line.max.x - box * static_cast<float>(kPaperWarps);
@@ -163,18 +164,15 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
   if (snapshot.step < 0) words = "next: " + words;
   const FontRef& font = context.fonts.ui;
   const float room = x - line.min.x - context.px(10.0f);
-  std::vector<std::string> wordings{words};  // a whole line, or its first statements
-  for (std::size_t end = words.rfind(';'); end != std::string::npos && end > 0;
-       end = words.rfind(';', end - 1)) {
-    wordings.push_back(words.substr(0, end) + "; …");
-  }
-  const std::string shown = draw::widest_that_fits(font, wordings, room);
-  draw::fitted_text(context, font, {line.min.x, line.min.y + (box - font.size) * 0.5f},
-                    context.theme.text, shown.empty() ? words : shown, room);
-  if (!shown.empty() && shown != words) {
-    draw::explain_shortened(context.fonts.small, words,
-                            {line.min, {line.min.x + room, line.min.y + box}});
-  }
+  const auto lines_of = [&](std::string_view text) {
+    return draw::wrapped(font, text, room).size();
+  };
+  std::size_t lines = 1;
+  for (const PseudoLine& each : code) lines = std::max(lines, lines_of(each.text));
+  lines = std::max(lines, lines_of(words));
+  draw::wrapped_text(context, font, {line.min.x, line.min.y + (box - font.size) * 0.5f},
+                     context.theme.text, words, room, static_cast<int>(lines));
+  return std::max(static_cast<float>(lines) * draw::line_height(font), box);
 }
 
 /// Draws what each warp does, one line per use of a tile, with the bytes of all warps.
@@ -248,9 +246,7 @@ void draw_warps(const Snapshot& snapshot, ViewState& view, const PanelContext& c
   // The operation, then a column for each partition
   const TileOp& op = snapshot.step >= 0 ? snapshot.op : snapshot.next_op;
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
-  draw_operation(snapshot, op, context, rest);
-  rest.min.y += std::max(draw::line_height(context.fonts.ui), context.fonts.small.size * 1.25f) +
-                context.px(6.0f);
+  rest.min.y += draw_operation(snapshot, op, context, rest) + context.px(6.0f);
   const std::array<WarpParts, kWarpPartitions> parts = {
       warp_parts(op, grid, {kShownPartitions[0], kPaperWarps}),
       warp_parts(op, grid, {kShownPartitions[1], kPaperWarps})};

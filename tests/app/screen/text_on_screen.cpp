@@ -290,6 +290,22 @@ bool has_tooltip(ScreenSession& session, const ScreenText& shortened) {
   return at != words.npos && words.size() > at + begin.size();
 }
 
+/// Whether the text is the value of a box: a long name or path, such as the title of a scene.
+bool is_value(const ScreenSession& session, const ScreenText& text) {
+  return std::ranges::any_of(session.rects().all(), [&](const auto& named) {
+    return named.first.starts_with("field.") && named.second.contains(text.rect.center());
+  });
+}
+
+/// Whether the text is a line of CUDA source, in a list that scrolls sideways.
+bool is_source(const ScreenText& text) {
+  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [&](const ImGuiWindow* window) {
+    const bool is_list = std::string_view(window->Name).find("/source_") != std::string_view::npos;
+    return is_list && window->LastFrameActive == ImGui::GetFrameCount() &&
+           window->Rect().Contains(text.rect.center());
+  });
+}
+
 }  // namespace
 
 void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check) {
@@ -315,10 +331,9 @@ void check_texts(ScreenSession& session, const std::string& where, const TextChe
   }
   EXPECT_GT(count, check.within ? 1U : 20U) << where;
   for (const ScreenText& text : shortened) {
-    const bool in_panel = std::ranges::any_of(session.rects().all(), [&](const auto& named) {
-      return named.first.starts_with("panel.") && named.second.contains(text.rect.center());
-    });
-    if ((in_panel && !check.within) || !session.is_new(text.words)) continue;
+    const bool of_source = is_source(text);
+    if (!of_source && !is_value(session, text)) fail(text, "shortened");
+    if (!session.is_new(of_source ? "a line of source" : text.words)) continue;
     if (!has_tooltip(session, text)) fail(text, "shortened, and no tooltip has the whole of it");
   }
 }

@@ -41,9 +41,9 @@ struct TextCheck {
   bool scrolls = false;
 };
 
-/// Fails for every piece of text of the last frame with a defect, and for one that is too small.
-/// Shortened text of a bar or of a part is a defect unless a tooltip has the whole text: it is
-/// pointed at to see the tooltip, once for the same words of a session.
+/// Fails for every text of the last frame with a defect, and for one that is too small. A shortened
+/// text is a defect, except the value of a box, such as the title of a scene, and a line of CUDA
+/// source. Each value and one line of a session are pointed at: a tooltip has the whole of them.
 void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check);
 
 }  // namespace attnscope::test

@@ -84,6 +84,20 @@ TEST_F(LedgerColumnsTest, WithoutContentGiveWayFirst) {
   EXPECT_GT(without_formula, 0);
 }
 
+TEST_F(LedgerColumnsTest, OfHalfATableLeaveOutTheFormulaBeforeTheyCutALabel) {
+  const Ledger ledger = ledger_of(large_request());
+  const Fonts& fonts = imgui_.fonts();
+  const auto half = [&](float width) {
+    return lay_out_half(ledger, fonts, 0.0f, width, 15.0f, 6.0f, false);
+  };
+  EXPECT_TRUE(half(400).end(LedgerColumn::formula));
+  const LedgerColumns narrow = half(150);
+  EXPECT_FALSE(narrow.end(LedgerColumn::formula));
+  ASSERT_EQ(narrow.end(LedgerColumn::modelled), 150.0f);
+  EXPECT_GE(150.0f - fonts.mono_small.measure("99.9 MB").x,
+            15.0f + fonts.small.measure("O written").x);
+}
+
 TEST(LedgerPanel, SaysUnavailableOnce) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
