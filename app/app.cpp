@@ -89,6 +89,7 @@ void App::update(double now_s) {
   measurements.waiting = gpu.waiting;
   for (MeasuredRun& run : gpu_.take_results()) {
     show_notice(measured_notice(run));
+    lesson_player.add_measured(recording_of(run));
     measurements.measured.push_back(std::move(run));
   }
 

@@ -30,7 +30,11 @@ std::string App::measured_notice(const MeasuredRun& run) const {
                                        to_string(asked.pass), problem.N, problem.d);
   const std::string why = run.why_unavailable();
   if (!why.empty()) return fmt::format("GPU run of {}: {}", what, why);
-  const auto time = run.time_s();
+  // A lesson may be asking for this time, or about to do so
+  const Outcome* outcome = lesson_player.is_open() ? lesson_player.outcome() : nullptr;
+  const bool is_asked = lesson_player.is_open() && lesson_player.current().ask &&
+                        (outcome == nullptr || !outcome->truth);
+  const auto time = is_asked ? std::nullopt : run.time_s();
   const auto chosen = kernels::resolve(view.choice);
   const bool is_shown =
       shown_->snapshot && chosen && identity_of(chosen.value()) == identity_of(run.row.run);

@@ -118,6 +118,7 @@ Result<Answer> grade_folder(const GivenOptions& given, const std::string& folder
                                                        {"answered", total.answered},
                                                        {"right_first", total.right_first},
                                                        {"right", total.right},
+                                                       {"measured", student.measured},
                                                        {"other_version", student.other_version},
                                                        {"unmarked", student.unmarked},
                                                        {"unreadable", student.unreadable}});

@@ -161,9 +161,9 @@ class Player {
     return text;
   }
 
-  static std::string truth_text(const lessons::Question& question, const lessons::Answer& truth) {
+  std::string truth_text(const lessons::Question& question, const lessons::Answer& truth) {
     return wrapped(fmt::format("The answer is {} ({}).", answer_text(question, truth),
-                               kind_of_answer(question)));
+                               basis_of(question, runs_).kind));
   }
 
   std::optional<Error> keep(std::size_t n, const lessons::Attempt& attempt,

@@ -84,6 +84,16 @@ std::string MeasuredRun::why_unavailable(std::string_view counter_name) const {
   return {};
 }
 
+Recording recording_of(const MeasuredRun& run) {
+  const RunProvenance& provenance = run.provenance;
+  Recording recording{.device = provenance.on.device,
+                      .date = provenance.date,
+                      .protocol = {.cache = provenance.on.cache}};
+  recording.build.commit = provenance.commit;
+  recording.rows.push_back(readable(run.row));
+  return recording;
+}
+
 std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind) {
   const RunProvenance provenance{
       kind, {recording.device, recording.protocol.cache}, recording.date, recording.build.commit};

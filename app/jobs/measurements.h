@@ -44,6 +44,9 @@ struct MeasuredRun {
   std::string why_unavailable(std::string_view counter_name = {}) const;
 };
 
+/// The run as a recording; a measurement that could not be read again is left out.
+Recording recording_of(const MeasuredRun& run);
+
 /// The runs of a recording, each with the recording's provenance.
 std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind);
 

@@ -46,19 +46,22 @@ std::optional<Answer> answer_from(const json& value) {
 std::string line_of(const AnswerRecord& record) {
   ordered_json changes = ordered_json::object();
   for (const auto& [option, value] : record.changes) changes[option] = value;
-  const ordered_json line = {{"schema", kSchema},
-                             {"date", record.date},
-                             {"lesson", record.lesson},
-                             {"lesson_hash", hash_text(record.lesson_hash)},
-                             {"step", record.step + 1},
-                             {"attempt", record.attempt.number},
-                             {"truth_shown", to_string(record.attempt.truth_shown)},
-                             {"changes", changes},
-                             {"run", ordered_json::parse(record.run)},
-                             {"gpu", record.gpu},
-                             {"answer", answer_json(record.answer)},
-                             {"text", record.text},
-                             {"outcome", record.outcome}};
+  ordered_json line = {{"schema", kSchema},
+                       {"date", record.date},
+                       {"lesson", record.lesson},
+                       {"lesson_hash", hash_text(record.lesson_hash)},
+                       {"step", record.step + 1},
+                       {"attempt", record.attempt.number},
+                       {"truth_shown", to_string(record.attempt.truth_shown)},
+                       {"changes", changes},
+                       {"run", ordered_json::parse(record.run)},
+                       {"gpu", record.gpu},
+                       {"answer", answer_json(record.answer)},
+                       {"text", record.text},
+                       {"outcome", record.outcome}};
+  for (const Recording& recording : record.measured) {
+    line["measured"].push_back(ordered_json::parse(recording_text(recording)));
+  }
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -81,6 +84,18 @@ TruthShown truth_shown_in(const json& document) {
   return *shown;
 }
 
+/// The measurements of a line; throws if one of them cannot be read. Most lines have none.
+std::vector<Recording> measured_in(const json& document) {
+  std::vector<Recording> measured;
+  if (!document.contains("measured")) return measured;
+  for (const json& each : document.at("measured")) {
+    auto recording = parse_recording(each.dump(), "measured");
+    if (!recording) throw std::invalid_argument("measured");
+    measured.push_back(std::move(recording).value());
+  }
+  return measured;
+}
+
 /// Nothing when the line is not an answer.
 std::optional<AnswerRecord> record_from(const std::string& line) {
   try {
@@ -95,7 +110,8 @@ std::optional<AnswerRecord> record_from(const std::string& line) {
                         .gpu = document.at("gpu").get<std::string>(),
                         .answer = answer_from(document.at("answer")),
                         .text = document.at("text").get<std::string>(),
-                        .outcome = document.at("outcome").get<std::string>()};
+                        .outcome = document.at("outcome").get<std::string>(),
+                        .measured = measured_in(document)};
     for (const auto& [option, value] : document.at("changes").items()) {
       record.changes.emplace_back(option, value.get<std::string>());
     }
@@ -119,7 +135,7 @@ Result<std::string> text_in(const fs::path& path) {
 
 }  // namespace
 
-AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns& runs,
+AnswerRecord record_of(const Lesson& lesson, std::size_t step, LessonRuns& runs,
                        const Attempt& attempt, const std::optional<Answer>& answer,
                        const std::optional<Verdict>& verdict) {
   AnswerRecord record{.date = utc_date(),
@@ -138,6 +154,7 @@ AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns&
   record.run = json_dump(document);
   record.gpu = run.gpu;
   if (answer) record.text = answer_text(*lesson.steps[step].ask, *answer);
+  if (lesson.steps[step].ask) record.measured = basis_of(*lesson.steps[step].ask, runs).measured;
   const bool is_shown = attempt.truth_shown != TruthShown::no;
   record.outcome = verdict    ? std::string(to_string(verdict->kind))
                    : is_shown ? "shown"

@@ -1,5 +1,7 @@
 /// The answers of a student: JSON Lines, one object of schema "attnscope.answer/1" per line, in a
-/// file that the user names.
+/// file that the user names. Each line has what is needed to mark its answer without the student's
+/// GPU: where the computed answer used measurements of the session, these are in the line, each as
+/// a recording (kernels/recording/recording.h).
 #pragma once
 
 #include <array>
@@ -42,8 +44,9 @@ struct AnswerRecord {
   std::string gpu;  ///< the modelled GPU of that run
   /// The answer; nothing if the student asked to see it.
   std::optional<Answer> answer;
-  std::string text;     ///< the answer as text
-  std::string outcome;  ///< "right", "mistake", "wrong", "shown", "unavailable"
+  std::string text;                      ///< the answer as text
+  std::string outcome;                   ///< "right", "mistake", "wrong", "shown", "unavailable"
+  std::vector<Recording> measured = {};  ///< as Basis::measured
 };
 
 /// The earlier attempts at a question.
@@ -53,7 +56,7 @@ struct EarlierAttempts {
 };
 
 /// The record of an answer, or of the request to see it.
-AnswerRecord record_of(const Lesson& lesson, std::size_t step, const LessonRuns& runs,
+AnswerRecord record_of(const Lesson& lesson, std::size_t step, LessonRuns& runs,
                        const Attempt& attempt, const std::optional<Answer>& answer,
                        const std::optional<Verdict>& verdict);
 

@@ -34,7 +34,8 @@ class Marker {
         ++marks.unmarked;
         continue;
       }
-      count(question, record, verdict.value(), marks_of(*lesson, marks));
+      marks.measured += verdict.value().by_measurements ? 1 : 0;
+      count(question, record, verdict.value().is_right, marks_of(*lesson, marks));
     }
     return marks;
   }
@@ -46,12 +47,17 @@ class Marker {
     bool shown = false;
   };
 
-  /// Whether the answer is right; an error if that cannot be determined here.
-  Result<bool> judge_again(const Lesson& lesson, const AnswerRecord& record) {
+  struct Mark {
+    bool is_right = false;
+    bool by_measurements = false;  ///< that are in the answer's line
+  };
+
+  /// An error if the answer cannot be marked here.
+  Result<Mark> judge_again(const Lesson& lesson, const AnswerRecord& record) {
     if (!record.answer && record.attempt.truth_shown == TruthShown::no) {
       return unavailable("the answer that was asked for could not be shown");
     }
-    if (!record.answer) return false;
+    if (!record.answer) return Mark{};
     auto& runs = runs_[lesson.hash];
     if (runs == nullptr) {
       ATTNSCOPE_TRY(auto created, LessonRuns::create(lesson));
@@ -62,9 +68,12 @@ class Marker {
       ATTNSCOPE_TRY(changes.emplace_back(), parse_change(lesson, option, text));
     }
     if (auto error = runs->change(std::move(changes))) return *error;
-    ATTNSCOPE_TRY(const Verdict verdict,
-                  judge(*lesson.steps[record.step].ask, *record.answer, *runs));
-    return verdict.kind == Verdict::Kind::right;
+    runs->set_session(record.measured.empty()
+                          ? nullptr
+                          : std::make_shared<const std::vector<Recording>>(record.measured));
+    const lessons::Question& question = *lesson.steps[record.step].ask;
+    ATTNSCOPE_TRY(const Verdict verdict, judge(question, *record.answer, *runs));
+    return Mark{verdict.kind == Verdict::Kind::right, !basis_of(question, *runs).measured.empty()};
   }
 
   static void count(Question& question, const AnswerRecord& record, bool is_right,

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "kernels/recording/recording.h"
 #include "reference/message_text.h"
 #include "reference/parse_number.h"
 
@@ -28,17 +29,29 @@ class RestoreChanges {
   Changes before_;
 };
 
-Result<Answer> curve_of(const CurveQuestion& curve, const Expression& expression,
-                        LessonRuns& runs) {
+/// Calls `visit` at each of the curve's values, set in the runs; stops at an error.
+template <typename Visit>
+std::optional<Error> at_each_value(const CurveQuestion& curve, LessonRuns& runs,
+                                   const Visit& visit) {
   const RestoreChanges restore(runs);
-  std::vector<double> numbers;
   for (const std::string& value : curve.values) {
     Changes changes = restore.before();
     std::erase_if(changes, [&](const auto& change) { return change.field == curve.over; });
     changes.push_back({curve.over, value});
-    if (auto error = runs.change(std::move(changes))) return *error;
-    ATTNSCOPE_TRY(numbers.emplace_back(), expression.number(runs));
+    if (auto error = runs.change(std::move(changes))) return error;
+    if (std::optional<Error> error = visit()) return error;
   }
+  return std::nullopt;
+}
+
+Result<Answer> curve_of(const CurveQuestion& curve, const Expression& expression,
+                        LessonRuns& runs) {
+  std::vector<double> numbers;
+  auto error = at_each_value(curve, runs, [&]() -> std::optional<Error> {
+    ATTNSCOPE_TRY(numbers.emplace_back(), expression.number(runs));
+    return std::nullopt;
+  });
+  if (error) return *std::move(error);
   return Answer(std::move(numbers));
 }
 
@@ -138,7 +151,10 @@ const std::vector<Mistake>& mistakes_of(const Question& question) {
   return none;
 }
 
-std::string_view kind_of_answer(const Question& question) {
+namespace {
+
+/// The paths that the computed answer consists of.
+std::vector<Path> paths_of(const Question& question) {
   std::vector<Path> paths;
   const auto add = [&](const Expression& expression) {
     for (Path& path : expression.paths()) paths.push_back(std::move(path));
@@ -150,12 +166,53 @@ std::string_view kind_of_answer(const Question& question) {
   } else if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) {
     add(curve->answer);
   }
-  const auto begins = [](std::string_view key) {
-    return [key](const Path& path) { return path.parts.front().key == key; };
+  return paths;
+}
+
+}  // namespace
+
+Basis basis_of(const Question& question, LessonRuns& runs) {
+  const std::vector<Path> paths = paths_of(question);
+  Basis basis;
+  bool is_recorded = false;
+  const auto visit = [&]() -> std::optional<Error> {
+    for (const Path& path : paths) {
+      if (!is_measured(path)) continue;
+      const auto measurement = runs.measurement_of(path);
+      if (!measurement) continue;
+      const auto& recording = measurement.value();
+      is_recorded |= !recording;
+      const auto is_same = [&](const Recording& other) {
+        return same_run(other.rows.front(), recording->rows.front());
+      };
+      if (recording && std::ranges::none_of(basis.measured, is_same)) {
+        basis.measured.push_back(*recording);
+      }
+    }
+    return std::nullopt;
   };
-  if (std::ranges::any_of(paths, begins("recorded"))) return "recorded";
-  if (!paths.empty() && std::ranges::all_of(paths, begins("gpu"))) return "datasheet";
-  return "modelled";
+  if (const auto* curve = std::get_if<CurveQuestion>(&question.kind)) {
+    at_each_value(*curve, runs, visit);
+  } else {
+    visit();
+  }
+  const auto is_of_gpu = [](const Path& path) { return path.parts.front().key == "gpu"; };
+  const bool is_datasheet = !paths.empty() && std::ranges::all_of(paths, is_of_gpu);
+  basis.kind = basis.measured.empty() ? (is_recorded    ? "recorded"
+                                         : is_datasheet ? "datasheet"
+                                                        : "modelled")
+               : is_recorded          ? "measured and recorded"
+                                      : "measured";
+  return basis;
+}
+
+bool uses_measurements(const Step& step) {
+  for (const Text* text : {&step.say, &step.then}) {
+    for (const Text::Piece& piece : text->pieces) {
+      if (piece.value && std::ranges::any_of(piece.value->paths(), is_measured)) return true;
+    }
+  }
+  return step.ask && std::ranges::any_of(paths_of(*step.ask), is_measured);
 }
 
 Result<Answer> truth_of(const Question& question, LessonRuns& runs) {

@@ -32,9 +32,21 @@ Result<Answer> answer_by(const Question& question, const Expression& expression,
 /// The misconceptions of a question that is not a choice; empty for a choice.
 const std::vector<Mistake>& mistakes_of(const Question& question);
 
-/// The kind of the numbers that the answer is made of: "modelled", "recorded" if one of them was
-/// measured, "datasheet" if all of them describe the GPU.
-std::string_view kind_of_answer(const Question& question);
+/// What the computed answer is based on.
+struct Basis {
+  /// The kind of its numbers: "modelled"; "measured" in this session, "recorded" in a shipped
+  /// recording, or "measured and recorded", if a GPU measured one of them; "datasheet" if all of
+  /// them describe the GPU.
+  std::string_view kind;
+  /// The measurements of this session among them, each with its only row; a run once.
+  std::vector<Recording> measured;
+};
+
+/// The basis of the answer to the question, for the runs as they are now.
+Basis basis_of(const Question& question, LessonRuns& runs);
+
+/// Whether the step's texts or its computed answer use a measurement.
+bool uses_measurements(const Step& step);
 
 /// Whether the prediction is right: within the question's factor for a number of the same sign,
 /// everywhere for a curve.

@@ -93,7 +93,18 @@ Result<RunValues*> LessonRuns::values_of(const std::string& run) {
   for (const auto& each : values_) {
     if (each->spec() == *spec) return each.get();
   }
-  return values_.emplace_back(std::make_unique<RunValues>(*spec)).get();
+  return values_.emplace_back(std::make_unique<RunValues>(*spec, session_)).get();
+}
+
+void LessonRuns::set_session(SessionRuns session) {
+  if (session == session_) return;
+  session_ = std::move(session);
+  for (const auto& each : values_) each->set_session(session_);
+}
+
+Result<std::optional<Recording>> LessonRuns::measurement_of(const Path& path) {
+  ATTNSCOPE_TRY(RunValues* const values, values_of(path.run));
+  return values->measurement_of(path);
 }
 
 Result<Value> LessonRuns::value(const Path& path) {
@@ -120,6 +131,18 @@ Result<Index> LessonRuns::first_difference(const std::string& a, const std::stri
   ATTNSCOPE_TRY(RunValues* const values, values_of(a));
   ATTNSCOPE_TRY(RunValues* const others, values_of(b));
   return values->first_difference(*others);
+}
+
+Changes first_changes(const Lesson& lesson, const LessonRuns& runs,
+                      const std::optional<std::string>& gpu_at_hand) {
+  const RunField& field = run_field("gpu");
+  const auto choice = std::ranges::find(lesson.choices, &field, &Vary::field);
+  if (!gpu_at_hand || choice == lesson.choices.end()) return {};
+  const bool is_own = std::ranges::all_of(lesson.runs, [&](const RunRecipe& run) {
+    return field.print(*runs.find(run.name)) == *gpu_at_hand;
+  });
+  if (is_own) return {};
+  return {{&field, *gpu_at_hand}};
 }
 
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,14 @@ class LessonRuns : public ValueSource {
   std::optional<Error> change(Changes changes);
   const Changes& changes() const { return changes_; }
 
+  /// Replaces the runs that were measured in this session, for paths into "measured".
+  void set_session(SessionRuns session);
+
   /// The run of this name; null if there is none.
   const RunSpec* find(std::string_view run) const;
+
+  /// As RunValues::measurement_of().
+  Result<std::optional<Recording>> measurement_of(const Path& path);
 
   Result<Value> value(const Path& path) override;
   Result<Index> visit(const std::string& run, Index n) override;
@@ -42,13 +49,19 @@ class LessonRuns : public ValueSource {
 
   std::vector<RunRecipe> recipes_;
   Changes changes_;
+  SessionRuns session_;
   std::map<std::string, RunSpec, std::less<>> specs_;
   std::vector<std::unique_ptr<RunValues>> values_;  ///< the values of every run requested so far
 };
 
-/// The field of `lesson.choices` with this option, set to the text, which need not be one of its
-/// values. invalid_request for a field that the lesson does not let a student change, or text that
-/// the field does not accept.
+/// The changes with which a lesson begins: of its GPU to the one at hand, a name of assets/gpus, if
+/// the lesson leaves the GPU open and does not model this one anyway. `runs` are its own.
+Changes first_changes(const Lesson& lesson, const LessonRuns& runs,
+                      const std::optional<std::string>& gpu_at_hand);
+
+/// The field of `lesson.choices` with this option, set to the text: not only to one of its values.
+/// invalid_request for a field that the lesson does not let a student change, or a text that the
+/// field does not take.
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 

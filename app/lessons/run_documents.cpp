@@ -6,6 +6,7 @@
 
 #include "app/documents/study_json.h"
 #include "app/lessons/operation_results.h"
+#include "kernels/recording/recording.h"
 #include "sim/accuracy.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/algorithm.h"
@@ -41,9 +42,6 @@ ordered_json gpu_json(const GpuDescription& gpu) {
   return json;
 }
 
-namespace {
-
-/// Every recording in assets/recordings that can be read; read once.
 const std::vector<Recording>& shipped_recordings() {
   static const std::vector<Recording> all = [] {
     std::vector<Recording> read;
@@ -58,25 +56,45 @@ const std::vector<Recording>& shipped_recordings() {
   return all;
 }
 
+namespace {
+
+MeasuredOn measured_on(const Recording& recording) {
+  return {recording.device, recording.protocol.cache};
+}
+
 }  // namespace
 
-Result<ordered_json> recorded_json(const SimulationReport& report, const GpuDescription& gpu) {
-  const RecordingRow* found = nullptr;
-  MeasuredOn on;
-  for (const Recording& recording : shipped_recordings()) {
-    const MeasuredOn here{recording.device, recording.protocol.cache};
+Recording FoundMeasurement::alone() const {
+  Recording copy{.device = recording->device,
+                 .build = recording->build,
+                 .date = recording->date,
+                 .protocol = recording->protocol};
+  copy.rows.push_back(*row);
+  return copy;
+}
+
+std::optional<FoundMeasurement> find_measurement(const SimulationReport& report,
+                                                 const GpuDescription& gpu,
+                                                 std::span<const Recording> recordings) {
+  std::optional<FoundMeasurement> found;
+  for (const Recording& recording : recordings) {
+    const MeasuredOn on = measured_on(recording);
     for (const RecordingRow& row : recording.rows) {
-      if (!row.measurement || !difference(report, gpu, row, here).none()) continue;
-      found = &row;
-      on = here;
+      if (!row.measurement || !difference(report, gpu, row, on).none()) continue;
+      found = FoundMeasurement{&recording, &row};
     }
   }
-  if (found == nullptr) {
-    return unavailable("no shipped recording has this run on {}", gpu.display_name);
-  }
+  return found;
+}
+
+Result<ordered_json> measured_json(const FoundMeasurement& found, const GpuDescription& gpu) {
   ATTNSCOPE_TRY(const Comparison comparison,
-                model_and_compare(*found, on, gpu, {.most_transfers = kQuickTransfers}));
-  return rows_json(compared_runs({comparison})).front();
+                model_and_compare(*found.row, measured_on(*found.recording), gpu,
+                                  {.most_transfers = kQuickTransfers}));
+  ordered_json document = rows_json(compared_runs({comparison})).front();
+  const auto recorded = ordered_json::parse(recording_text(found.alone()));
+  document["time"] = recorded.at("rows").front().at("time");
+  return document;
 }
 
 Result<ordered_json> accuracy_of(const ModelRun& model) {

@@ -2,17 +2,36 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
 
 #include "app/documents/simulated_run.h"
+#include "kernels/recording/recording_row.h"
 
 namespace attnscope::lessons {
 
 /// The fields of the description, by the names of assets/gpus/NAME.json.
 nlohmann::ordered_json gpu_json(const GpuDescription& gpu);
 
-/// The comparison with the last shipped recording of exactly this run, as `compare` writes it;
-/// unavailable when there is none, or when it has no measurement.
-Result<nlohmann::ordered_json> recorded_json(const SimulationReport& report,
+/// Every recording in assets/recordings that can be read; read once.
+const std::vector<Recording>& shipped_recordings();
+
+/// A measurement in a recording; both must outlive it.
+struct FoundMeasurement {
+  const Recording* recording = nullptr;
+  const RecordingRow* row = nullptr;
+
+  /// The recording with only this row.
+  Recording alone() const;
+};
+
+/// The last measurement of exactly this run on this GPU; nothing if there is none.
+std::optional<FoundMeasurement> find_measurement(const SimulationReport& report,
+                                                 const GpuDescription& gpu,
+                                                 std::span<const Recording> recordings);
+
+/// The measurement beside its model, as `compare` writes it, with the "time" of its recording.
+Result<nlohmann::ordered_json> measured_json(const FoundMeasurement& found,
                                              const GpuDescription& gpu);
 
 /// The accuracy study at the run's size and type, as `accuracy` writes it.

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/lessons/json_path.h"
 #include "app/lessons/operation_results.h"
 #include "app/lessons/run_documents.h"
+#include "app/report/compare.h"
 #include "app/report/kernel_dram.h"
-#include "reference/message_text.h"
-#include "sim/ops/tensor_info.h"
 
 namespace attnscope::lessons {
 
@@ -23,7 +23,8 @@ enum class Source : std::uint8_t {
   predicted,
   numbers,
   gpu,
-  recorded,
+  measured,  ///< by the GPU at hand, in this session
+  recorded,  ///< in a shipped recording
   accuracy,
   schedule,
   online_softmax
@@ -36,7 +37,6 @@ bool is_traffic_of_dram(const Path& path) {
 Source source_of(const Path& path) {
   const std::string& key = path.parts[0].key;
   if (key == "gpu" && path.parts.size() > 1) return Source::gpu;
-  if (key == "recorded") return Source::recorded;
   if (key == "row" || key == "softmax" || key == "errors" || key == "orders") {
     return Source::accuracy;
   }
@@ -88,75 +88,14 @@ Error without_fault(Error error) {
   return error;
 }
 
-/// The text of a value in the spelling of a selection.
-std::string plain_text(const ordered_json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-bool is_selected(const ordered_json& element, const PathPart& part) {
-  return std::ranges::all_of(part.selects, [&](const auto& select) {
-    const auto& [key, wanted] = select;
-    if (!element.is_object()) return false;
-    if (!element.contains(key)) return wanted.empty();
-    return plain_text(element.at(key)) == wanted;
-  });
-}
-
-/// Follows one path through a JSON document.
-class Walk {
- public:
-  explicit Walk(const Path& path) : path_(path), walked_(path.run) {}
-
-  /// The part's member or element of `at`.
-  Result<const ordered_json*> enter(const ordered_json& at, const PathPart& part) {
-    if (part.key.empty()) return element(at, part);
-    if (!at.is_object()) return invalid_request("{}: {} has no keys", path_.text, walked_);
-    if (!at.contains(part.key)) {
-      // A tensor that is not listed moved no bytes
-      static const ordered_json nothing = {
-          {"read_bytes", 0}, {"write_bytes", 0}, {"atomic_bytes", 0}};
-      if (walked_.ends_with(".by_tensor") && parse_name<Tensor>(part.key)) {
-        walked_ += "." + part.key;
-        return &nothing;
-      }
-      std::vector<std::string> known;
-      for (const auto& [key, unused] : at.items()) known.push_back(key);
-      return invalid_request("{}: {}", path_.text, unknown_name_message("key", part.key, known));
-    }
-    walked_ += "." + part.key;
-    return &at.at(part.key);
-  }
-
- private:
-  Result<const ordered_json*> element(const ordered_json& at, const PathPart& part) {
-    if (!at.is_array()) return invalid_request("{}: {} is not a list", path_.text, walked_);
-    if (part.selects.empty()) {
-      if (part.index < at.size()) return &at[part.index];
-      return invalid_request("{}: {} has {} elements", path_.text, walked_, at.size());
-    }
-    const ordered_json* found = nullptr;
-    for (const ordered_json& each : at) {
-      if (!is_selected(each, part)) continue;
-      if (found != nullptr) {
-        return invalid_request("{}: the selection matches several elements of {}", path_.text,
-                               walked_);
-      }
-      found = &each;
-    }
-    if (found != nullptr) return found;
-    return invalid_request("{}: the selection matches no element of {}", path_.text, walked_);
-  }
-
-  const Path& path_;
-  std::string walked_;
-};
-
-Result<Value> value_of(const ordered_json& value, const Path& path) {
-  if (value.is_boolean()) return Value(value.get<bool>());
-  if (value.is_number()) return Value(value.get<double>());
-  if (value.is_string()) return Value(value.get<std::string>());
-  return invalid_request("{} is {}, not a value; extend the path", path.text,
-                         value.is_array() ? "a list" : "an object");
+/// Why the run has no measurement.
+Error not_measured(const SimulationReport& report, const GpuDescription& gpu) {
+  const std::string no_kernel = why_no_kernel(report, gpu);
+  if (!no_kernel.empty()) return unavailable("not measured: {}", no_kernel);
+  return unavailable(
+      "not measured: no shipped recording has this run on {}; on such a GPU, \"Run on GPU\" in "
+      "the window measures it",
+      gpu.display_name);
 }
 
 ordered_json schedule_json(const SimulationAnswer& answer) {
@@ -176,11 +115,16 @@ ordered_json schedule_json(const SimulationAnswer& answer) {
 
 }  // namespace
 
+bool is_measured(const Path& path) {
+  return path.parts.front().key == "measured";
+}
+
 struct RunValues::Documents {
   std::optional<Result<ModelRun>> model;
   std::optional<Result<SimulationAnswer>> answer;
   bool is_predicted = false;
   std::map<Source, Result<ordered_json>> by_source;
+  std::optional<Recording> session_run;  ///< the measurement of Source::measured
   std::optional<Result<HeadOperations>> ops, ops_with_values;
 
   const Result<ModelRun>& model_of(const RunSpec& spec) {
@@ -204,7 +148,18 @@ struct RunValues::Documents {
     return &counted;
   }
 
-  Result<ordered_json> compute(Source source, const RunSpec& spec) {
+  /// The run's measurement by the session, or in a shipped recording.
+  Result<ordered_json> compute_measured(Source source, const SimulationReport& report,
+                                        const GpuDescription& gpu, const SessionRuns& session) {
+    const bool is_shipped = source == Source::recorded;
+    if (!is_shipped && !session) return not_measured(report, gpu);
+    const auto found = find_measurement(report, gpu, is_shipped ? shipped_recordings() : *session);
+    if (!found) return not_measured(report, gpu);
+    if (!is_shipped) session_run = found->alone();
+    return measured_json(*found, gpu);
+  }
+
+  Result<ordered_json> compute(Source source, const RunSpec& spec, const SessionRuns& session) {
     ATTNSCOPE_TRY(const ModelRun run, model_of(spec));
     if (source == Source::gpu) return gpu_json(run.gpu);
     if (source == Source::accuracy) return accuracy_of(run);
@@ -212,18 +167,20 @@ struct RunValues::Documents {
       ATTNSCOPE_TRY(ordered_json rows, online_softmax_json(run));
       return ordered_json{{"online_softmax", std::move(rows)}};
     }
-    const bool counts_only = source == Source::schedule || source == Source::recorded;
+    const bool is_of_gpu = source == Source::measured || source == Source::recorded;
+    const bool counts_only = source == Source::schedule || is_of_gpu;
     ATTNSCOPE_TRY(const auto* const simulated,
                   answer_with(counts_only ? Source::counted : source, spec));
-    if (source == Source::recorded) return recorded_json(simulated->report, run.gpu);
+    if (is_of_gpu) return compute_measured(source, simulated->report, run.gpu, session);
     if (source == Source::schedule) return schedule_json(*simulated);
     return simulation_json(*simulated);
   }
 
-  const Result<ordered_json>& find(Source source, const RunSpec& spec) {
+  const Result<ordered_json>& find(Source source, const RunSpec& spec,
+                                   const SessionRuns& session = nullptr) {
     const auto known = by_source.find(source);
     if (known != by_source.end()) return known->second;
-    return by_source.emplace(source, compute(source, spec)).first->second;
+    return by_source.emplace(source, compute(source, spec, session)).first->second;
   }
 
   const Result<HeadOperations>& operations(bool with_values, const RunSpec& spec) {
@@ -235,11 +192,48 @@ struct RunValues::Documents {
   }
 };
 
-RunValues::RunValues(RunSpec spec)
-    : spec_(std::move(spec)), documents_(std::make_unique<Documents>()) {}
+RunValues::RunValues(RunSpec spec, SessionRuns session)
+    : spec_(std::move(spec)),
+      session_(std::move(session)),
+      documents_(std::make_unique<Documents>()) {}
 RunValues::~RunValues() = default;
 
+void RunValues::set_session(SessionRuns session) {
+  session_ = std::move(session);
+  documents_->by_source.erase(Source::measured);
+  documents_->session_run.reset();
+}
+
+/// A value that a GPU measured.
+struct RunValues::FoundValue {
+  Value value;
+  Source source = Source::recorded;
+};
+
+/// The value in the session's measurement, or in the shipped recording if that one lacks it. If
+/// both do, the error of the session's, which is the newer one.
+Result<RunValues::FoundValue> RunValues::measured_value(const Path& path) {
+  std::optional<Error> missing;
+  for (const Source source : {Source::measured, Source::recorded}) {
+    const auto& document = documents_->find(source, spec_, session_);
+    const auto value = document ? value_in(document.value(), path, 1) : document.error();
+    if (value) return FoundValue{value.value(), source};
+    const bool is_told = document.ok() || source == Source::recorded;
+    if (is_told && !missing) missing = value.error();
+  }
+  return without_fault(*missing);
+}
+
+Result<std::optional<Recording>> RunValues::measurement_of(const Path& path) {
+  ATTNSCOPE_TRY(const FoundValue found, measured_value(path));
+  return found.source == Source::measured ? documents_->session_run : std::nullopt;
+}
+
 Result<Value> RunValues::value(const Path& path) {
+  if (is_measured(path)) {
+    ATTNSCOPE_TRY(FoundValue found, measured_value(path));
+    return std::move(found.value);
+  }
   const Source source = source_of(path);
   const auto& document = documents_->find(source, spec_);
   if (!document) return without_fault(document.error());
@@ -252,14 +246,8 @@ Result<Value> RunValues::value(const Path& path) {
   }
   // These documents are separate from the simulation's: the path's first key has chosen the
   // document
-  const bool is_apart =
-      source == Source::gpu || source == Source::recorded || source == Source::schedule;
-  const ordered_json* at = &document.value();
-  Walk walk(path);
-  for (std::size_t n = is_apart ? 1 : 0; n < path.parts.size(); ++n) {
-    ATTNSCOPE_TRY(at, walk.enter(*at, path.parts[n]));
-  }
-  return value_of(*at, path);
+  const bool is_apart = source == Source::gpu || source == Source::schedule;
+  return value_in(document.value(), path, is_apart ? 1 : 0);
 }
 
 Result<Index> RunValues::visit(Index n) {

@@ -1,222 +1,13 @@
 #include "app/play/lesson_player.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "app/documents/simulated_run.h"
-#include "reference/field_rules.h"
+#include <utility>
 
 namespace attnscope::app {
 
 using lessons::Answer;
-using lessons::Lesson;
-using lessons::LessonRuns;
 using lessons::Question;
-using lessons::Step;
-using lessons::Verdict;
 
-/// State of the background jobs, which run one at a time, in order.
-struct LessonPlayer::Desk {
-  LessonFiles files;
-  std::shared_ptr<const Lesson> lesson;
-  std::optional<LessonRuns> runs;
-  std::optional<lessons::Progress> progress;
-  lessons::LessonProgress done;
-  std::optional<std::string> gpu;  ///< at hand
-
-  Result<Reply> open(const std::string& name_or_path, std::optional<std::size_t> step);
-  /// Prepares the step with these changes of the lesson's fields, which replace earlier ones.
-  Result<Reply> prepare(std::size_t step, const lessons::Changes& changes);
-  Result<Reply> judge(std::size_t step, const std::optional<Answer>& answer);
-
- private:
-  /// The name of the run that a step shows first: its own run, else the one that the previous step
-  /// left.
-  const std::string& run_of(std::size_t step) const;
-  /// The name of the run that a step shows at its end.
-  const std::string& run_after(std::size_t step) const;
-  /// The lesson's initial changes: they replace its GPU with the one that is available.
-  lessons::Changes first_changes() const;
-  Result<Outcome> outcome_of(std::size_t step, const std::optional<Answer>& answer);
-  std::optional<Error> keep_answer(std::size_t step, const std::optional<Answer>& answer,
-                                   const std::optional<Verdict>& verdict, bool reveals);
-  Result<std::optional<Index>> place_of(const Step& step);
-  void keep_progress(std::size_t step);
-};
-
-namespace {
-
-/// An axis that extends an order of magnitude beyond both ends of the curve, so that it does not
-/// give the curve away.
-CurveAxis axis_around(const std::vector<double>& curve) {
-  const auto [low, high] = std::ranges::minmax(curve);
-  if (!(low > 0.0)) return {false, std::min(low, 0.0) * 2.0, std::max(high, 1.0) * 2.0};
-  return {true, std::pow(10.0, std::floor(std::log10(low)) - 1.0),
-          std::pow(10.0, std::ceil(std::log10(high)) + 1.0)};
-}
-
-/// The run with Br and Bc set, as the screen needs it. A run that the model rejects is returned
-/// unchanged; the screen says why.
-RunSpec with_tiles(RunSpec spec) {
-  if (spec.tiling()) return spec;
-  if (const auto model = model_run(spec)) spec.set_tiling(model.value().run.tiling);
-  return spec;
-}
-
-}  // namespace
-
-const std::string& LessonPlayer::Desk::run_of(std::size_t step) const {
-  const std::string& own = lesson->steps[step].show.run;
-  if (!own.empty()) return own;
-  return step > 0 ? run_after(step - 1) : lesson->runs.front().name;
-}
-
-const std::string& LessonPlayer::Desk::run_after(std::size_t step) const {
-  const std::string& revealed = lesson->steps[step].show.reveal;
-  return revealed.empty() ? run_of(step) : revealed;
-}
-
-Result<std::optional<Index>> LessonPlayer::Desk::place_of(const Step& step) {
-  if (!step.show.step) return std::optional<Index>();
-  ATTNSCOPE_TRY(const double number, step.show.step->number(*runs));
-  return std::optional(static_cast<Index>(number));
-}
-
-void LessonPlayer::Desk::keep_progress(std::size_t step) {
-  done.step = step;
-  if (progress) progress->keep(*lesson, done);  // the lesson continues if this fails
-}
-
-Result<LessonPlayer::Reply> LessonPlayer::Desk::open(const std::string& name_or_path,
-                                                     std::optional<std::size_t> step) {
-  ATTNSCOPE_TRY(Lesson read, lessons::load_lesson(name_or_path));
-  const std::size_t count = read.steps.size();
-  if (step && *step >= count) {
-    return invalid_request("step {}: lesson '{}' has {} steps", *step + 1, read.name, count);
-  }
-  auto created = LessonRuns::create(read);
-  if (!created) return lessons::in_lesson(read, "runs", created.error());
-  if (!progress) progress.emplace(files.progress);
-  lesson = std::make_shared<const Lesson>(std::move(read));
-  runs.emplace(std::move(created).value());
-  done = progress->find(*lesson);
-  return prepare(step.value_or(done.step), first_changes());
-}
-
-lessons::Changes LessonPlayer::Desk::first_changes() const {
-  const RunField& field = run_field("gpu");
-  const auto choice = std::ranges::find(lesson->choices, &field, &lessons::Vary::field);
-  if (!gpu || choice == lesson->choices.end()) return {};
-  const bool is_own = std::ranges::all_of(lesson->runs, [&](const lessons::RunRecipe& run) {
-    return field.print(*runs->find(run.name)) == *gpu;
-  });
-  if (is_own) return {};
-  return {{&field, *gpu}};
-}
-
-Result<LessonPlayer::Reply> LessonPlayer::Desk::prepare(std::size_t number,
-                                                        const lessons::Changes& changes) {
-  if (auto error = runs->change(changes)) return *error;
-  const Step& step = lesson->steps[number];
-  Reply reply{.lesson = lesson, .step = number, .changes = changes, .prepared = PreparedStep{}};
-  PreparedStep& prepared = *reply.prepared;
-  const auto say = lessons::text_of(step.say, *runs);
-  if (!say) return lessons::in_step(*lesson, number, "say", say.error());
-  prepared.say = say.value().words;
-  prepared.run = with_tiles(*runs->find(run_of(number)));
-  if (!step.show.reveal.empty()) prepared.revealed = with_tiles(*runs->find(step.show.reveal));
-  if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs->find(step.show.beside));
-
-  // The playhead begins where the previous steps left it
-  for (std::size_t n = number; n-- > 0 && run_after(n) == run_of(number);) {
-    const auto place = place_of(lesson->steps[n]);
-    if (!place || !place.value()) continue;
-    prepared.start = *place.value();
-    break;
-  }
-
-  if (!step.ask) {
-    ATTNSCOPE_TRY(reply.outcome, outcome_of(number, std::nullopt));
-  } else if (std::holds_alternative<lessons::CurveQuestion>(step.ask->kind)) {
-    const auto truth = lessons::truth_of(*step.ask, *runs);
-    prepared.axis = truth ? axis_around(std::get<std::vector<double>>(truth.value())) : CurveAxis{};
-  }
-  keep_progress(number);
-  reply.progress = done;
-  return reply;
-}
-
-Result<Outcome> LessonPlayer::Desk::outcome_of(std::size_t number,
-                                               const std::optional<Answer>& answer) {
-  const Step& step = lesson->steps[number];
-  Outcome outcome;
-  std::optional<Verdict> verdict;
-  std::optional<Error> missing;
-  if (step.ask && answer) {
-    const auto judged = lessons::judge(*step.ask, *answer, *runs);
-    if (judged) verdict = judged.value();
-    if (!judged) missing = judged.error();
-  } else if (step.ask) {
-    const auto truth = lessons::truth_of(*step.ask, *runs);
-    if (truth) outcome.truth = truth.value();
-    if (!truth) missing = truth.error();
-  }
-  if (missing && missing->kind != Error::Kind::unavailable) {
-    return lessons::in_step(*lesson, number, "ask", *missing);
-  }
-  if (verdict) {
-    outcome.verdict = verdict->kind;
-    outcome.truth = verdict->truth;
-    outcome.why = verdict->why;
-  }
-  ATTNSCOPE_TRY(const auto say, lessons::text_of(step.say, *runs));
-  const auto then = lessons::text_of(step.then, *runs);
-  if (!then) return lessons::in_step(*lesson, number, "then", then.error());
-  for (const auto& unavailable : {then.value().unavailable, say.unavailable}) {
-    if (!missing) missing = unavailable;
-  }
-  const bool has_then = (outcome.truth || !step.ask) && !then.value().unavailable;
-  if (has_then) outcome.then = then.value().words;
-  if (missing) outcome.unavailable = lessons::reason_sentence(*missing, Reader::screen);
-  const auto place = place_of(step);
-  if (place) outcome.step = place.value();
-  if (!place) outcome.unplaced = words(place.error(), Reader::screen);
-  if (!step.ask) return outcome;
-  if (const auto error = keep_answer(number, answer, verdict, outcome.truth.has_value())) {
-    outcome.unsaved = words(*error, Reader::screen);
-  }
-  return outcome;
-}
-
-/// Adds the answer to the user's file, if there is one; `reveals`: the truth is shown with it.
-std::optional<Error> LessonPlayer::Desk::keep_answer(std::size_t step,
-                                                     const std::optional<Answer>& answer,
-                                                     const std::optional<Verdict>& verdict,
-                                                     bool reveals) {
-  if (!files.answers) return std::nullopt;
-  ATTNSCOPE_TRY(const auto earlier, files.answers->earlier_attempts(*lesson, step));
-  const bool is_known = earlier.truth_shown || done.answered.contains(step);
-  const auto shown = is_known  ? lessons::TruthShown::before
-                     : reveals ? lessons::TruthShown::after
-                               : lessons::TruthShown::no;
-  return files.answers->add(
-      lessons::record_of(*lesson, step, *runs, {earlier.count + 1, shown}, answer, verdict));
-}
-
-Result<LessonPlayer::Reply> LessonPlayer::Desk::judge(std::size_t number,
-                                                      const std::optional<Answer>& answer) {
-  Reply reply{.lesson = lesson, .step = number};
-  ATTNSCOPE_TRY(reply.outcome, outcome_of(number, answer));
-  if (reply.outcome->truth) done.answered.insert(number);
-  if (reply.outcome->verdict == Verdict::Kind::right) done.right.insert(number);
-  keep_progress(number);
-  reply.progress = done;
-  return reply;
-}
-
-LessonPlayer::LessonPlayer() : desk_(std::make_shared<Desk>()) {}
+LessonPlayer::LessonPlayer() : desk_(std::make_shared<LessonDesk>()) {}
 LessonPlayer::~LessonPlayer() = default;
 
 void LessonPlayer::set_files(LessonFiles files) {
@@ -250,7 +41,10 @@ const Outcome* LessonPlayer::outcome() const {
 
 void LessonPlayer::start(Phase phase, Task task) {
   phase_ = phase;
-  task_ = std::move(task);
+  task_ = [desk = desk_, session = session_, task = std::move(task)](WorkControl& control) {
+    desk->set_session(session);
+    return task(control);
+  };
   ++number_;
 }
 
@@ -266,6 +60,7 @@ void LessonPlayer::leave() {
   states_.clear();
   changes_.clear();
   wanted_changes_.reset();
+  has_measured_ = false;
   draft = {};
   task_ = nullptr;
   cue_ = {};
@@ -278,6 +73,26 @@ void LessonPlayer::change(const RunField& field, std::optional<std::string> text
   std::erase_if(changes, [&](const auto& each) { return each.field == &field; });
   if (text) changes.push_back({&field, *std::move(text)});
   wanted_changes_ = std::move(changes);
+}
+
+void LessonPlayer::add_measured(Recording run) {
+  auto runs = session_ ? *session_ : std::vector<Recording>();
+  runs.push_back(std::move(run));
+  session_ = std::make_shared<const std::vector<Recording>>(std::move(runs));
+  has_measured_ = true;
+}
+
+/// Forgets the steps that may now have the value that they lacked, and computes the current one.
+void LessonPlayer::use_measured() {
+  has_measured_ = false;
+  if (!is_open()) return;
+  for (std::size_t n = 0; n < states_.size(); ++n) {
+    StepState& state = states_[n];
+    const bool lacks = (state.prepared && state.prepared->lacks_values) ||
+                       (state.outcome && !state.outcome->unavailable.empty());
+    if (lacks && lessons::uses_measurements(lesson_->steps[n])) state = {};
+  }
+  if (!states_[step_].prepared && phase_ != Phase::failed) go_to(step_);
 }
 
 void LessonPlayer::execute(Action action) {
@@ -344,7 +159,7 @@ void LessonPlayer::judge(std::optional<Answer> answer) {
   });
 }
 
-void LessonPlayer::take(const Reply& reply) {
+void LessonPlayer::take(const LessonReply& reply) {
   const bool opens = lesson_ == nullptr;
   lesson_ = reply.lesson;
   if (opens) states_.assign(lesson_->steps.size(), {});
@@ -379,9 +194,10 @@ void LessonPlayer::update() {
     go_to(step_);
   }
 
+  if (has_measured_ && !task_) use_measured();
   if (!task_ || waits_for_gpu_) return;
   if (job_.wants(number_)) job_.start(number_, task_);
-  const Reply* reply = job_.latest();
+  const LessonReply* reply = job_.latest();
   if (job_.busy()) return;
   const bool is_this_one = job_.latest_key() != nullptr && *job_.latest_key() == number_;
   if (!is_this_one && !job_.error()) return;

@@ -14,47 +14,10 @@
 #include <vector>
 
 #include "app/jobs/background_job.h"
-#include "app/lessons/answers_file.h"
-#include "app/lessons/progress.h"
+#include "app/play/lesson_desk.h"
 #include "reference/enum_names.h"
 
 namespace attnscope::app {
-
-/// The files in which a user's answers and progress are kept.
-struct LessonFiles {
-  std::filesystem::path progress;  ///< empty: progress is not kept
-  std::optional<lessons::AnswersFile> answers;
-};
-
-/// The vertical axis on which a curve is drawn.
-struct CurveAxis {
-  bool logarithmic = true;
-  double low = 1.0;
-  double high = 10.0;
-};
-
-/// What a step shows before it is answered.
-struct PreparedStep {
-  std::string say;
-  RunSpec run;                      ///< the run on the screen; Br and Bc are set
-  std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same run
-  std::optional<RunSpec> beside;    ///< a second run to its right; Br and Bc are set
-  Index start = 0;  ///< the playhead's start: where the previous step with the same run left it
-  std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
-};
-
-/// What is revealed after an answer, or after "Show me".
-struct Outcome {
-  std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
-  std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
-  /// A sentence that says why the truth, or a value in the step's text, cannot be computed.
-  std::string unavailable;
-  std::string why;            ///< the misconception behind the answer
-  std::string then;           ///< also empty where the truth, or a value in it, is unavailable
-  std::optional<Index> step;  ///< where the playhead goes
-  std::string unplaced;       ///< why it cannot go to the step's place
-  std::string unsaved;        ///< why the answer could not be written to the user's file
-};
 
 class LessonPlayer {
  public:
@@ -90,6 +53,9 @@ class LessonPlayer {
   /// The shipped description of the GPU that is available; lessons opened from now on model it.
   /// Nothing: each models its own.
   void set_gpu(std::optional<std::string> name);
+  /// Adds a run that the GPU at hand has measured, for this lesson and later ones. At the next
+  /// update(), steps that lack a value and use measurements are computed and asked again.
+  void add_measured(Recording run);
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
   /// off. If it cannot be opened, take_error() returns the reason.
   void open(std::string name_or_path, std::optional<std::size_t> step = {});
@@ -105,7 +71,8 @@ class LessonPlayer {
   bool is_open() const { return lesson_ != nullptr; }
   /// Whether nothing is being computed, and no action or cue is pending.
   bool settled() const {
-    return !task_ && actions_.empty() && !wanted_changes_ && !cue_.enters && !cue_.reveals;
+    return !task_ && actions_.empty() && !wanted_changes_ && !has_measured_ && !cue_.enters &&
+           !cue_.reveals;
   }
   /// Whether the answer to the step's question must still be hidden.
   bool hides_answer() const;
@@ -134,33 +101,25 @@ class LessonPlayer {
   std::string take_error() { return std::exchange(error_, {}); }
 
  private:
-  struct Desk;  ///< state of the background jobs
   struct StepState {
     std::optional<PreparedStep> prepared;
     std::optional<lessons::Answer> given;
     std::optional<Outcome> outcome;
   };
-  struct Reply {
-    std::shared_ptr<const lessons::Lesson> lesson;
-    std::size_t step = 0;
-    lessons::LessonProgress progress;
-    lessons::Changes changes;
-    std::optional<PreparedStep> prepared;
-    std::optional<Outcome> outcome;
-  };
-  using Task = std::function<Result<Reply>(WorkControl&)>;
+  using Task = std::function<Result<LessonReply>(WorkControl&)>;
 
   void start(Phase phase, Task task);
   void execute(Action action);
   void go_to(std::size_t step);
+  void use_measured();
   void check();
   void judge(std::optional<lessons::Answer> answer);
   void leave();
-  void take(const Reply& reply);
+  void take(const LessonReply& reply);
   void take_failure(const Error& error);
   Result<lessons::Answer> drafted() const;
 
-  std::shared_ptr<Desk> desk_;
+  std::shared_ptr<LessonDesk> desk_;
   bool waits_for_gpu_ = false;
   std::shared_ptr<const lessons::Lesson> lesson_;
   std::vector<StepState> states_;
@@ -170,12 +129,14 @@ class LessonPlayer {
   lessons::Changes changes_;
   std::optional<lessons::Changes> wanted_changes_;
   std::vector<Action> actions_;
+  lessons::SessionRuns session_;
+  bool has_measured_ = false;  ///< session_ is newer than the lesson's steps
   Cue cue_;
   std::string error_;
   std::string problem_;
   Task task_;  ///< the job without a result yet; null: none
   int number_ = 0;
-  BackgroundJob<int, Reply> job_;  ///< key: number_; last: its destructor waits
+  BackgroundJob<int, LessonReply> job_;  ///< key: number_; last: its destructor waits
 };
 
 constexpr std::array<std::string_view, 7> enum_names(LessonPlayer::Phase) {

@@ -24,14 +24,14 @@ constexpr double kReveal_s = 0.9;  // duration in which a number counts up, or a
 
 /// The answer as text, with the kind of its numbers: "201.4 MB (recorded)". A number counts up
 /// while `share` goes from 0 to 1.
-std::string revealed_text(const lessons::Question& question, lessons::Answer truth, float share) {
+std::string revealed_text(const lessons::Question& question, const Outcome& outcome, float share) {
+  lessons::Answer truth = *outcome.truth;
   if (double* number = std::get_if<double>(&truth); number != nullptr && share < 1.0f) {
     const bool is_whole = *number == std::round(*number);
     *number *= share;
     if (is_whole) *number = std::round(*number);
   }
-  return fmt::format("{} ({})", lessons::answer_text(question, truth),
-                     lessons::kind_of_answer(question));
+  return fmt::format("{} ({})", lessons::answer_text(question, truth), outcome.kind);
 }
 
 std::string_view verdict_words(Verdict::Kind kind) {
@@ -311,8 +311,7 @@ void LessonCard::draw_outcome(const Frame& frame, float width) {
     }
     if (outcome->truth) {
       draw_lesson_text(frame, fonts.ui_bold, theme.text, width,
-                       "Answer: " + revealed_text(question, *outcome->truth, share_),
-                       "lesson.truth");
+                       "Answer: " + revealed_text(question, *outcome, share_), "lesson.truth");
     }
   }
   draw_lesson_text(frame, fonts.ui, theme.warning, width, outcome->unavailable,

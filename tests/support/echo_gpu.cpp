@@ -1,14 +1,28 @@
 /// Replaces the GPU in tests of programs, on machines with and without one: its measurements echo
-/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it, as it hides a real GPU.
+/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it like a real one. It is of no shipped kind,
+/// unless ATTNSCOPE_ECHO_GPU names one.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "kernels/measure/gpu.h"
+#include "sim/device/gpu_description.h"
 
 namespace attnscope {
 
 namespace {
+
+DeviceInfo echo_device() {
+  const char* name = std::getenv("ATTNSCOPE_ECHO_GPU");
+  const auto shipped = name != nullptr ? load_gpu(name) : Result<GpuDescription>(failed("none"));
+  if (!shipped) return {.name = "Echo", .compute_capability = "9.0", .sm_count = 132};
+  const GpuDescription& gpu = shipped.value();
+  return {.name = gpu.device_name,
+          .compute_capability = gpu.compute_capability,
+          .sm_count = gpu.sm_count,
+          .l2_bytes = gpu.l2_bytes,
+          .memory_bytes = gpu.hbm_bytes};
+}
 
 Measurement timed(double min_s, double median_s, double max_s, int n) {
   Measurement measurement;
@@ -25,7 +39,7 @@ Error refusal() {
 
 class EchoGpu final : public Gpu {
  public:
-  EchoGpu() : Gpu({.name = "Echo", .compute_capability = "9.0", .sm_count = 132}) {}
+  EchoGpu() : Gpu(echo_device()) {}
 
   /// Compiles two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each
   /// takes 250 ms, and with seed 19 the compiler rejects the source.

@@ -235,11 +235,12 @@ TEST(LessonCommand, GradesOneRowPerStudent) {
   play(folder, "1\nshow\nquit\n", "--answers bob.jsonl");
   const auto outcome = run_shell("CLI lesson grade . --lesson small.json --csv -", folder);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.out,
-            "student,questions,answered,right_first,right,other_version,unmarked,unreadable,"
-            "small.right_first,small.right,small.questions\n"
-            "ann,2,2,1,2,0,0,0,1,2,2\n"
-            "bob,2,1,0,0,0,0,0,0,0,2\n");
+  EXPECT_EQ(
+      outcome.out,
+      "student,questions,answered,right_first,right,measured,other_version,unmarked,unreadable,"
+      "small.right_first,small.right,small.questions\n"
+      "ann,2,2,1,2,0,0,0,0,1,2,2\n"
+      "bob,2,1,0,0,0,0,0,0,0,0,2\n");
 }
 
 /// If the program is killed while the student types, every earlier answer is in the file.

@@ -59,8 +59,10 @@ std::vector<std::string> numbers_of(const RunSpec& spec) {
   predict_run(answer.value());
   add_numbers(simulation_json(answer.value()), "", paths);
   add_numbers(gpu_json(model.value().gpu), "gpu", paths);
-  const auto recorded = recorded_json(answer.value().report, model.value().gpu);
-  if (recorded) add_numbers(recorded.value(), "recorded", paths);
+  const GpuDescription& gpu = model.value().gpu;
+  if (const auto found = find_measurement(answer.value().report, gpu, shipped_recordings())) {
+    add_numbers(measured_json(*found, gpu).value(), "measured", paths);
+  }
   for (const char* key : {"Tr", "Tc", "steps", "launches", "thread_blocks", "blocks_per_sm"}) {
     paths.push_back(std::string("schedule.") + key);
   }

@@ -11,6 +11,7 @@
 #include "app/draw/axis.h"
 #include "app/ui/drawn_texts.h"
 #include "app/ui/theme.h"
+#include "tests/app/lessons/measured_runs.h"
 #include "tests/app/play/play_lesson.h"
 #include "tests/app/screen/screen_session.h"
 
@@ -223,6 +224,17 @@ TEST(LessonReveal, TheAnswerSaysWhetherItWasRecorded) {
   ASSERT_TRUE(session.app().lesson_player.current().ask);
   session.click("lesson.show");
   EXPECT_THAT(words_of(session, "lesson.truth"), HasSubstr("MB (recorded)"));
+}
+
+TEST(LessonReveal, TheAnswerSaysWhetherTheGpuAtHandMeasuredIt) {
+  ScreenSession session;
+  open(session, "where-did-the-rest-go", 3);
+  LessonPlayer& player = session.app().lesson_player;
+  Recording run = lessons::measured_run(player.prepared()->run, 0.25);
+  run.rows[0].measurement->counters[std::string(counter::kDramReadBytes)] = 345e6;
+  player.add_measured(std::move(run));
+  session.click("lesson.show");
+  EXPECT_EQ(words_of(session, "lesson.truth"), "Answer: 345 MB (measured)");
 }
 
 }  // namespace
