@@ -175,6 +175,11 @@ CommandSpec lesson_command() {
        .options = {{"answers", "FILE", "run: add each answer to this file, as JSON Lines", false,
                     adds_to_answers()},
                    {"step", "K", "run: begin at this step [1]"},
+                   {"gpu", "NAME",
+                    "run: the GPU to model [the one of this computer if list gpus has it, else the "
+                    "lesson's]"},
+                   {"measured", "FILE", "run: answer with this recording of measure", true,
+                    reads_recording()},
                    {"set", "FIELD=VALUE", "run: a value that the lesson lets you change", true},
                    {"lesson", "FILE", "grade: a lesson in addition to the shipped ones", true}},
        .object = "[NAME|DIR|FILE]"},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "app/cli/commands.h"
@@ -7,12 +8,18 @@
 #include "app/cli/progress.h"
 #include "app/lessons/answers_file.h"
 #include "app/lessons/judge.h"
+#include "app/report/compare.h"
+#include "kernels/measure/gpu.h"
+#include "kernels/recording/recording.h"
+#include "reference/field_rules.h"
 #include "reference/message_text.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::cli {
 
 namespace {
 
+using lessons::FieldValueText;
 using lessons::Lesson;
 using lessons::LessonRuns;
 
@@ -42,8 +49,10 @@ class Player {
       : lesson_(lesson), runs_(runs), answers_(answers) {}
 
   std::optional<Error> play(std::size_t first) {
-    const std::string where = "The window shows the panels: attnscope --lesson " + lesson_.name;
-    if (auto error = print(wrapped(where))) return error;
+    std::string heading = "The window shows the panels: attnscope --lesson " + lesson_.name;
+    const auto gpu = std::ranges::find(runs_.changes(), &run_field("gpu"), &FieldValueText::field);
+    if (gpu != runs_.changes().end()) heading += "\nModelled GPU: " + gpu->text;
+    if (auto error = print(wrapped(heading))) return error;
     for (std::size_t n = first; n < lesson_.steps.size() && !ended_; ++n) {
       if (auto error = play_step(n)) return error;
     }
@@ -180,6 +189,16 @@ class Player {
   std::size_t asked_ = 0, right_first_ = 0;
 };
 
+/// Whether it is about the field of the GPU.
+template <typename OfField>
+bool is_gpu(const OfField& of_field) {
+  return of_field.field == &run_field("gpu");
+}
+
+bool sets_gpu(const lessons::Changes& changes) {
+  return std::ranges::any_of(changes, is_gpu<FieldValueText>);
+}
+
 Result<lessons::Changes> parse_changes(const Lesson& lesson, const GivenOptions& given) {
   lessons::Changes changes;
   for (const std::string& text : given.all("set")) {
@@ -188,7 +207,39 @@ Result<lessons::Changes> parse_changes(const Lesson& lesson, const GivenOptions&
     ATTNSCOPE_TRY(changes.emplace_back(),
                   parse_change(lesson, text.substr(0, equals), text.substr(equals + 1)));
   }
+  if (const auto gpu = given.text("gpu")) {
+    if (sets_gpu(changes)) return invalid_request("--gpu and --set gpu set the same; give one");
+    ATTNSCOPE_TRY(changes.emplace_back(), parse_change(lesson, "gpu", *gpu));
+  }
   return changes;
+}
+
+/// The lesson's runs with the changes that were given, and those for the GPU at hand unless another
+/// one was named. The GPU is opened only where it matters.
+Result<LessonRuns> create_runs(const Lesson& lesson, lessons::Changes changes) {
+  auto runs = LessonRuns::create(lesson, changes);
+  if (!runs) return in_lesson(lesson, "runs", runs.error());
+  const bool is_open = std::ranges::any_of(lesson.choices, is_gpu<lessons::Vary>);
+  if (!is_open || sets_gpu(changes)) return runs;
+  show_progress("looking for a GPU");
+  const auto gpu = Gpu::open();
+  const auto name = gpu ? find_gpu_of(gpu.value()->device()) : std::nullopt;
+  for (auto& change : first_changes(lesson, runs.value(), name)) changes.push_back(change);
+  if (auto error = runs.value().change(std::move(changes))) {
+    return in_lesson(lesson, "runs", std::move(*error));
+  }
+  return runs;
+}
+
+/// The recordings of --measured; null without one.
+Result<lessons::SessionRuns> read_session(const GivenOptions& given) {
+  std::vector<Recording> runs;
+  for (const std::string& file : given.all("measured")) {
+    ATTNSCOPE_TRY(const auto path, find_asset("recordings", file));
+    ATTNSCOPE_TRY(runs.emplace_back(), read_recording(path));
+  }
+  if (runs.empty()) return lessons::SessionRuns();
+  return std::make_shared<const std::vector<Recording>>(std::move(runs));
 }
 
 }  // namespace
@@ -206,13 +257,14 @@ std::optional<Error> play_lesson(const GivenOptions& given) {
   ATTNSCOPE_TRY(const std::size_t step,
                 read_whole<std::size_t>(given, "step", 1, lesson.steps.size(), 1));
   ATTNSCOPE_TRY(auto changes, parse_changes(lesson, given));
-  auto runs = LessonRuns::create(lesson, std::move(changes));
-  if (!runs) return in_lesson(lesson, "runs", runs.error());
+  ATTNSCOPE_TRY(LessonRuns runs, create_runs(lesson, std::move(changes)));
+  ATTNSCOPE_TRY(lessons::SessionRuns session, read_session(given));
+  runs.set_session(std::move(session));
   std::optional<lessons::AnswersFile> answers;
   if (const auto path = given.text("answers")) {
     ATTNSCOPE_TRY(answers, lessons::AnswersFile::open(*path));
   }
-  return Player(lesson, runs.value(), answers ? &*answers : nullptr).play(step - 1);
+  return Player(lesson, runs, answers ? &*answers : nullptr).play(step - 1);
 }
 
 }  // namespace attnscope::cli
