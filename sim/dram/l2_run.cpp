@@ -253,10 +253,11 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   const double transferred_later = transferred_ - transferred_at_half;
   while (!next_.empty()) step();
 
-  // Assume that the groups that were not followed move what those of the later half moved: as long
-  // as more blocks follow, the same number runs at the end of that half as at its beginning
-  const auto others =
-      static_cast<double>(moved_.groups() - followed_) / static_cast<double>(followed_ - half);
+  // Each transfer of the groups that were not followed moves as many bytes as one did on average
+  // while the blocks of the later half started. These are not all transfers of that half: blocks
+  // that start at the same time also end at the same time, so whole rounds of blocks ran meanwhile
+  const double others = static_cast<double>(moved_.groups() - followed_) *
+                        moved_.transfers_of_group(launch) / std::max(transferred_later, 1.0);
   const auto scaled = [others](Index bytes) {
     return static_cast<Index>(others * static_cast<double>(bytes));
   };
