@@ -267,7 +267,7 @@ std::string_view sentence_of(NoChange reason) {
     case NoChange::masked:
       return "the mask replaces every value that depends on it";
     case NoChange::times_zero:
-      return "every number that it multiplies is 0";
+      return "every number that the step multiplies is 0";
     case NoChange::cancelled:
       return "the division by l cancels it: the softmax does not depend on it";
     case NoChange::never_read:
