@@ -129,7 +129,8 @@ void draw_changes(const Frame& frame, const std::vector<std::string>& own_values
       if (lit) ImGui::PopStyleColor();
       if (ui::visit_item(frame, name) || clicked) player.change(*vary.field, change);
     };
-    choose(own + " (lesson)", "lesson", !is_set || set->text == own, std::nullopt);
+    const bool one = own.find(" and ") == own.npos;
+    choose(one ? own + " (lesson)" : "as in the lesson", "lesson", !is_set || set->text == own, {});
     for (const std::string& value : vary.values) {
       if (value != own) choose(value, value, is_set && set->text == value, value);
     }

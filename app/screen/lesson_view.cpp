@@ -248,6 +248,15 @@ bool is_highlighted(std::string_view widget, const std::string& what) {
           widget == "memory.slot." + name);
 }
 
+/// Whether the widget is a slot of SRAM without contents.
+bool is_empty_slot(const NamedRects& rects, std::string_view widget, const Rect& rect) {
+  return widget.starts_with("memory.slot.") &&
+         std::ranges::any_of(rects.all(), [&](const auto& other) {
+           return std::string_view(other.first).starts_with("memory.empty.") &&
+                  other.second.contains(rect.center());
+         });
+}
+
 /// The rectangles of what the step highlights, each with the name of its widget. Lines of the
 /// ledger that follow one another share a rectangle, under the name of the first.
 std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
@@ -259,7 +268,7 @@ std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
     const bool wanted = std::ranges::any_of(highlights, [&name = widget](const std::string& what) {
       return is_highlighted(name, what);
     });
-    if (!wanted) continue;
+    if (!wanted || is_empty_slot(rects, widget, rect)) continue;
     // A ledger's line begins and ends with text
     const bool is_line = std::string_view(widget).starts_with(kLedgerRow);
     const Rect around =

@@ -248,6 +248,9 @@ void SramBox::draw_slot(const Placed& placed) const {
     context_.named_rects.add(fmt::format("memory.last_used.{}", to_string(slot.tensor)),
                              placed.box);
   } else {
+    if (!slot.valid) {
+      context_.named_rects.add(fmt::format("memory.empty.{}", to_string(slot.tensor)), placed.box);
+    }
     draw_slot_contents(context_, slot, placed.box,
                        slot.valid ? area_of(snapshot_, slot.tile) : Area{});
   }

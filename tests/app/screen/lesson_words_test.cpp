@@ -56,6 +56,27 @@ TEST(LessonWords, OutlinesAdjacentLinesOfTheLedgerTogether) {
   EXPECT_FALSE(session.rects().find("lesson.mark.ledger.row.O written"));
 }
 
+TEST(LessonWords, HighlightsATensorInMemoryAndNoEmptySlotForIt) {
+  ScreenSession session;
+  show_answer(session, "flash1-loops", 5);
+  EXPECT_TRUE(session.rects().find("lesson.mark.memory.tensor.O"));
+  EXPECT_TRUE(session.rects().find("memory.slot.O"));
+  EXPECT_FALSE(session.rects().find("lesson.mark.memory.slot.O"));
+  show_answer(session, "standard-writes-s-and-p", 6);
+  EXPECT_TRUE(session.rects().find("lesson.mark.memory.slot.S"));
+}
+
+/// The runs of flash1-loops differ in d, those of swap-the-loops that a choice reaches do not.
+TEST(LessonWords, TheLessonsOwnValueIsNamedUnlessItsRunsDiffer) {
+  ScreenSession session;
+  session.app().lesson_player.open("flash1-loops", 0);
+  session.settle();
+  EXPECT_TRUE(is_on_screen("as in the lesson"));
+  session.app().lesson_player.open("swap-the-loops", 0);
+  session.settle();
+  EXPECT_TRUE(is_on_screen("16384 (lesson)"));
+}
+
 TEST(LessonWords, TheLegendNamesTheFrameOfATileThatIsNotOnChip) {
   ScreenSession session;
   session.app().lesson_player.open("flash1-loops", 1);
