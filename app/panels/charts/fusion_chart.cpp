@@ -83,7 +83,7 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
     bar.mark = figure2_printed_bytes(step);
     if (bar.mark) bar.label += fmt::format(" · the figure prints {:.3g}", *bar.mark / 1e9);
   }
-  if (!overflow_words(step).empty()) bar.label += " · does not fit";
+  if (!overflow_words(step).empty()) bar.label += " · its tiles do not fit in SRAM";
   return bar;
 }
 
@@ -119,8 +119,9 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   shown.title = figure2 ? "FUSION, FIGURE 2" : "FUSION, STEP BY STEP";
   const std::string_view padding = problem.key_lengths.empty() ? "" : ", key padding mask";
   shown.subtitle =
-      fmt::format("B {}, H {}, N {}, d {}, {}{}, tiles {} × {}", problem.batch, problem.heads,
-                  problem.N, problem.d, to_string(problem.dtype), padding, tiling.Br, tiling.Bc);
+      fmt::format("{}B {}, H {}, N {}, d {}, {}{}, tiles {} × {}",
+                  figure2 ? "the figure's problem: " : "", problem.batch, problem.heads, problem.N,
+                  problem.d, to_string(problem.dtype), padding, tiling.Br, tiling.Bc);
   const std::string left_out = left_out_of_fusion(problem);
   if (!left_out.empty()) shown.subtitle += "; " + left_out;
   shown.about = fmt::format(
@@ -143,9 +144,10 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
                    draw::LegendEntry::Sample::surface,
                    {}}};
   if (figure2) {
-    chart.legend.push_back({"Figure 2 prints", theme.error, draw::LegendEntry::Sample::mark, {}});
+    chart.legend.push_back(
+        {"printed in Figure 2", theme.error, draw::LegendEntry::Sample::mark, {}});
   }
-  chart.legend.push_back({"all modelled", 0, draw::LegendEntry::Sample::none, {}});
+  chart.legend.push_back({"bars: all modelled", 0, draw::LegendEntry::Sample::none, {}});
   for (const FusionStep& step : steps) chart.bars.push_back(bar_of(step, figure2, colors));
   draw::fit_from_zero(chart.axis, chart.bars);
   chart.ticks = draw::ticks(chart.axis, 5, bytes_tick);

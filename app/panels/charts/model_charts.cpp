@@ -71,8 +71,9 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
   const AttentionProblem& problem = question.problem;
   ShownChart shown;
   shown.title = "MODEL MEMORY AGAINST N";
-  shown.subtitle = fmt::format("{}, {} layers, H {}, d {}, {}, B 1", to_string(key.mode),
-                               question.layers, problem.heads, problem.d, to_string(problem.dtype));
+  shown.subtitle =
+      fmt::format("a model of its own: {}, {} layers, H {}, d {}, {}, B 1", to_string(key.mode),
+                  question.layers, problem.heads, problem.d, to_string(problem.dtype));
   shown.about = fmt::format(
       "modelled: weights {}, what every other layer keeps, and the larger pass of one layer's "
       "attention\nactivations outside attention, fragmentation and the framework are not counted\n"

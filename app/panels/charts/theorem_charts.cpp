@@ -21,15 +21,15 @@ struct AxisEntry {
 };
 
 constexpr AxisEntry kAxes[] = {
-    {ChartAxis::seq_len, IoAxis::seq_len, "REQUESTED BYTES AGAINST N",
+    {ChartAxis::seq_len, IoAxis::seq_len, "PAPER'S BYTES AGAINST N",
      "N: queries and keys of a head"},
-    {ChartAxis::head_dim, IoAxis::head_dim, "REQUESTED BYTES AGAINST d",
+    {ChartAxis::head_dim, IoAxis::head_dim, "PAPER'S BYTES AGAINST d",
      "d: elements of a query, key or value"},
-    {ChartAxis::sram, IoAxis::sram_bytes, "REQUESTED BYTES AGAINST SRAM",
+    {ChartAxis::sram, IoAxis::sram_bytes, "PAPER'S BYTES AGAINST SRAM",
      "SRAM of a thread block, bytes (M elements)"},
-    {ChartAxis::block_size, IoAxis::block_cols, "REQUESTED BYTES AGAINST BLOCK SIZE",
+    {ChartAxis::block_size, IoAxis::block_cols, "PAPER'S BYTES AGAINST BLOCK SIZE",
      "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"},
-    {ChartAxis::density, IoAxis::density, "REQUESTED BYTES AGAINST DENSITY",
+    {ChartAxis::density, IoAxis::density, "PAPER'S BYTES AGAINST DENSITY",
      "s: share of the tiles that the block mask keeps"},
 };
 
@@ -56,12 +56,12 @@ struct Curve {
 draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& point, double bytes) {
   const Tiling& tiling = point.counted.run.tiling;
   const double x = x_of(axis, point);
-  return {x, bytes,
-          fmt::format(
-              "{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
-              draw::format_bytes(bytes), curve.kind, curve.note, tick_label(axis, x),
-              point.sram_elems, tiling.Br, tiling.Bc, point.density,
-              point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")};
+  return {
+      x, bytes,
+      fmt::format("{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
+                  draw::format_bytes(bytes), curve.kind, curve.note, tick_label(axis, x),
+                  point.sram_elems, tiling.Br, tiling.Bc, point.density,
+                  point.in_range ? "" : "\noutside d ≤ M ≤ N d, where the theorems make no claim")};
 }
 
 /// The leading term of the closed form: 3 or 5 matrices of N d elements for each column tile.
@@ -106,7 +106,9 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
     series.name = fmt::format("{} ({})", curve.name, curve.kind);
     add_series(chart, std::move(series), legend);
   };
-  add({"standard", counted}, "standard, counted",
+  add({"standard", counted,
+       "\neach operand of its matrix products once: the tiles of a kernel request some again"},
+      "standard, counted",
       {.color = tensor_text_color(theme, "alpha"), .marker = draw::Marker::square},
       [](const IoPoint& point) { return static_cast<double>(point.standard_bytes); });
   add({"closed form, every term", "formula of Algorithm 1, 4 or 5"}, algorithm + ", closed form",
@@ -247,11 +249,16 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu.display_name);
   if (key.axis == IoAxis::density && !points.empty()) {
     shown.subtitle += "; " + density_sram_words(points.front());
+  } else if (key.axis == IoAxis::seq_len || key.axis == IoAxis::head_dim) {
+    const auto [least, most] = std::ranges::minmax(points, {}, &IoPoint::sram_elems);
+    if (least.sram_elems == most.sram_elems) {
+      shown.subtitle += fmt::format("; M = {} elements", draw::format_count(least.sram_elems));
+    }
   }
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
-    shown.subtitle += "; outside d <= M <= N d the theorems make no claim";
+    shown.subtitle += "; outside d ≤ M ≤ N d the theorems make no claim";
   } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {
-    shown.subtitle += "; leading term: only d <= M <= N d";
+    shown.subtitle += "; leading term: only d ≤ M ≤ N d";
   }
   shown.about = fmt::format(
       "the screen's problem without masks and score functions, every head with its own keys, "

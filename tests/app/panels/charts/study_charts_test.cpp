@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "app/draw/format.h"
 #include "app/panels/charts/charts.h"
 #include "app/report/report_text.h"
 #include "app/scene/view_state.h"
@@ -189,7 +190,7 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
     EXPECT_EQ(static_cast<double>(point.counted.requested.total()), point.formula_bytes);
   }
   const ShownChart chart = theorem_chart(key, points, h200(), {}, theme(ThemeName::dark));
-  EXPECT_EQ(chart.title, "REQUESTED BYTES AGAINST SRAM");
+  EXPECT_EQ(chart.title, "PAPER'S BYTES AGAINST SRAM");
   EXPECT_TRUE(chart.subtitle.starts_with(
       "forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, NVIDIA H200 SXM 141 GB;"))
       << chart.subtitle;
@@ -197,6 +198,21 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
   EXPECT_NE(chart.subtitle.find("no claim"), std::string::npos);
   EXPECT_THROW(series_named(std::get<draw::Chart>(chart.picture), "N²d²"), std::runtime_error);
   EXPECT_NE(chart.about.find("--over sram-bytes --pass forward --seq-len 64 --kv-len 96"),
+            std::string::npos);
+}
+
+TEST(TheoremChart, NamesTheCapacityThatTheFormulasUseAndThePapersAccounting) {
+  WorkControl control;
+  const TheoremKey key =
+      theorem_key(IoAxis::seq_len, PassKind::forward, usual_io_problem(), h200());
+  const TheoremPoints points = count_theorems(key, h200(), control).value();
+  const ShownChart chart = theorem_chart(key, points, h200(), {}, theme(ThemeName::dark));
+  EXPECT_EQ(chart.title, "PAPER'S BYTES AGAINST N");
+  EXPECT_NE(chart.subtitle.find("; M = " + draw::format_count(points.front().sram_elems)),
+            std::string::npos)
+      << chart.subtitle;
+  const draw::Series& standard = series_named(std::get<draw::Chart>(chart.picture), "standard (");
+  EXPECT_NE(standard.points.front().about.find("operand of its matrix products once"),
             std::string::npos);
 }
 
@@ -253,7 +269,7 @@ TEST(FusionChart, OfFigure2HasTheStudysBytesAndWhatTheFigurePrints) {
   EXPECT_TRUE(chart.bars[4].label.starts_with("5.1 GB")) << chart.bars[4].label;
   EXPECT_TRUE(chart.bars[5].label.starts_with("4.563 GB")) << chart.bars[5].label;
   EXPECT_EQ(chart.bars[5].mark, 4.4e9);
-  EXPECT_TRUE(chart.bars[4].label.ends_with("does not fit")) << chart.bars[4].label;
+  EXPECT_TRUE(chart.bars[4].label.ends_with("its tiles do not fit in SRAM")) << chart.bars[4].label;
   EXPECT_NE(chart.bars[4].about.find("backward does not fit, counted anyway"), std::string::npos);
   EXPECT_EQ(chart.bars[3].label.find("fit"), std::string::npos) << chart.bars[3].label;
   EXPECT_FALSE(chart.bars[0].mark);
