@@ -41,6 +41,12 @@ std::string recorded_help(const RunInfo& run, const MeasuredRun& recorded) {
                      compared ? "" : "\nNo gap: " + differs.words + ".");
 }
 
+/// Whether the chart shows a problem of its own, not the run on the screen.
+bool has_own_problem(ChartQuantity chart) {
+  return chart == ChartQuantity::figure2 || chart == ChartQuantity::training ||
+         chart == ChartQuantity::inference;
+}
+
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
@@ -69,6 +75,10 @@ BadgeText badge_text(const Frame& frame) {
   };
   if (app.view.race) {
     return model_only("A race shows two models side by side, without recorded numbers.");
+  }
+  if (app.view.enlarged == Slot::charts && has_own_problem(app.view.chart)) {
+    return model_only("The chart shows the problem that its title names, not the run of the fields "
+                      "above. All its numbers come from the model.");
   }
   const std::string trace = seen.traced == nullptr
                                 ? ""
