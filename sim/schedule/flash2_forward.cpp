@@ -36,7 +36,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, Step::exponentiate, "P = exp(S - m_i)",
      "The numerators of the softmax, relative to the maximum so far."},
     {2, Step::update_sum, "l_i = alpha · l_i + rowsum P",
-     "The old sum is relative to the old maximum; alpha converts it to the new one."},
+     "alpha makes the old sum relative to the new maximum; the sum of this tile joins it."},
     drop_probabilities_line(2),
     {2, Step::update_output, "O_i = alpha · O_i + P V_j",
      "O is relative to the old row maximum; alpha converts it to the new one, so P never has to "

@@ -180,8 +180,11 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
     }
     if (adds) return "Each consumer leaves some rows of dQ; before all arrive, some are missing.";
     return by_consumers ? "dQ sums over all keys: a consumer needs dS of the others' keys, too."
-                        : "Another agent loads it meanwhile; until then, the buffer holds what was "
-                          "there before.";
+           : barrier.tile.tensor == Tensor::LSE
+               ? "The statistics loader loads it meanwhile; until then, the buffer holds what was "
+                 "there before."
+               : "The producer loads it meanwhile; until then, the buffer holds what was there "
+                 "before.";
   }
   if (op.kind == OpKind::wait) {
     if (adds) return "Written earlier, the next tile would overwrite one that is not added yet.";

@@ -1,5 +1,7 @@
 #include "sim/snapshot/op_window.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "sim/observers/progress_observer.h"
@@ -79,6 +81,34 @@ const TileOp& OpWindow::at(Index step) {
       info_, {static_cast<std::size_t>(block.launch), block.block, begin, begin + kWindowOps});
   begin_ = block.first_step + begin;
   return ops_[static_cast<std::size_t>(step - begin_)];
+}
+
+std::string OpWindow::place_in_line(Index step) {
+  constexpr Index kMostOps = 8;
+  const BlockStart& block = block_of(step);
+  const Index end = block_end(block);
+  const TileOp op = at(step);
+  const auto is_of_line = [&](Index other) {
+    return at(other).line == op.line && at(other).agent == op.agent;
+  };
+  Index first = step, past_last = step + 1;
+  while (first > block.first_step && step - first < kMostOps && is_of_line(first - 1)) --first;
+  while (past_last < end && past_last - step <= kMostOps && is_of_line(past_last)) ++past_last;
+  if (past_last - first > kMostOps) return "";
+
+  // An operation like the first one begins the line's next tile
+  const TileOp lead = at(first);
+  for (Index other = first + 1; other < past_last; ++other) {
+    const TileOp& each = at(other);
+    const bool is_alike = each.kind == lead.kind &&
+                          each.dest_tiles[0].tensor == lead.dest_tiles[0].tensor &&
+                          each.source_tiles[0].tensor == lead.source_tiles[0].tensor;
+    if (!is_alike) continue;
+    if (other <= step) first = other;
+    if (other > step) past_last = other;
+  }
+  if (past_last - first < 2) return "";
+  return fmt::format("{} of {}: ", step - first + 1, past_last - first);
 }
 
 }  // namespace attnscope

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "sim/snapshot/snapshot.h"
@@ -44,6 +45,9 @@ class OpWindow {
   const BlockStart& block_of(Index step) const;
   /// The step after the block's last one.
   Index block_end(const BlockStart& block) const;
+  /// "2 of 3: " for the second of three operations of a line of pseudo-code; empty if the line has
+  /// only one, or so many that they are a loop.
+  std::string place_in_line(Index step);
 
  private:
   const RunInfo& info_;

@@ -377,7 +377,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
     snapshot.op_warps = run.replay(step, counters, nullptr, nullptr);
     snapshot.op = run.ops.at(step);
     snapshot.op_bytes = moved_bytes(snapshot.op, grid);
-    snapshot.what = describe_op(snapshot.op, grid);
+    snapshot.what = run.ops.place_in_line(step) + describe_op(snapshot.op, grid);
     const Launch& launch = run.info().pass.launches[static_cast<std::size_t>(block.launch)];
     snapshot.why = reason_of(snapshot.op, launch.pseudo_code[snapshot.op.line].why);
   }

@@ -126,5 +126,22 @@ TEST(SteppedRun, KnowsWhatSlotsHoldWithoutValues) {
   }
 }
 
+TEST(SteppedRun, SaysWhichOperationOfItsLineItIs) {
+  const auto run = make_run(request_for("flash1", 64, 16, {16, 16}));
+  const auto first_of = [&](OpKind kind, Tensor to) {
+    Index step = 0;
+    for (; step < run->info()->step_count; ++step) {
+      const TileOp op = run->at(step).op;
+      if (op.kind == kind && op.dest_tiles[0].tensor == to) break;
+    }
+    return run->at(step).what;
+  };
+  // O_i = (alpha · l_i) · O_i and l_i = alpha · l_i + beta · l~ are two operations each
+  EXPECT_TRUE(first_of(OpKind::rescale, Tensor::l).starts_with("1 of 2: l"));
+  EXPECT_TRUE(first_of(OpKind::rescale, Tensor::O).starts_with("2 of 2: O"));
+  EXPECT_TRUE(first_of(OpKind::add_row_sum, Tensor::l).starts_with("2 of 2: l"));
+  EXPECT_TRUE(first_of(OpKind::scores, Tensor::S).starts_with("S"));
+}
+
 }  // namespace
 }  // namespace attnscope
