@@ -31,6 +31,12 @@ std::string_view upper_word(UpperRun kind) {
 
 namespace {
 
+/// ", slowed 1.8× by tracing"; empty if recording its steps made the pass less than 10 % longer.
+std::string slowed_text(const KernelTrace& trace) {
+  if (trace.plain_time_s <= 0.0 || trace.time_s < 1.1 * trace.plain_time_s) return "";
+  return fmt::format(", slowed {:.2g}× by tracing", trace.time_s / trace.plain_time_s);
+}
+
 /// The headings without the number of busy SMs.
 std::vector<std::string> run_headings(const SmRunPair& pair) {
   const std::string_view launch = launch_words(pair.launch);
@@ -44,10 +50,12 @@ std::vector<std::string> run_headings(const SmRunPair& pair) {
   }
   const std::string& device = pair.trace->header.device.name;
   const std::string_view date = std::string_view(pair.trace->header.date).substr(0, 10);
-  const std::string recorded = fmt::format("below: recorded on {}, {}, warm L2, {}", device, date,
-                                           sm_time_text(pair.recorded.end_ps));
+  const std::string recorded =
+      fmt::format("below: recorded on {}, {}, warm L2{}, {}", device, date,
+                  slowed_text(*pair.trace), sm_time_text(pair.recorded.end_ps));
   const std::string brief_recorded =
-      fmt::format("below: recorded on {}, {}", device, sm_time_text(pair.recorded.end_ps));
+      fmt::format("below: recorded on {}, warm L2{}, {}", device, slowed_text(*pair.trace),
+                  sm_time_text(pair.recorded.end_ps));
   return {fmt::format("{} · above: {} · {}", launch, upper, recorded),
           fmt::format("{} · above: {} · {}", launch, brief, recorded),
           fmt::format("above: {} · {}", brief, recorded),
@@ -83,7 +91,9 @@ std::string_view about_upper(UpperRun kind) {
     case UpperRun::estimated:
       return "Predicted: the cycles of a step are estimated from the measured rates of the SM's "
              "units, because such steps are not calibrated. A pale block waits for tiles or "
-             "stores.";
+             "stores. L2 is empty at first; a recorded run begins with a warm one, and recording "
+             "its "
+             "steps takes time, which is most of a run of a few µs.";
     case UpperRun::lower_bound:
       break;
   }

@@ -89,10 +89,10 @@ void draw_axis(const PanelContext& context, const TimelineLanes& lanes, const Re
   const float y = bars.max.y + context.px(3.0f);
   const std::string more =
       lanes.total() > lanes.lanes().size()
-          ? fmt::format("lanes {}–{} of {} · ", lanes.first(),
-                        lanes.first() + lanes.lanes().size() - 1, lanes.total())
+          ? fmt::format("{}–{} of {} · ", lanes.first(), lanes.first() + lanes.lanes().size() - 1,
+                        lanes.total())
           : std::string{};
-  const std::string name = more + "full height: load or store, lower: on chip · operation";
+  const std::string name = more + "operation";
   const float name_width = font.measure(name).x;
   const float right = bars.max.x;
   const bool named = name_width < bars.width() * 0.8f;
@@ -178,12 +178,17 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const RunInfo& run = *snapshot.run;
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
   const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
-  const std::string order =
-      one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
+  const bool by_agents = launch_of(snapshot).by_agents();
+  const std::string order = by_agents   ? "order of the model, not time: agents run at once"
+                            : one_block ? "modelled order, one block's outer loop"
+                                        : "modelled order of each thread block";
+  const std::string heights = " · full height: load or store, lower: on chip";
   const bool shows_sms = view.timeline_tab == TimelineTab::sms;
-  const std::string wordings[] = {shows_sms ? "SMs over time, model and GPU" : order,
-                                  shows_sms ? "model and GPU" : "modelled order",
-                                  shows_sms ? "" : "modelled"};
+  const std::string brief = by_agents ? order : "modelled order";
+  const std::vector<std::string> wordings =
+      shows_sms ? std::vector<std::string>{"SMs over time, model and GPU", "model and GPU", ""}
+                : std::vector<std::string>{order + heights, brief + heights, order,
+                                           "modelled order", "modelled"};
   const FontRef& title = context.fonts.title;
   const float room = context.rect.width() - title.measure("TIMELINE").x -
                      text_button_width(context, "operations") - text_button_width(context, "SMs") -

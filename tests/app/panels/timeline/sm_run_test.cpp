@@ -47,6 +47,8 @@ TEST(SmRun, OfTheSameProblemHasTheSameBlocksPredictedAndRecorded) {
     EXPECT_NE(words.find(part), std::string::npos) << words;
   }
   EXPECT_NE(sm_headings(pair).front().find("cold L2"), std::string::npos);
+  EXPECT_NE(sm_headings(pair).front().find("warm L2, slowed "), std::string::npos)
+      << "the traced pass took more than 1.1 times as long";
   for (const std::string& heading : sm_headings(pair)) {
     EXPECT_TRUE(heading.starts_with("4 of 132 SMs busy · ")) << heading;
   }
