@@ -151,6 +151,13 @@ const SlotState* top_slot(const ScoresFrame& frame);
 /// rectangles: "scores.wrong.TENSOR.ROW" of adjacent wrong rows, named after the first.
 void draw_wrong_tiles(const ScoresFrame& frame);
 
+/// Outlines the queries and keys of each packed sequence. Named rectangles: "scores.sequence.0",
+/// ...
+void draw_sequences(const ScoresFrame& frame);
+/// Marks the tile under the playhead, the followed row and what belongs to the thing under the
+/// mouse (scores_marks.cpp).
+void draw_score_marks(const ScoresFrame& frame);
+
 /// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
   if (std::isnan(value)) return 0;

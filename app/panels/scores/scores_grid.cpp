@@ -205,74 +205,6 @@ void draw_numbers(const ScoresFrame& frame, const ScoreCells& cells) {
   }
 }
 
-/// Outlines the tile under the playhead, at a size that can be seen, and marks it on each axis. The
-/// outline of a large tile is bright only while the tile is on chip or stored.
-void draw_current_tile(const ScoresFrame& frame) {
-  if (frame.current_i < 0 || frame.current_j < 0) return;
-  const draw::Canvas& canvas = frame.context;
-  const Theme& theme = frame.context.theme;
-  Rect tile = frame.tile_rect(frame.current_i, frame.current_j);
-  const ImVec2 center = tile.center();
-  const float least = canvas.px(9.0f);
-  const bool is_small = tile.width() < least || tile.height() < least;
-  const ImVec2 half{std::max(tile.width(), least) * 0.5f, std::max(tile.height(), least) * 0.5f};
-  tile = {{center.x - half.x, center.y - half.y}, {center.x + half.x, center.y + half.y}};
-  const float border = canvas.px(2.0f);
-  draw::outline(
-      canvas,
-      {{tile.min.x - border, tile.min.y - border}, {tile.max.x + border, tile.max.y + border}},
-      theme.card, border, border);
-  const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
-  const bool bright = is_small || state == TileState::in_sram || state == TileState::stored;
-  draw::outline(canvas, tile, bright ? theme.highlight : theme.text_faint, border, border);
-  const float length = canvas.px(kMarkLength);
-  canvas.list->AddLine({center.x, frame.grid.min.y - length}, {center.x, frame.grid.min.y},
-                       theme.highlight, border);
-  canvas.list->AddLine({frame.grid.min.x - length, center.y}, {frame.grid.min.x, center.y},
-                       theme.highlight, border);
-  frame.context.named_rects.add("scores.current_tile", tile);
-}
-
-/// Marks the tiles that belong to the thing under the mouse: one, or a whole row or column.
-void draw_pointed_tiles(const ScoresFrame& frame) {
-  if (!frame.pointed || !(frame.pointed->queries || frame.pointed->keys)) return;
-  const AttentionProblem& problem = frame.run().problem();
-  const Span rows = frame.pointed->queries.value_or(Span{0, problem.N});
-  const Span cols = frame.pointed->keys.value_or(Span{0, problem.N_kv});
-  const Rect rect = frame.rect_of({rows, cols});
-  draw_pointed(frame.context, rect, PointedOver::values);
-  frame.context.named_rects.add("scores.pointed", rect);
-}
-
-/// Draws a mark to the left of the row, and lines above and below it: in the current tile if that
-/// contains the row, else across the grid; no lines where they would hide the neighbouring rows.
-void draw_query_row(const ScoresFrame& frame) {
-  if (frame.query_row < 0) return;
-  const float top = frame.y_of(frame.query_row);
-  const float bottom = frame.y_of(frame.query_row + 1);
-  const ImU32 color = color_of(frame.context.theme, Tensor::m);
-  draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, (top + bottom) * 0.5f},
-                     frame.context.px(7.0f), color);
-  Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
-  frame.context.named_rects.add("scores.query_row", row);
-  constexpr float kLeastHeight = 3.0f;  // pixels
-  if (row.height() < kLeastHeight) return;
-  const SlotState* slot = score_slot(frame.snapshot);
-  const Area area = slot != nullptr ? area_of(frame.snapshot, slot->tile) : Area{};
-  const bool in_tile = area.rows.contains(frame.query_row);
-  if (in_tile) {
-    row.min.x = frame.x_of(area.cols.begin);
-    row.max.x = frame.x_of(area.cols.end);
-  }
-  const float most = std::max(frame.context.px(in_tile ? 2.0f : 1.0f), 1.0f);
-  const float thickness = std::round(std::clamp(0.2f * row.height(), 1.0f, most));
-  const ImU32 ink = in_tile ? color : with_alpha(color, 0.6f);
-  draw::fill(frame.context,
-             {{row.min.x, std::round(top) - thickness}, {row.max.x, std::round(top)}}, ink);
-  draw::fill(frame.context,
-             {{row.min.x, std::round(bottom)}, {row.max.x, std::round(bottom) + thickness}}, ink);
-}
-
 void draw_axis_names(const ScoresFrame& frame) {
   const Fonts& fonts = frame.context.fonts;
   const Theme& theme = frame.context.theme;
@@ -320,11 +252,13 @@ void draw_axis_indices(const ScoresFrame& frame) {
     const Index every =
         std::max<Index>(1, static_cast<Index>(std::ceil(room / std::max(tile_px, 0.001f))));
     const Index first = (shown.begin + every - 1) / every * every;
+    const bool has_current = current >= shown.begin && current < shown.end;
     for (Index index = first; index < shown.end; index += every) {
-      const bool close = std::abs(static_cast<float>(index - current)) * tile_px < room;
-      if (index != current && !close) put(index, theme.text_faint);
+      const bool close =
+          has_current && std::abs(static_cast<float>(index - current)) * tile_px < room;
+      if (!close) put(index, theme.text_faint);
     }
-    if (current >= shown.begin && current < shown.end) put(current, theme.text);
+    if (has_current) put(current, theme.text);
   };
   const float row_px = frame.tile_height();
   draw_indices(tiles.rows, frame.current_i, font.size * 1.1f, row_px, [&](Index i, ImU32 color) {
@@ -335,7 +269,7 @@ void draw_axis_indices(const ScoresFrame& frame) {
                color, std::to_string(i), draw::Align::right);
   });
   const float col_px = frame.tile_width();
-  const float label = font.measure("0000").x;
+  const float label = font.measure(std::to_string(tiles.cols.end - 1) + "0").x;
   draw_indices(tiles.cols, frame.current_j, label, col_px, [&](Index j, ImU32 color) {
     const Rect tile = frame.tile_rect(tiles.rows.begin, j);
     const float middle =
@@ -386,12 +320,11 @@ void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
   if (zoomed) frame.context.list->PushClipRect(frame.grid.min, frame.grid.max, true);
   draw_cells(frame, cells);
   draw_borders(frame, frame.tile_width());
+  draw_sequences(frame);
   draw_tiles_on_chip(frame, cells);
   draw_wrong_tiles(frame);
   draw_numbers(frame, cells);
-  draw_current_tile(frame);
-  draw_query_row(frame);
-  draw_pointed_tiles(frame);
+  draw_score_marks(frame);
   if (zoomed) frame.context.list->PopClipRect();
   draw_axis_names(frame);
   draw_axis_indices(frame);

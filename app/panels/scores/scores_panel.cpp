@@ -165,6 +165,12 @@ float draw_tiles_note(const Snapshot& snapshot, const PanelContext& context, con
   std::vector<std::string> notes{tiles, ""};
   if (!mask.is_none())
     notes.insert(notes.begin(), fmt::format("mask {}  ·  {}", to_string(mask), tiles));
+  if (const Index sequences = run.problem().sequence_count(); run.problem().is_packed()) {
+    const std::string packed = fmt::format("{} packed sequences", sequences);
+    const std::string masked =
+        mask.is_none() ? packed : fmt::format("{}, mask {}", packed, to_string(mask));
+    notes.insert(notes.begin(), {fmt::format("{}  ·  {}", masked, tiles), masked});
+  }
   const float axis = small.measure("j: column tiles, N_kv = 0000  →").x + context.px(60.0f);
   const std::string note = draw::widest_that_fits(small, notes, rest.width() - axis);
   draw::text(context, small, {rest.max.x, rest.min.y}, context.theme.text_faint, note,

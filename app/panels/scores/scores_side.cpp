@@ -126,18 +126,22 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   // An algorithm that computes whole rows computes hidden scores, too
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
+  if (problem.is_packed()) {
+    entry("a sequence",
+          [&](const Rect& box) { draw::outline(canvas, box, theme.text, canvas.px(1.5f)); });
+  }
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
   draw_marks(frame, flow);
 }
 
-/// Draws the entry for the faint outline of a tile under the playhead that is not on chip.
+/// Draws the entry for the dashed outline of a tile under the playhead that is not on chip.
 void draw_playhead_entry(const ScoresFrame& frame, Flow& flow) {
   if (frame.current_i < 0 || frame.current_j < 0) return;
   const TileState state = score_tile_state(frame.snapshot, frame.current_i, frame.current_j);
   if (state == TileState::in_sram || state == TileState::stored) return;
   draw_entry(frame, flow, "at the playhead", [&](const Rect& box) {
     const draw::Canvas& canvas = frame.context;
-    draw::outline(canvas, box, canvas.theme.text_faint, canvas.px(2.0f), canvas.px(2.0f));
+    draw::dashed_outline(canvas, box, canvas.theme.text_faint, canvas.px(2.0f), canvas.px(3.0f));
   });
 }
 
