@@ -79,17 +79,19 @@ void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext&
 Rect draw_heading(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const std::vector<Launch>& launches = snapshot.run->pass.launches;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
-  const std::string subtitle = launches.size() > 1
-                                   ? fmt::format("{} of {}: {}", launch + 1, launches.size(),
-                                                 launch_words(launches[launch].name))
-                                   : std::string{};
-  const float tabs =
-      text_button_width(context, "pseudo-code") + text_button_width(context, "CUDA source");
-  const bool fits = context.fonts.title.measure("WHAT AND WHY").x + tabs + context.px(40.0f) <=
-                    context.rect.width();
-  const auto [chosen, rest] =
-      draw_tabbed_header(context, "explain", fits ? "WHAT AND WHY" : "WHY", subtitle,
-                         {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
+  const bool several = launches.size() > 1;
+  std::string subtitle = fmt::format("{} of {}: {}", launch + 1, launches.size(),
+                                     launch_words(launches[launch].name));
+  if (!several) subtitle.clear();
+  const float room = context.rect.width() - text_button_width(context, "pseudo-code") -
+                     text_button_width(context, "CUDA source") - context.px(40.0f);
+  const auto fits = [&](const std::string& title) {
+    return context.fonts.title.measure(several ? title + "  " + subtitle : title).x <= room;
+  };
+  if (several && !fits("WHY")) subtitle = subtitle.substr(0, subtitle.find(':'));
+  const auto [chosen, rest] = draw_tabbed_header(
+      context, "explain", fits("WHAT AND WHY") ? "WHAT AND WHY" : "WHY", subtitle,
+      {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
   view.explain_tab = static_cast<ExplainTab>(chosen);
   return rest;
 }

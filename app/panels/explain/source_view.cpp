@@ -116,7 +116,9 @@ void SourceView::load(std::string_view path) {
   bool in_block_comment = false;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    lines_.push_back(text.substr(0, end));
+    // Marks for AttnScope's own use, such as "// @update_max", are not shown
+    const std::string_view line = text.substr(0, end);
+    lines_.push_back(line.substr(0, line.find("// @")));
     spans_.push_back(highlighted(lines_.back(), in_block_comment));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }

@@ -134,8 +134,11 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
     ++index;
   }
 
-  // Leave out the note if it would overlap the titles
+  // Leave out the end of the note, clause by clause, if it would overlap the titles
   const FontRef& small = context.fonts.small;
+  while (small.measure(note).x > rest.max.x - x && note.find(", ") != note.npos) {
+    note = note.substr(0, note.rfind(", "));
+  }
   draw::text_if_fits(context, small, {rest.max.x, y + (font.size - small.size) * 0.8f},
                      theme.text_faint, note, rest.max.x - x, draw::Align::right);
   return {now, rest};

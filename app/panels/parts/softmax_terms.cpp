@@ -328,7 +328,7 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
       run.resolved().asked.round_to_storage &&
       !rounded_output_note(run.algorithm->name, run.options.variant.carry, run.problem().dtype)
            .empty();
-  if (rounds) text += "; O is kept in 16 bits between passes, AttnScope's choice";
+  if (rounds) text += "; 16 bits between passes";
   return text;
 }
 

@@ -37,7 +37,7 @@ std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen)
   if (!row.known) return row_in_words(head, chosen);
   std::string note = fmt::format("{} (i = {})", row_in_words(head, row.query), row.i);
   if (row.j >= 0) note += fmt::format(", j = {}", row.j);
-  if (row.S.empty() && row.P.empty()) return note;
+  if (row.S.empty() && row.P.empty() && row.dP.empty()) return note;
   return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
 }
 
