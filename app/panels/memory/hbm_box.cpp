@@ -53,12 +53,16 @@ void HbmBox::draw_words(const Placed& placed) const {
              draw::Align::center);
   if (sizes_ == Sizes::none) return;
   at.y += draw::line_height(name_font());
+  draw::text(context_, context_.fonts.small, at, theme.text_faint, size_below(placed),
+             draw::Align::center);
+}
+
+std::string HbmBox::size_below(const Placed& placed) const {
   const FontRef& font = context_.fonts.small;
   const std::string sizes[] = {
       size_of(*placed.tensor, sizes_ == Sizes::brief ? Sizes::brief : Sizes::exact),
-      size_of(*placed.tensor, Sizes::brief)};
-  draw::text(context_, font, at, theme.text_faint,
-             draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f), draw::Align::center);
+      size_of(*placed.tensor, Sizes::brief), ""};
+  return draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f);
 }
 
 /// Draws the title at the lower edge, because arrows come from above.
@@ -86,15 +90,40 @@ void HbmBox::draw_title() const {
       placed_, [](const Placed& placed) { return !placed.tensor->adds.empty(); });
   const std::string hatched = std::string(gradients ? " · hatched: gradients" : "") +
                               (adds ? " · n/m: n of m blocks have added" : "");
-  const std::string notes[] = {full + " · " + tiles + " · " + scale_note_ + hatched,
-                               full + " · " + scale_note_ + hatched,
-                               head_words_.back() + " · " + scale_note_ + hatched,
-                               head_words_.back() + hatched, head_words_.back()};
+  const std::string scale = scale_note_ + hatched;
+  std::vector<std::string> notes = {full + " · " + tiles + " · " + scale, full + " · " + scale,
+                                    head_words_.back() + " · " + scale,
+                                    head_words_.back() + hatched, head_words_.back()};
+  if (const std::string sizes = sizes_in_words(); !sizes.empty()) {
+    notes.insert(notes.begin(), {sizes + " · " + full + " · " + scale, sizes + " · " + scale});
+  }
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(context_, fonts.ui_bold, at, theme.text_dim, title);
   draw::text(context_, fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)},
              theme.text_faint, note, draw::Align::right);
+}
+
+std::string HbmBox::sizes_in_words() const {
+  if (sizes_ != Sizes::none && sizes_ != Sizes::under_wide_ones) return "";
+  std::vector<std::pair<std::string, std::string>> names_of_size;
+  for (const Placed& placed : placed_) {
+    const std::string size = size_of(*placed.tensor, Sizes::exact);
+    const std::string name(display_name(placed.tensor->tensor));
+    if (sizes_ == Sizes::under_wide_ones && !size_below(placed).empty()) continue;
+    const auto known =
+        std::ranges::find(names_of_size, size, &std::pair<std::string, std::string>::first);
+    if (known == names_of_size.end()) {
+      names_of_size.emplace_back(size, name);
+    } else {
+      known->second += ", " + name;
+    }
+  }
+  std::string words;
+  for (const auto& [size, names] : names_of_size) {
+    words += fmt::format("{}{}: {}", words.empty() ? "" : " · ", names, size);
+  }
+  return words;
 }
 
 bool HbmBox::stored_elsewhere() const {

@@ -66,7 +66,7 @@ std::string answer_words(const L2Answer& answer, const TileOp& op, const GpuDesc
   const std::string what =
       fmt::format("{} {}", is_load ? "load" : (op.kind == OpKind::atomic_add ? "add to" : "store"),
                   display_name(tensor));
-  if (answer.total() == 0) return what + ": in a piece that a neighbouring tile moves";
+  if (answer.total() == 0) return what + ": counted with a neighbouring tile";
   if (op.kind == OpKind::store) return what + ": kept until it is evicted";
   std::string parts;
   const auto add = [&](Index bytes, std::string_view words) {
@@ -92,7 +92,8 @@ void L2Box::update(const std::shared_ptr<const RunInfo>& run) {
 
 float L2Box::height(const PanelContext& context, float panel_height) {
   const float line = draw::line_height(context.fonts.small);
-  return panel_height < 20.0f * line ? 0.0f : line + context.px(8.0f);
+  if (panel_height < 11.0f * line) return 0.0f;
+  return line + (panel_height < 20.0f * line ? 0.0f : context.px(8.0f));
 }
 
 float L2Box::height_below(const PanelContext& context, float panel_height) {

@@ -88,6 +88,10 @@ class HbmBox {
   /// Room for arrows above the first row.
   float arrow_room() const { return context_.px(14.0f); }
   void draw_title() const;
+  /// The size under the tensor's name; empty if it does not fit.
+  std::string size_below(const Placed& placed) const;
+  /// "Q, K, V: 64 × 16 · l, m: 64 × 1": the sizes that are not under the names.
+  std::string sizes_in_words() const;
   void draw_words(const Placed& placed) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
@@ -146,7 +150,6 @@ class SramBox {
     const SlotState* slot;
     Rect box;
     Rect cell;  ///< with the label
-    bool shows_size = false;
   };
 
   /// Heights from top to bottom, below the title: capacity bars, room for arcs, slots, their names.
@@ -158,6 +161,7 @@ class SramBox {
   /// The left edge of slots and bars; the title is beside them if it has no separate line.
   float left_edge() const;
   void place_slots(const Heights& heights);
+  void place_sizes();
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(const Tile& tile) const;
@@ -175,6 +179,7 @@ class SramBox {
   const PanelContext& context_;
   Rect rect_;
   std::vector<Placed> placed_;
+  std::vector<std::pair<std::string, float>> sizes_;  ///< texts of sizes, and their left edges
   std::string scale_note_;
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
   float split_x_ = 0.0f;     ///< between the two capacity bars

@@ -11,121 +11,6 @@
 
 namespace attnscope::app {
 
-namespace {
-
-std::string size_text(const SlotState& slot) {
-  return draw::format_shape(slot.capacity.rows, slot.capacity.cols);
-}
-
-}  // namespace
-
-SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
-    : snapshot_(snapshot), context_(context), rect_(rect) {
-  const Heights heights = choose_heights();
-  place_slots(heights);
-
-  // The border between the two memories is midway between their slots
-  split_x_ = rect.center().x;
-  for (std::size_t k = 1; k < placed_.size(); ++k) {
-    if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;
-    split_x_ = (placed_[k - 1].cell.max.x + placed_[k].cell.min.x) * 0.5f;
-    border_x_ = split_x_;
-    has_both_spaces_ = true;
-  }
-  const float room = rect.max.x - left_edge();  // room for both capacity bars
-  const float words =
-      context.fonts.small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
-  const float least = std::min(std::max(0.33f * room, words), 0.5f * room);
-  split_x_ = std::clamp(split_x_, left_edge() + least, rect.max.x - least);
-}
-
-SramBox::Heights SramBox::choose_heights() {
-  // If the slots would become too low, leave out the sizes, then the title, then room for arcs
-  const Fonts& fonts = context_.fonts;
-  const float title = draw::line_height(fonts.ui_bold);
-  const float sizes = draw::line_height(fonts.small);
-  float arcs = fonts.mono_small.size + context_.px(22.0f);
-  Heights heights;
-  heights.bars = draw::line_height(fonts.small) + context_.px(12.0f);
-  heights.names = draw::line_height(fonts.ui_bold);
-  heights.slots =
-      rect_.height() - context_.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
-  const float enough = context_.px(54.0f);
-  if (heights.slots < enough) {
-    show_sizes_ = false;
-    heights.slots += sizes;
-  }
-  if (heights.slots < enough) {
-    show_title_ = false;
-    heights.slots += title;
-  }
-  if (heights.slots < enough) {
-    const float lower = fonts.mono_small.size + context_.px(8.0f);
-    heights.slots += arcs - lower;
-    arcs = lower;
-  }
-  arc_rise_ = arcs - fonts.mono_small.size + context_.px(8.0f);
-  heights.arcs = arcs;
-  heights.slots = std::max(heights.slots, context_.px(12.0f));
-  if (show_sizes_) heights.names += sizes;
-  capacity_y_ = rect_.min.y + context_.px(7.0f) + (show_title_ ? title : 0.0f);
-  return heights;
-}
-
-float SramBox::left_edge() const {
-  const float edge = rect_.min.x + context_.px(10.0f);
-  return show_title_ ? edge : edge + context_.fonts.ui_bold.size * 1.1f;
-}
-
-void SramBox::place_slots(const Heights& heights) {
-  // Shared memory on the left, registers on the right, each in order of first use
-  std::vector<const SlotState*> ordered;
-  for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
-    for (const SlotState& slot : snapshot_.slots) {
-      if (slot.space != space) continue;
-      ordered.push_back(&slot);
-    }
-  }
-  const auto items_named_in = [&](const FontRef& font) {
-    std::vector<RowItem> items;
-    for (const SlotState* slot : ordered) {
-      items.push_back({slot->capacity, draw::width_of(font, name_of(*slot))});
-    }
-    return items;
-  };
-  const float left = left_edge();
-  const float right = rect_.max.x - context_.px(10.0f);
-  const auto lay_out = [&] {
-    return lay_out_row(items_named_in(name_font()), right - left, heights.slots, context_.px(10.0f),
-                       context_.px(5.0f));
-  };
-  RowLayout row = lay_out();
-  small_names_ = !row.scale.fits;
-  if (small_names_) row = lay_out();
-  names_have_indices_ = row.scale.fits;
-  if (!names_have_indices_) row = lay_out();
-  scale_note_ = row.scale_note();
-  const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
-  for (std::size_t k = 0; k < ordered.size(); ++k) {
-    const RowPlace& place = row.places[k];
-    const float top = bottom - place.height;
-    placed_.push_back({ordered[k],
-                       {{left + place.x, top}, {left + place.x + place.width, bottom}},
-                       {{left + place.cell_x, top},
-                        {left + place.cell_x + place.cell_width, bottom + heights.names}}});
-  }
-
-  // Leave out a size that would touch the one before it
-  float free_from = left;
-  for (Placed& placed : placed_) {
-    const float width = context_.fonts.small.measure(size_text(*placed.slot)).x;
-    const float begin = placed.cell.center().x - width * 0.5f;
-    placed.shows_size = show_sizes_ && width <= placed.cell.width() + context_.px(4.0f) &&
-                        begin >= free_from - context_.px(2.0f);
-    if (placed.shows_size) free_from = begin + width + context_.px(8.0f);
-  }
-}
-
 /// Whether the slot's values are sums over row tiles, of which only one is computed.
 bool SramBox::lacks_row_tiles(const SlotState& slot) const {
   return snapshot_.run->has_tile_values && is_gradient(slot.tensor) && is_by_keys(slot.tensor);
@@ -150,10 +35,10 @@ void SramBox::draw() const {
                                             : "";
     const bool used_last = std::ranges::any_of(
         placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
-    const std::string dotted = "dotted: not loaded yet" + hatched;
-    const std::string marks = (used_last ? "dashed: used last here · " : "") + dotted;
-    const std::string notes[] = {scale_note_ + " · " + marks, marks, dotted,
-                                 gradients ? hatched.substr(4) : ""};
+    const std::string scale = scale_note_ + " · ", dotted = "dotted: no valid tile";
+    const std::string dashed = used_last ? "dashed: used last here · " : "";
+    const std::string notes[] = {scale + dashed + dotted + hatched, scale + dotted + hatched,
+                                 scale + dotted, scale_note_};
     draw::text(
         context_, fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)}, theme.text_faint,
         draw::widest_that_fits(fonts.small, notes,
@@ -174,6 +59,11 @@ void SramBox::draw() const {
                       context_.px(4.0f));
   }
   for (const Placed& placed : placed_) draw_slot(placed);
+  const float y = placed_.empty() ? 0.0f : placed_.front().box.max.y + context_.px(2.0f);
+  for (const auto& [size, x] : sizes_) {
+    draw::text(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)}, theme.text_faint,
+               size);
+  }
 }
 
 void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
@@ -259,17 +149,12 @@ void SramBox::draw_slot(const Placed& placed) const {
   }
 
   // Name and size
-  const Fonts& fonts = context_.fonts;
   const float x = placed.cell.center().x;
   const float y = placed.box.max.y + context_.px(2.0f);
   draw::draw_symbol(
       context_, name_font(), {x, y},
       slot.valid || used != nullptr ? text_color_of(theme, slot.tensor) : theme.text_faint,
       name_of(slot), draw::Align::center);
-  if (placed.shows_size) {
-    draw::text(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)}, theme.text_faint,
-               size_text(slot), draw::Align::center);
-  }
 }
 
 void SramBox::draw_operation() const {
@@ -353,7 +238,7 @@ void SramBox::point_at(ViewState& view) const {
       lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
                            tile_name(*used));
     } else if (!slot.valid) {
-      lines += "\nnot loaded yet: must not be read until it is loaded or set";
+      lines += "\nholds no valid tile: must not be read until one is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
       const ImVec2 mouse = ImGui::GetIO().MousePos;
       const auto row = static_cast<Index>((mouse.y - placed.box.min.y) / placed.box.height() *

@@ -60,7 +60,7 @@ TEST(L2Box, SaysWhichSharesHitAndMiss) {
   EXPECT_EQ(answer_words({.dram_bytes = 512}, load, gpu), "load Q: miss, from HBM");
   EXPECT_EQ(answer_words({.hit_bytes = 128, .other_bytes = 384}, load, gpu),
             "load Q: hit 25 %, miss, in the other partition 75 %");
-  EXPECT_EQ(answer_words({}, load, gpu), "load Q: in a piece that a neighbouring tile moves");
+  EXPECT_EQ(answer_words({}, load, gpu), "load Q: counted with a neighbouring tile");
 }
 
 TEST(L2Box, IsBetweenTheSmAndHbmWithItsAnswer) {
@@ -86,6 +86,22 @@ TEST(L2Box, IsBetweenTheSmAndHbmWithItsAnswer) {
                   letters, [&](const Rect& letter) { return l2->contains(letter.center()); }),
               15);
   }
+}
+
+TEST(L2Box, IsBetweenTheSmAndHbmInPresenterModeToo) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  const Scales scales = scales_for(1280.0f, 720.0f, 1.0f, true);
+  const Rect place =
+      layout_screen(1280.0f, 720.0f, scales, kEverySlot, true).panels.at(Slot::memory);
+  HeadlessImGui imgui(1280.0f, 720.0f, scales.layout, scales.font);
+  Surroundings around;
+  const auto panel = make_memory_panel();
+  draw_panel(imgui, panel, snapshot, place, scales, true, around);
+  const auto l2 = around.rects.find("memory.l2");
+  ASSERT_TRUE(l2);
+  EXPECT_GT(l2->min.y, around.rects.find("memory.sram")->max.y);
+  EXPECT_LT(l2->max.y, around.rects.find("memory.hbm")->min.y);
 }
 
 TEST(Bandwidth, IsMeasuredOnACalibratedGpuAndSaysHow) {

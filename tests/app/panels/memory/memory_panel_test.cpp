@@ -6,6 +6,7 @@
 #include "app/panels/panels.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
+#include "app/ui/drawn_texts.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -110,6 +111,37 @@ TEST(MemoryPanel, OnAProjectorSaysWhatIsNeverStoredAndHowManyBlocksAddToEachTile
       EXPECT_TRUE(around.rects.find(rect)) << rect << " at " << size.x;
     }
   }
+}
+
+TEST(MemoryPanel, SaysTheSizeOfEveryTensorAndSlotOnASmallScreen) {
+  SampleRequest request;
+  request.algorithm = "flash1";
+  const auto run = test::sample_run(request);
+  const Scales scales = scales_for(1280.0f, 720.0f, 1.0f, false);
+  const Rect place =
+      layout_screen(1280.0f, 720.0f, scales, kEverySlot, false).panels.at(Slot::memory);
+  HeadlessImGui imgui(1280.0f, 720.0f, scales.layout, scales.font);
+  Surroundings around;
+  const auto panel = make_memory_panel();
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.25);
+  draw_panel(imgui, panel, snapshot, place, scales, false, around);
+  TextRecorder recorder;
+  draw_frame(imgui, panel, snapshot, place, scales, false, around);
+  const auto counts = [&](std::string_view text) {
+    return std::ranges::count_if(recorder.texts(), [&](const DrawnText& drawn) {
+      return drawn.text.find(text) != std::string::npos;
+    });
+  };
+  EXPECT_EQ(counts("Q, K, V, O: 64 × 16 · l, m: 64 × 1"), 1);
+  EXPECT_EQ(std::ranges::count_if(recorder.texts(),
+                                  [](const DrawnText& drawn) {
+                                    return drawn.text == "16 × 1" || drawn.text == "each 16 × 1";
+                                  }),
+            2)
+      << "of l and m, and of m~, l~, alpha and beta: neighbours of one size";
+  EXPECT_EQ(counts("not loaded yet"), 0) << "false for slots that have been used";
+  EXPECT_EQ(counts("dotted: no valid tile"), 1);
+  EXPECT_EQ(imgui.letters_on_letters(), 0);
 }
 
 TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {

@@ -1,0 +1,154 @@
+/// The places of the slots on chip, their names and their sizes.
+#include <algorithm>
+#include <utility>
+
+#include "app/draw/format.h"
+#include "app/panels/memory/memory_boxes.h"
+
+namespace attnscope::app {
+
+namespace {
+
+std::string size_text(const SlotState& slot) {
+  return draw::format_shape(slot.capacity.rows, slot.capacity.cols);
+}
+
+}  // namespace
+
+SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
+    : snapshot_(snapshot), context_(context), rect_(rect) {
+  const Heights heights = choose_heights();
+  place_slots(heights);
+
+  // The border between both memories is midway between their slots
+  split_x_ = rect.center().x;
+  for (std::size_t k = 1; k < placed_.size(); ++k) {
+    if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;
+    split_x_ = (placed_[k - 1].cell.max.x + placed_[k].cell.min.x) * 0.5f;
+    border_x_ = split_x_;
+    has_both_spaces_ = true;
+  }
+  const float room = rect.max.x - left_edge();  // room for both capacity bars
+  const float words =
+      context.fonts.small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
+  const float least = std::min(std::max(0.33f * room, words), 0.5f * room);
+  split_x_ = std::clamp(split_x_, left_edge() + least, rect.max.x - least);
+}
+
+SramBox::Heights SramBox::choose_heights() {
+  // If the slots would become too low, leave out the sizes, then the title, then room for arcs
+  const Fonts& fonts = context_.fonts;
+  const float title = draw::line_height(fonts.ui_bold);
+  const float sizes = draw::line_height(fonts.small);
+  float arcs = fonts.mono_small.size + context_.px(22.0f);
+  Heights heights;
+  heights.bars = draw::line_height(fonts.small) + context_.px(12.0f);
+  heights.names = draw::line_height(fonts.ui_bold);
+  heights.slots =
+      rect_.height() - context_.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
+  const float enough = context_.px(54.0f);
+  if (heights.slots < enough) {
+    show_sizes_ = false;
+    heights.slots += sizes;
+  }
+  if (heights.slots < enough) {
+    show_title_ = false;
+    heights.slots += title;
+  }
+  if (heights.slots < enough) {
+    const float lower = fonts.mono_small.size + context_.px(8.0f);
+    heights.slots += arcs - lower;
+    arcs = lower;
+  }
+  arc_rise_ = arcs - fonts.mono_small.size + context_.px(8.0f);
+  heights.arcs = arcs;
+  heights.slots = std::max(heights.slots, context_.px(12.0f));
+  if (show_sizes_) heights.names += sizes;
+  capacity_y_ = rect_.min.y + context_.px(7.0f) + (show_title_ ? title : 0.0f);
+  return heights;
+}
+
+float SramBox::left_edge() const {
+  const float edge = rect_.min.x + context_.px(10.0f);
+  return show_title_ ? edge : edge + context_.fonts.ui_bold.size * 1.1f;
+}
+
+void SramBox::place_slots(const Heights& heights) {
+  // Shared memory on the left, registers on the right, each in order of first use
+  std::vector<const SlotState*> ordered;
+  for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
+    for (const SlotState& slot : snapshot_.slots) {
+      if (slot.space != space) continue;
+      ordered.push_back(&slot);
+    }
+  }
+  const auto items_named_in = [&](const FontRef& font) {
+    std::vector<RowItem> items;
+    for (const SlotState* slot : ordered) {
+      items.push_back({slot->capacity, draw::width_of(font, name_of(*slot))});
+    }
+    return items;
+  };
+  const float left = left_edge();
+  const float right = rect_.max.x - context_.px(10.0f);
+  const auto lay_out = [&] {
+    return lay_out_row(items_named_in(name_font()), right - left, heights.slots, context_.px(10.0f),
+                       context_.px(5.0f));
+  };
+  RowLayout row = lay_out();
+  small_names_ = !row.scale.fits;
+  if (small_names_) row = lay_out();
+  names_have_indices_ = row.scale.fits;
+  if (!names_have_indices_) row = lay_out();
+  scale_note_ = row.scale_note();
+  const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
+  for (std::size_t k = 0; k < ordered.size(); ++k) {
+    const RowPlace& place = row.places[k];
+    const float top = bottom - place.height;
+    placed_.push_back({ordered[k],
+                       {{left + place.x, top}, {left + place.x + place.width, bottom}},
+                       {{left + place.cell_x, top},
+                        {left + place.cell_x + place.cell_width, bottom + heights.names}}});
+  }
+  if (show_sizes_) place_sizes();
+}
+
+/// Places a size under each slot, or, where these would touch, one under all neighbours of the same
+/// size: "each 16 × 16".
+void SramBox::place_sizes() {
+  const FontRef& font = context_.fonts.small;
+  float free_from = left_edge();
+  const auto place = [&](const std::string& text, const Rect& first, const Rect& last) {
+    const float width = font.measure(text).x;
+    const float begin = 0.5f * (first.min.x + last.max.x) - 0.5f * width;
+    const bool fits = width <= last.max.x - first.min.x + context_.px(4.0f) &&
+                      begin >= free_from - context_.px(2.0f);
+    if (!fits) return false;
+    sizes_.push_back({text, begin});
+    free_from = begin + width + context_.px(8.0f);
+    return true;
+  };
+  for (std::size_t k = 0; k < placed_.size();) {
+    const Placed& first = placed_[k];
+    const std::string size = size_text(*first.slot);
+    std::size_t past_last = k;
+    while (past_last < placed_.size() && size_text(*placed_[past_last].slot) == size &&
+           placed_[past_last].slot->space == first.slot->space) {
+      ++past_last;
+    }
+    const auto before = std::pair(sizes_.size(), free_from);
+    bool all_fit = true;
+    for (std::size_t n = k; n < past_last && all_fit; ++n) {
+      all_fit = place(size, placed_[n].cell, placed_[n].cell);
+    }
+    if (!all_fit && past_last - k > 1) {
+      sizes_.resize(before.first);
+      free_from = before.second;
+      const Rect& last = placed_[past_last - 1].cell;
+      if (!place("each " + size, first.cell, last)) place(size, first.cell, last);
+    }
+    k = past_last;
+  }
+}
+
+}  // namespace attnscope::app
