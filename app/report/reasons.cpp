@@ -1,4 +1,4 @@
-#include "app/report/compare.h"
+#include "app/report/gap_cause.h"
 
 #include <fmt/core.h>
 
@@ -45,13 +45,21 @@ std::string product_tiles_text(const RecordingRow& run, std::string_view launch)
                      tile->cols);
 }
 
+/// Whether all queries and keys are in one tile.
+bool fits_one_tile(const ResolvedRun& run) {
+  return run.problem.N <= run.tiling.Br && run.problem.N_kv <= run.tiling.Bc;
+}
+
+/// Whether the kernel's thread blocks read from memory which tiles to visit.
+bool reads_tile_lists(const SimulationReport& model) {
+  return model.run.problem.block_mask != nullptr || model.run.problem.is_packed();
+}
+
 /// Why standard's products read operands more than once, or differ from the model: for all products
 /// of the pass, or for the product of the launch.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
-  const bool one_tile =
-      model.run.problem.N <= model.run.tiling.Br && model.run.problem.N_kv <= model.run.tiling.Bc;
-  if (one_tile && *line.gap_percent > 0) {
+  if (fits_one_tile(model.run) && *line.gap_percent > 0) {
     return fmt::format(
         "the operands fit one tile, so no panel is read twice: {} are the library's own reads",
         bytes_text(*line.recorded - *line.modelled));
@@ -82,6 +90,11 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
            (single_rows
                 ? fmt::format("each 4-byte LSE store occupies a {}-byte sector", kSectorBytes)
                 : "register spills, or stores that do not fill their sectors");
+  }
+  if (gap > 0 && reads_tile_lists(model)) {
+    return difference +
+           " more read than the tiles hold: the lists of the tiles to visit, which "
+           "each thread block reads";
   }
   if (gap > 0) {
     return difference +
@@ -268,6 +281,17 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
 }
 
 }  // namespace
+
+std::string gap_cause(const ComparisonLine& line, const SimulationReport& model) {
+  const double gap = line.gap_percent.value_or(0.0);
+  if (line.level != Level::requested || std::abs(gap) <= kAgreementPercent) return "";
+  if (line.quantity != "read") return "";
+  if (model.run.algorithm() == "standard") {
+    return fits_one_tile(model.run) && gap > 0 ? "cuBLAS" : "tile edges";
+  }
+  if (gap < 0) return "L1 hits";
+  return reads_tile_lists(model) ? "tile lists" : "";
+}
 
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run) {

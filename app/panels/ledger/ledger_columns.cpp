@@ -23,6 +23,12 @@ std::string cell_text(const LedgerRow& row, double value, bool exact) {
   return exact ? draw::format_count(std::llround(value)) + " B" : draw::format_si(value, "B");
 }
 
+/// The text of the gap's cell with its cause, if that is known.
+std::string gap_with_cause(const LedgerRow& row) {
+  std::string gap = cells_of(row, false).at(LedgerColumn::gap);
+  return row.gap_percent && !row.gap_cause.empty() ? gap + ", " + row.gap_cause : gap;
+}
+
 /// The rows of all parts of the ledger.
 std::vector<const LedgerRow*> all_rows(const Ledger& ledger) {
   std::vector<const LedgerRow*> rows;
@@ -54,14 +60,15 @@ struct Widths {
 };
 
 Widths widths_of(const Ledger& ledger, const LedgerHeadings& headings, const Fonts& fonts,
-                 float swatch, bool exact) {
+                 float swatch, bool exact, bool causes) {
   Widths widths;
   for (const LedgerRow* row : all_rows(ledger)) {
     widths.label =
         std::max(widths.label, fonts.small.measure(row->label).x + (row->tensor ? swatch : 0.0f));
     LedgerRow at_end = *row;  // with the widest number of a count that grows
     if (row->modelled) at_end.modelled = std::max(*row->modelled, row->whole);
-    const LedgerCells cells = cells_of(at_end, exact);
+    LedgerCells cells = cells_of(at_end, exact);
+    if (causes) cells.texts[index_of(LedgerColumn::gap)] = gap_with_cause(*row);
     for (std::size_t k = 0; k < kLedgerColumns; ++k) {
       const bool number = cells.has_number(static_cast<LedgerColumn>(k), *row);
       const FontRef& font = number ? fonts.mono_small : fonts.small;
@@ -121,6 +128,12 @@ LedgerCells cells_of(const LedgerRow& row, bool exact) {
   return cells;
 }
 
+std::string gap_that_fits(const LedgerRow& row, const FontRef& font, float width) {
+  if (!row.gap_percent || row.gap_cause.empty()) return cells_of(row, false).at(LedgerColumn::gap);
+  const std::string wordings[] = {gap_with_cause(row), row.gap_cause};
+  return draw::label_that_fits(font, wordings, width);
+}
+
 float LedgerColumns::begin(LedgerColumn column) const {
   float begin = left;
   for (std::size_t k = 0; k < index_of(column); ++k) {
@@ -135,10 +148,13 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
   LedgerColumns columns{.left = left, .right = right};
   const float room = right - left;
   columns.exact = has_small_numbers(ledger);
-  Widths widths = widths_of(ledger, headings, fonts, swatch, columns.exact);
+  Widths widths = widths_of(ledger, headings, fonts, swatch, columns.exact, true);
+  if (widths.total(gap) > room) {
+    widths = widths_of(ledger, headings, fonts, swatch, columns.exact, false);
+  }
   if (columns.exact && widths.total(gap) > room) {
     columns.exact = false;
-    widths = widths_of(ledger, headings, fonts, swatch, false);
+    widths = widths_of(ledger, headings, fonts, swatch, false, false);
   }
   // Leave out the GPU's column first if it has no numbers, then columns that follow from others
   const bool has_seen = std::ranges::any_of(

@@ -29,6 +29,10 @@ struct LedgerCells {
 /// them, "2.10 MB".
 LedgerCells cells_of(const LedgerRow& row, bool exact);
 
+/// The row's gap and, if it is known, its cause: "+1.73 %, tile lists"; without room for both, the
+/// cause alone.
+std::string gap_that_fits(const LedgerRow& row, const FontRef& font, float width);
+
 /// The headings of the columns, the longest wording first.
 using LedgerHeadings = std::array<std::vector<std::string>, kLedgerColumns>;
 LedgerHeadings headings_of(const Ledger& ledger, bool so_far);

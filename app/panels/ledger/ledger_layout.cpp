@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -47,11 +48,30 @@ LedgerLines lines_of(const Ledger& ledger) {
 }
 
 std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size) {
-  if (lay_out_ledger(lines_of(ledger), room, size).pitch >= kTightest * size) return std::nullopt;
+  const auto has_room = [&](const Ledger& each) {
+    const LedgerLayout layout = lay_out_ledger(lines_of(each), room, size);
+    return layout.hidden == 0 && layout.pitch >= kTightest * size;
+  };
+  if (has_room(ledger)) return std::nullopt;
   Ledger briefer = ledger;
-  std::erase_if(briefer.totals, std::mem_fn(&LedgerRow::gives_way));
-  std::erase_if(briefer.apart, std::mem_fn(&LedgerRow::gives_way));
+  for (std::size_t turn = 1; turn <= kLastTurnToGiveWay && !has_room(briefer); ++turn) {
+    const auto is_next = [&](const LedgerRow& row) { return row.gives_way == turn; };
+    std::erase_if(briefer.totals, is_next);
+    std::erase_if(briefer.apart, is_next);
+  }
   return briefer;
+}
+
+std::vector<std::size_t> shown_tensors(const Ledger& ledger, std::size_t count) {
+  std::vector<std::size_t> order(ledger.tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t k) {
+    const LedgerRow& row = ledger.tensors[k];
+    return std::pair(row.is_moved, row.whole);
+  });
+  order.resize(std::min(count, order.size()));
+  std::ranges::sort(order);
+  return order;
 }
 
 }  // namespace attnscope::app

@@ -1,5 +1,5 @@
-/// How the lines of the ledger share its height: totals are always shown, tensors only if there is
-/// room.
+/// How the lines of the ledger share its height: requested bytes and the predicted time are always
+/// shown; other totals give way to tensors.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,11 @@ LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
 
 /// The lines of a ledger: its rows, a title, the time's bar.
 LedgerLines lines_of(const Ledger& ledger);
-/// The ledger without its optional rows, if its lines would touch in this room; else nothing.
+/// The ledger without as many of its optional rows as needed for all tensors to be shown and for
+/// lines not to touch in this room; nothing if all rows have room.
 std::optional<Ledger> briefer_ledger(const Ledger& ledger, float room, float size);
+/// The indices of `count` rows of tensors, in order: the rows of the operation at the playhead,
+/// then those with most bytes.
+std::vector<std::size_t> shown_tensors(const Ledger& ledger, std::size_t count);
 
 }  // namespace attnscope::app

@@ -29,6 +29,7 @@ struct Table {
 
   LedgerHeadings headings = {};
   LedgerColumns columns = {};
+  std::vector<std::size_t> shown = {};  ///< indices of the tensors with a row
 
   /// The columns of the k-th tensor.
   LedgerColumns columns_of(std::size_t k) const {
@@ -121,19 +122,17 @@ void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow&
     const bool number = cells.has_number(column, row);
     std::string text = cells.at(column);
     const FontRef& font = number ? mono : small;
-    float begin = columns.begin(column) + margin;
+    float begin = columns.begin(column) + (column == LedgerColumn::gap ? 2.0f : 1.0f) * margin;
     if (column == LedgerColumn::modelled) {
       // The label and the modelled number share the first column
       begin = columns.left;
       label_end = *end - font.measure(text).x - (text.empty() ? 0.0f : margin);
     }
-    if (column == LedgerColumn::seen && !number && !text.empty()) {
+    if (column == LedgerColumn::seen && !number && !text.empty())
       text = in_place_of_seen(table.ledger, row);
-    }
-    if (column == LedgerColumn::gap && !number && !text.empty()) {
-      const std::vector<std::string> wordings = brief_wordings(row);
-      text = draw::widest_that_fits(small, wordings, *end - begin);
-    }
+    if (column == LedgerColumn::gap && !number && !text.empty())
+      text = draw::widest_that_fits(small, brief_wordings(row), *end - begin);
+    if (column == LedgerColumn::gap && number) text = gap_that_fits(row, font, *end - begin);
     draw::fitted_text(context, font, {*end, middle - font.size * 0.5f},
                       cell_color(table, row, column, number), text, *end - begin,
                       draw::Align::right);
@@ -156,7 +155,8 @@ void draw_hidden(const Table& table, const LedgerColumns& columns, float y) {
   const Rect line{{columns.left, y}, {columns.right, y + table.layout.pitch}};
   if (!hovered(line)) return;
   std::string lines;
-  for (std::size_t k = table.layout.shown; k < table.ledger.tensors.size(); ++k) {
+  for (std::size_t k = 0; k < table.ledger.tensors.size(); ++k) {
+    if (std::ranges::binary_search(table.shown, k)) continue;
     const LedgerRow& row = table.ledger.tensors[k];
     lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
                          number_text(row, *row.modelled));
@@ -179,7 +179,7 @@ void draw_tensors(const Table& table, float& y) {
     return y + layout.pitch * static_cast<float>(k % layout.tensor_lines);
   };
   for (std::size_t k = 0; k < layout.shown; ++k) {
-    draw_row(table, table.columns_of(k), table.ledger.tensors[k], y_of(k));
+    draw_row(table, table.columns_of(k), table.ledger.tensors[table.shown[k]], y_of(k));
   }
   if (layout.hidden > 0) {
     draw_hidden(table, table.columns_of(layout.shown), y_of(layout.shown));
@@ -372,6 +372,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
               so_far_,
               lay_out_ledger(lines_of(ledger), room, size),
               headings_of(ledger, so_far_)};
+  table.shown = shown_tensors(ledger, table.layout.shown);
   table.columns = lay_out_columns(ledger, table.headings, context.fonts, rest.min.x, rest.max.x,
                                   1.2f * size, context.px(14.0f));
   float y = rest.min.y;

@@ -29,6 +29,13 @@ double size_of(Tensor tensor, const RunInfo& run, bool all_heads) {
   return static_cast<double>(elements * element_bytes(tensor, problem.dtype));
 }
 
+/// Whether the operation at the playhead moves bytes of the tensor in this direction.
+bool is_moved(const Snapshot& snapshot, Tensor tensor, bool write) {
+  const TileOp& op = snapshot.op;
+  if (snapshot.step < 0 || !op.moves_bytes() || write == (op.kind == OpKind::load)) return false;
+  return std::ranges::any_of(op.dests(), [&](const Tile& tile) { return tile.tensor == tensor; });
+}
+
 /// The row of a tensor in one direction, without its closed form.
 LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool all_heads,
                      bool so_far) {
@@ -42,6 +49,7 @@ LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool a
   row.whole = bytes_of(whole, write);
   row.size_bytes = size_of(tensor, run, all_heads);
   row.seen.about = kNotApart;
+  row.is_moved = is_moved(snapshot, tensor, write);
   return row;
 }
 
@@ -59,6 +67,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
       joined->label = formula.write ? "l, m written" : "l, m read";
       *joined->modelled += *row.modelled;
       joined->whole += row.whole;
+      joined->is_moved = joined->is_moved || row.is_moved;
       *joined->size_bytes += *row.size_bytes;
       *joined->formula += *row.formula;
       joined->formula_text = "2 · (" + row.formula_text + ")";
@@ -130,10 +139,11 @@ void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledge
 void set_recording_apart(const LedgerBasis& basis, Ledger& ledger) {
   const Comparison& comparison = *basis.comparison;
   ledger.apart_titles = {
-      fmt::format("no gap: {}", comparison.stands_alone),
-      fmt::format("{} on {}, alone: no gap", to_string(ledger.seen_kind), ledger.seen_gpu),
-      fmt::format("{}, alone", ledger.seen_gpu)};
-  ledger.apart_about = fmt::format("no gap: {}\n{}", comparison.stands_alone, ledger.seen_about);
+      fmt::format("not compared: {}", comparison.stands_alone),
+      fmt::format("{} on {}, not compared", to_string(ledger.seen_kind), ledger.seen_gpu),
+      fmt::format("{}, not compared", ledger.seen_gpu), ledger.seen_gpu};
+  ledger.apart_about =
+      fmt::format("not compared: {}\n{}", comparison.stands_alone, ledger.seen_about);
   if (const Tiling& tiling = basis.seen->row.run.tiling; tiling.Br > 0) {
     ledger.apart_about += fmt::format("\ntiles {} × {}", tiling.Br, tiling.Bc);
   }

@@ -38,9 +38,14 @@ struct LedgerRow {
   std::optional<double> gap_percent;
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
-  bool gives_way = false;              ///< true: left out where the lines have no room
+  std::string gap_cause = {};  ///< the reason of a gap in one or two words; empty: none is known
+  std::size_t gives_way = 0;   ///< its turn to be left out where tensors have no room; 0: never
+  bool is_moved = false;       ///< whether the operation at the playhead moves these bytes
   std::optional<PanelPart> part = {};  ///< the part that a lesson may hide
 };
+
+/// The last turn of a row that gives way (LedgerRow::gives_way).
+inline constexpr std::size_t kLastTurnToGiveWay = 5;
 
 /// The row's value with its unit.
 std::string number_text(const LedgerRow& row, double value);

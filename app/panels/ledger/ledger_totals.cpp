@@ -4,6 +4,7 @@
 
 #include "app/draw/format.h"
 #include "app/panels/ledger/ledger_rows.h"
+#include "app/report/gap_cause.h"
 
 namespace attnscope::app {
 
@@ -92,10 +93,18 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
   }
 }
 
+/// When a row is left out so that the tensors have room: first what repeats or only adds to other
+/// rows. Requested bytes and the predicted time always stay.
+std::size_t turn_to_give_way(const Total& total, const PredictedTime& time) {
+  if (total.level == Level::l2) return 2;
+  if (total.level == Level::bound) return time.prediction ? 3 : 0;
+  if (total.level == Level::dram) return total.write ? 4 : 5;
+  return 0;
+}
+
 /// Adds a note on what an L2 row counts.
 void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
-  row.gives_way = true;
   row.formula_text =
       "of the bytes that are read from L2 or added to in L2, those that the SM's own partition "
       "does not hold: they come from the other partition or from DRAM";
@@ -129,6 +138,15 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   row.gap_percent = line->gap_percent;
   row.in_place_of_gap = line->in_place_of_gap;
   row.gap_reason = line->reason;
+  row.gap_cause = gap_cause(*line, basis.comparison->model);
+}
+
+/// Removes the gap of a count that is not complete: the GPU's number is of the whole pass.
+void hide_gap_so_far(LedgerRow& row) {
+  if (!row.gap_percent) return;
+  row.gap_percent.reset();
+  row.in_place_of_gap = "at the end";
+  row.gap_reason = "compared at the end of the pass";
 }
 
 }  // namespace
@@ -155,6 +173,8 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
     }
     add_about_l2(row, total);
     add_seen(row, total, basis);
+    row.gives_way = turn_to_give_way(total, basis.compared_time);
+    if (stands_alone(basis)) row.gives_way = row.seen.value ? 0 : 1;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -186,7 +206,9 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
       row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
     } else if (!other_tiles && !stands_alone(basis)) {
       add_seen(row, total, basis);
+      if (is_requested && row.modelled != row.whole) hide_gap_so_far(row);
     }
+    row.gives_way = turn_to_give_way(total, basis.time);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -214,6 +214,9 @@ TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateIsShownAlone) {
 
   const Ledger of_t4 = with_gpu(load_gpu("t4").value());
   expect_alone(of_t4);
+  for (const LedgerRow& row : of_t4.apart) {
+    EXPECT_EQ(row.gives_way, row.seen.value ? 0U : 1U) << row.label << ": an empty row goes first";
+  }
   EXPECT_NE(of_t4.apart_titles.front().find("recorded on NVIDIA H200, modelled for"),
             std::string::npos);
   EXPECT_EQ(row_named(of_t4.apart, "requested read").seen.value, 18432.0);
@@ -379,6 +382,100 @@ TEST(Ledger, TensorsGiveWayToTheTotals) {
       EXPECT_LE(layout.shown + (layout.hidden > 0 ? 1 : 0), cells) << tensors << " " << room;
     }
   }
+}
+
+TEST(Ledger, OptionalTotalsGiveWayToTensors) {
+  constexpr float kSize = 10.0f;
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.pass = PassKind::backward;
+    const auto run = test::sample_run(request);
+    const Ledger all = ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::so_far, {});
+    EXPECT_FALSE(briefer_ledger(all, 400.0f, kSize));
+    std::size_t briefest = all.totals.size();
+    for (float room = 400.0f; room > 80.0f; room -= 1.0f) {
+      const std::optional<Ledger> briefer = briefer_ledger(all, room, kSize);
+      if (!briefer) continue;
+      EXPECT_GT(lay_out_ledger(lines_of(all), room, kSize).hidden, 0U) << algorithm << " " << room;
+      EXPECT_EQ(briefer->tensors.size(), all.tensors.size());
+      EXPECT_LE(briefer->totals.size(), briefest) << algorithm << " " << room;
+      briefest = briefer->totals.size();
+      row_named(briefer->totals, "requested read");
+      row_named(briefer->totals, "time, predicted");
+      // Tensors are hidden only when every optional row is left out
+      if (lay_out_ledger(lines_of(*briefer), room, kSize).hidden == 0) continue;
+      for (const LedgerRow& row : briefer->totals) EXPECT_EQ(row.gives_way, 0U) << row.label;
+    }
+    EXPECT_EQ(briefest, 3U) << "requested bytes and the predicted time";
+  }
+}
+
+TEST(Ledger, ShowsTheTensorsOfTheOperationThenThoseWithMostBytes) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  const auto run = test::sample_run(request);
+  const LedgerBasis basis = make_ledger_basis(*run->info(), {});
+  std::set<std::string> moved;
+  for (double at = 0.0; at <= 1.0; at += 1.0 / 256.0) {
+    const Snapshot snapshot = test::sample_snapshot(*run, at);
+    const Ledger ledger = make_ledger(snapshot, LedgerScope::so_far, basis);
+    const std::vector<std::size_t> shown = shown_tensors(ledger, 3);
+    ASSERT_EQ(shown.size(), 3U);
+    EXPECT_TRUE(std::ranges::is_sorted(shown));
+    std::size_t others = 0;
+    double least = 1e9, most_hidden = 0.0;
+    for (std::size_t k = 0; k < ledger.tensors.size(); ++k) {
+      const LedgerRow& row = ledger.tensors[k];
+      const bool is_shown = std::ranges::binary_search(shown, k);
+      EXPECT_EQ(row.is_moved, snapshot.step >= 0 && snapshot.op.moves_bytes() &&
+                                  snapshot.op.dests()[0].tensor == row.tensor &&
+                                  (snapshot.op.kind == OpKind::load) == row.label.ends_with("read"))
+          << row.label << " at " << snapshot.step;
+      if (row.is_moved) {
+        moved.insert(row.label);
+        EXPECT_TRUE(is_shown) << row.label;
+        continue;
+      }
+      others += is_shown ? 1 : 0;
+      (is_shown ? least : most_hidden) =
+          is_shown ? std::min(least, row.whole) : std::max(most_hidden, row.whole);
+    }
+    EXPECT_GE(others, 2U);
+    EXPECT_GE(least, most_hidden);
+  }
+  EXPECT_TRUE(moved.contains("S written") && moved.contains("P read") && moved.contains("Q read"));
+}
+
+TEST(Ledger, HasNoGapBetweenACountSoFarAndAWholePass) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0 * 1.01, 2304.0));
+  const auto read_at = [&](double share) {
+    const Ledger ledger =
+        ledger_of(test::sample_snapshot(*run, share), LedgerScope::so_far, measurements);
+    return row_named(ledger.totals, "requested read");
+  };
+  EXPECT_FALSE(read_at(0.5).gap_percent);
+  EXPECT_EQ(read_at(0.5).in_place_of_gap, "at the end");
+  EXPECT_NEAR(read_at(1.0).gap_percent.value_or(99.0), 1.0, 1e-9);
+}
+
+TEST(Ledger, NamesTheCauseOfAGap) {
+  SampleRequest request;
+  request.algorithm = "block_sparse2";
+  request.block_mask = BlockPattern{};
+  const auto run = test::sample_run(request);
+  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
+  const auto whole = static_cast<double>(run->info()->totals.requested.read_bytes);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, whole * 1.02, 2304.0));
+  measurements.recorded[0].row.run.problem = run->info()->problem();
+  const LedgerRow read = row_named(
+      ledger_of(snapshot, LedgerScope::whole_pass, measurements).totals, "requested read");
+  EXPECT_EQ(read.gap_cause, "tile lists");
+  EXPECT_NE(read.gap_reason.find("lists of the tiles to visit"), std::string::npos);
 }
 
 TEST(Ledger, CsvHasAsManyFieldsInEveryLine) {
