@@ -1,5 +1,6 @@
 /// The two boxes of the memory panel: the tensors of one head in HBM (hbm_box.cpp, their places:
-/// hbm_box_layout.cpp), and the on-chip memory of one thread block (sram_box.cpp).
+/// hbm_box_layout.cpp), and the on-chip memory of one thread block (sram_box.cpp, the places of its
+/// slots: sram_box_layout.cpp).
 #pragma once
 
 #include <optional>
