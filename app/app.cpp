@@ -50,8 +50,8 @@ App::App(Scene opened, const std::function<void()>& wake)
 }
 
 bool App::settled() const {
-  return !files_.busy() && lesson_player.settled() && quiz.settled() && !glide_ && !searching_ &&
-         !pending_ && !worker_.busy() && published_ == worker_.latest() &&
+  return !files_.busy() && lesson_player.settled() && quiz.settled() && !asked_quiz_ && !glide_ &&
+         !searching_ && !pending_ && !worker_.busy() && published_ == worker_.latest() &&
          (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 

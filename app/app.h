@@ -117,9 +117,9 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
-  /// Starts the quiz about the shown run: which of its operations is missing? Ends a lesson or a
-  /// race.
-  void start_quiz(std::uint64_t seed);
+  /// Requests the quiz about the shown run: which of its operations is missing? The next update()
+  /// starts it, and ends a lesson or a race.
+  void start_quiz(std::uint64_t seed) { asked_quiz_ = seed; }
   /// Reads the list of shipped lessons again, with the user's progress.
   void list_lessons();
   /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
@@ -153,6 +153,7 @@ class App {
   void end_opening(Error error);
   void ask_worker();
   void run_lesson(double elapsed_s);
+  void begin_quiz(std::uint64_t seed);
   void run_quiz();
   void leave_lesson_of_another_run();
   void enter_lesson_step();
@@ -201,6 +202,7 @@ class App {
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
+  std::optional<std::uint64_t> asked_quiz_;  ///< the seed of the quiz to start
   RunSpec quiz_run_;  ///< the run that the quiz shows: the given one, then a broken one
   std::optional<RunSpec> lesson_run_;  ///< the run of the lesson's step
   std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs

@@ -214,7 +214,7 @@ bool App::lesson_takes(const Command& command) {
   return true;
 }
 
-void App::start_quiz(std::uint64_t seed) {
+void App::begin_quiz(std::uint64_t seed) {
   lesson_player.act(LessonPlayer::Action::leave);
   view.race.reset();
   view.playing = false;
@@ -227,8 +227,9 @@ void App::start_quiz(std::uint64_t seed) {
   quiz.start(asked.choice, asked.head, seed);
 }
 
-/// Shows the quiz's run; any other choice by the user ends the quiz.
+/// Starts the requested quiz and shows its run; any other choice by the user ends the quiz.
 void App::run_quiz() {
+  if (const auto seed = std::exchange(asked_quiz_, std::nullopt)) begin_quiz(*seed);
   if (quiz.is_open() && !(wanted_choice() == quiz_run_)) quiz.close();
   quiz.update(gpus);
   if (std::string error = quiz.take_error(); !error.empty()) show_notice(std::move(error));

@@ -209,7 +209,7 @@ void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place
 void WalkCard::draw(const Frame& frame) {
   if (const auto asked = std::exchange(frame.app.view.start_walk, std::nullopt)) {
     begin(frame, *asked);
-  } else if (frame.app.lesson_player.is_open()) {
+  } else if (frame.app.shows_card()) {
     walk_.reset();
   }
   if (!walk_) return;

@@ -99,6 +99,27 @@ TEST(Quiz, StartsFromTheListOfScenes) {
   EXPECT_TRUE(session.rects().find("quiz.card"));
 }
 
+TEST(Quiz, EndsARaceThatIsOnTheScreen) {
+  ScreenSession session("race-flash1");
+  ASSERT_TRUE(session.app().rival_snapshot());
+  session.click("field.scene");
+  session.click("option.scene.quiz");
+  EXPECT_FALSE(session.app().view.race);
+  EXPECT_TRUE(session.rects().find("quiz.card"));
+  EXPECT_FALSE(session.rects().find("race.verdict"));
+}
+
+TEST(Quiz, EndsTheWalkThatPlays) {
+  ScreenSession session;
+  session.app().view.start_walk = Walk::watch;
+  session.settle();
+  session.settle();
+  session.app().start_quiz(7);
+  session.settle();
+  EXPECT_TRUE(session.app().quiz.is_open());
+  EXPECT_FALSE(session.rects().find("walk"));
+}
+
 TEST(Quiz, SaysWhyThereIsNoQuestion) {
   ScreenSession session;
   RunSpec choice = session.app().view.choice;
