@@ -238,16 +238,18 @@ std::vector<HbmTensorState> hbm_states(const RunInfo& info,
   };
   for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::V}) add(tensor, Origin::input);
 
-  // Tensors that the pass stores; those that it reads without storing them are from an earlier pass
+  // Tensors that the pass stores, even if its break drops the stores; those that it reads without
+  // storing them are from an earlier pass
   for (const Tensor tensor :
        {Tensor::S,        Tensor::P,  Tensor::P_drop,   Tensor::Z,        Tensor::O_carry,
         Tensor::O,        Tensor::l,  Tensor::m,        Tensor::O_split,  Tensor::LSE_split,
         Tensor::LSE,      Tensor::dO, Tensor::D,        Tensor::dP,       Tensor::dS,
         Tensor::dQ_accum, Tensor::dQ, Tensor::dK_heads, Tensor::dV_heads, Tensor::dK,
         Tensor::dV}) {
-    if (history(tensor).tile_rows > 0) {
+    const Bytes bytes = of(info.head_bytes, tensor);  // dropped operations are counted
+    if (history(tensor).tile_rows > 0 || bytes.write_bytes > 0) {
       add(tensor, Origin::stored_by_pass);
-    } else if (of(info.head_bytes, tensor).read_bytes > 0) {
+    } else if (bytes.read_bytes > 0) {
       add(tensor, Origin::input);
     } else if (tensor == Tensor::S || tensor == Tensor::P) {
       add(tensor, Origin::never_stored);

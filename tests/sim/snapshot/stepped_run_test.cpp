@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -285,6 +286,21 @@ TEST(SteppedRun, CanBeCancelled) {
   const auto run = test::create_run(request_for("flash1", 1024, 64, {32, 32}), {}, &cancel);
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().message, "cancelled");
+}
+
+TEST(BrokenRun, KeepsTheTensorInHbmWhoseStoreIsDropped) {
+  for (const Tensor tensor : {Tensor::O, Tensor::LSE}) {
+    test::WalkRequest request = request_for("flash2", 32, 8, {16, 16});
+    request.variant.broken.dropped = {
+        .launch = "forward", .kind = "store", .tensor = std::string(to_string(tensor))};
+    const auto run = make_run(request);
+    const Snapshot snapshot = run->at(run->info()->step_count - 1);
+    const auto in_hbm = std::ranges::find(snapshot.hbm, tensor, &HbmTensorState::tensor);
+    ASSERT_NE(in_hbm, snapshot.hbm.end()) << to_string(tensor);
+    EXPECT_FALSE(in_hbm->input);
+    EXPECT_FALSE(in_hbm->never_stored);
+    EXPECT_EQ(std::ranges::count(in_hbm->written, 0), std::ssize(in_hbm->written));
+  }
 }
 
 }  // namespace
