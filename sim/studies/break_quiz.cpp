@@ -38,6 +38,14 @@ std::vector<PassOperation> choices_for(const PassOperation& answer,
   return choices;
 }
 
+/// Whether a tensor of the result, of which the scores show each wrong row, is wrong: not only one
+/// number per row, such as LSE.
+bool can_be_seen(const BreakEffect& effect) {
+  return std::ranges::any_of(effect.results, [](const ResultDeviation& result) {
+    return result.deviation.is_wrong() && layout_of(result.tensor) != TensorLayout::query_by_one;
+  });
+}
+
 }  // namespace
 
 Result<BreakQuiz> break_quiz(const SteppedRequest& request, std::uint64_t seed,
@@ -56,7 +64,7 @@ Result<BreakQuiz> break_quiz(const SteppedRequest& request, std::uint64_t seed,
   for (const PassOperation& operation : shuffled) {
     variant.broken = break_of(operation, pass, operations);
     ATTNSCOPE_TRY(auto effect, break_effect(broken, cancel));
-    if (!effect.changes_result()) continue;
+    if (!can_be_seen(effect)) continue;
     BreakQuiz quiz{broken.run, std::move(effect), choices_for(operation, shuffled), 0};
     const auto answer = std::ranges::find_if(
         quiz.choices, [&](const PassOperation& choice) { return on_one_line(choice, operation); });

@@ -22,9 +22,9 @@ struct BreakQuiz {
   }
 };
 
-/// Drops an operation that changes the result, the same one for the same seed, and offers its line
-/// among up to three others. The request's own break is ignored. Errors as in break_effect();
-/// failed if no operation changes anything.
+/// Drops an operation that makes O or a gradient wrong, the same one for the same seed, and offers
+/// its line among up to three others. The request's own break is ignored. Errors as in
+/// break_effect(); failed if no operation changes anything.
 Result<BreakQuiz> break_quiz(const SteppedRequest& request, std::uint64_t seed,
                              const std::atomic<bool>* cancel = nullptr);
 

@@ -39,6 +39,19 @@ TEST(BreakQuiz, HasOneRightAnswerAmongDifferentLines) {
   }
 }
 
+TEST(BreakQuiz, AsksForNoOperationWhoseLossTheScoresDoNotShow) {
+  const SteppedRequest request = request_for("flash2", PassKind::forward);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto quiz = break_quiz(request, seed);
+    ASSERT_TRUE(quiz);
+    bool wrong_output = false;
+    for (const ResultDeviation& result : quiz.value().effect.results) {
+      wrong_output |= result.tensor == Tensor::O && result.deviation.is_wrong();
+    }
+    EXPECT_TRUE(wrong_output) << to_string(quiz.value().run.asked.variant.broken);
+  }
+}
+
 TEST(BreakQuiz, IsTheSameForTheSameSeed) {
   const SteppedRequest request = request_for("flash2", PassKind::both);
   std::set<std::string> breaks;
