@@ -319,6 +319,7 @@ Result<std::optional<std::vector<Index>>> shape_of(const RunSpec& choice, const 
 }  // namespace
 
 Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
+  const RunSpec before = base.view.choice;
   RunSpec& choice = base.view.choice;
   choice.files = files;
   choice = from_folder(std::move(choice), std::filesystem::current_path());
@@ -330,6 +331,8 @@ Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
                            field_name("v"));
   }
   choice = with_sizes_of_files(choice);
+  // Both runs of a race read them: a comparison is of like with like
+  if (auto& race = base.view.race) race->rival = rival_after(before, choice, race->rival);
   base.view.query_row = base.view.head = base.view.O_column = 0;
   base.view.step = base.view.race_tick = 0;
   base.name = "own";

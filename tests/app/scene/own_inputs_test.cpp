@@ -64,6 +64,16 @@ TEST_F(OwnInputs, MakeASceneOfTheirSizes) {
   EXPECT_FALSE(check(scene.value().view.choice));
 }
 
+TEST_F(OwnInputs, AreThoseOfBothRunsOfARace) {
+  const Scene scene = scene_of_files(load_scene("race-standard").value(), files()).value();
+  ASSERT_TRUE(scene.view.race);
+  const RunSpec& rival = scene.view.race->rival;
+  EXPECT_EQ(rival.algorithm, "standard");
+  EXPECT_EQ(rival.problem, scene.view.choice.problem);
+  EXPECT_EQ(rival.files, scene.view.choice.files);
+  EXPECT_FALSE(check(rival));
+}
+
 TEST_F(OwnInputs, AreWhatTheModelComputesWith) {
   const Scene scene = scene_of_files(load_scene("default").value(), files()).value();
   WorkControl control;
