@@ -45,7 +45,8 @@ App::App(Scene opened, const std::function<void()>& wake)
   if (view.race) opened_tick_ = view.race_tick;
   lesson_player.wait_for_gpu();
   pending_ = view.choice;
-  opening_ = Opening{scene, view};
+  scene.view.welcome = false;  // it is shown once, not again with each scene made from this one
+  opening_ = Opening{scene, scene.view};
   read_shipped_files();
 }
 

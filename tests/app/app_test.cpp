@@ -53,6 +53,14 @@ TEST_F(AppTest, AGoodChoiceBecomesTheValidOne) {
   EXPECT_EQ(app_.snapshot()->run->problem().N, 100);
 }
 
+TEST(Welcome, IsNotShownAgainWithASceneMadeFromTheFirst) {
+  Scene first = load_scene("default").value();
+  first.view.welcome = true;
+  const App app(std::move(first), {});
+  EXPECT_TRUE(app.view.welcome);
+  EXPECT_FALSE(app.scene.view.welcome);
+}
+
 TEST_F(AppTest, ARefusedChoiceIsShownAtItsFieldAndTheLastValidOneStays) {
   const auto shown = app_.snapshot()->run;
   choose("Bc", "100000");
