@@ -333,33 +333,27 @@ void LessonCard::draw_buttons(const Frame& frame, const Rect& rect) const {
   const auto is_choice = [&] {
     return std::holds_alternative<lessons::ChoiceQuestion>(player.current().ask->kind);
   };
-  struct Entry {
-    const char* name;
-    const char* text;
-    Action action;
-    bool primary;
-  };
-  std::vector<Entry> entries;
-  if (player.step() > 0) entries.push_back({"lesson.back", "Back", Action::previous, false});
-  if (asks && !frame.app.view.presenter && !is_choice()) {
-    entries.push_back({"lesson.check", "Check", Action::check, true});
-  }
-  if (asks) entries.push_back({"lesson.show", "Show me", Action::show_me, false});
-  if (!is_last) entries.push_back({"lesson.next", "Next", Action::next, !asks});
-  const bool ends = is_last && !asks;
-  entries.push_back({"lesson.leave", ends ? "Finish" : "Leave", Action::leave, ends});
-
+  // Back, Next and Leave keep their places, so that the button under the mouse stays the same; what
+  // belongs to the question is between them
   const float gap = frame.px(8.0f);
-  const auto count = static_cast<float>(entries.size());
-  const float width = (rect.width() - gap * (count - 1.0f)) / count;
-  float x = rect.min.x;
-  for (const Entry& entry : entries) {
-    const Rect place{{std::round(x), rect.min.y}, {std::round(x + width), rect.max.y}};
-    const ui::Button button{
-        .name = entry.name, .rect = place, .text = entry.text, .primary = entry.primary};
-    if (ui::draw_button(frame, button)) player.act(entry.action);
-    x += width + gap;
-  }
+  const float unit = (rect.width() - 4.0f * gap) / 5.0f;
+  const auto put = [&](float place, float size, const char* name, const char* text, Action action,
+                       bool primary) {
+    const float x = rect.min.x + place * (unit + gap);
+    const float width = size * unit + (size - 1.0f) * gap;
+    const Rect button{{std::round(x), rect.min.y}, {std::round(x + width), rect.max.y}};
+    if (ui::draw_button(frame, {.name = name, .rect = button, .text = text, .primary = primary})) {
+      player.act(action);
+    }
+  };
+  if (player.step() > 0) put(0.0f, 1.0f, "lesson.back", "Back", Action::previous, false);
+  const bool checks = asks && !frame.app.view.presenter && !is_choice();
+  if (checks) put(1.0f, 1.0f, "lesson.check", "Check", Action::check, true);
+  const float middle = checks ? 2.0f : 1.0f;
+  if (asks) put(middle, 3.0f - middle, "lesson.show", "Show me", Action::show_me, false);
+  if (!is_last) put(3.0f, 1.0f, "lesson.next", "Next", Action::next, !asks);
+  const bool ends = is_last && !asks;
+  put(4.0f, 1.0f, "lesson.leave", ends ? "Finish" : "Leave", Action::leave, ends);
 }
 
 void LessonCard::draw_body(const Frame& frame, float width) {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "app/draw/axis.h"
@@ -55,6 +57,25 @@ std::string words_of(ScreenSession& session, std::string_view widget) {
     if (rect->contains(middle)) words += (words.empty() ? "" : " ") + text.text;
   }
   return words;
+}
+
+TEST(LessonScreen, ItsButtonsKeepTheirPlaces) {
+  ScreenSession session;
+  open(session, "standard-writes-s-and-p", 1);
+  std::map<std::string, float> places;
+  const auto compare = [&] {
+    for (const char* name : {"lesson.back", "lesson.next", "lesson.leave"}) {
+      const auto rect = session.rects().find(name);
+      if (!rect) continue;
+      EXPECT_EQ(places.emplace(name, rect->min.x).first->second, rect->min.x) << name;
+    }
+  };
+  compare();
+  session.click("lesson.next");
+  compare();
+  session.click("lesson.show");
+  compare();
+  EXPECT_EQ(places.size(), 3U);
 }
 
 TEST(LessonReveal, TheNumberCountsUp) {
