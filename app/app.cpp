@@ -122,6 +122,7 @@ void App::take_snapshot() {
     scene = std::move(opening_->scene);
     view = std::move(opening_->view);
     opening_.reset();
+    before_lesson_.reset();  // the scene has its own tabs
     opened_tick_ = view.race ? view.race_tick : 0;
     player_.restart();
     scene_answer = SceneAnswer{};

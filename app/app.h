@@ -158,6 +158,7 @@ class App {
   void leave_lesson_of_another_run();
   void enter_lesson_step();
   void reveal_lesson_step();
+  void restore_tabs();
   void glide(double elapsed_s);
   bool lesson_takes(const Command& command);
   void run_race(double elapsed_s);
@@ -204,8 +205,9 @@ class App {
   std::optional<Glide> glide_;
   std::optional<std::uint64_t> asked_quiz_;  ///< the seed of the quiz to start
   RunSpec quiz_run_;  ///< the run that the quiz shows: the given one, then a broken one
-  std::optional<RunSpec> lesson_run_;  ///< the run of the lesson's step
-  std::optional<Race> lesson_race_;    ///< the race of a step that shows two runs
+  std::optional<ViewState> before_lesson_;  ///< the view whose tabs follow the lesson's
+  std::optional<RunSpec> lesson_run_;       ///< the run of the lesson's step
+  std::optional<Race> lesson_race_;         ///< the race of a step that shows two runs
   /// The operation in the clock's tile at which both runs of lesson_race_ stay until a move.
   std::optional<Index> lesson_step_;
   std::vector<PanelPicture> pictures_;

@@ -100,6 +100,7 @@ void App::run_lesson(double elapsed_s) {
     if (race && view.race == race) view.race.reset();
     view.hidden.clear();
     view.shows_query_row = true;
+    restore_tabs();
   }
   if (opening_ && !first_error_) return;  // wait until the scene is open
   const LessonPlayer::Cue cue = lesson_player.take_cue();
@@ -107,6 +108,19 @@ void App::run_lesson(double elapsed_s) {
   if (cue.reveals) reveal_lesson_step();
   view.hides_effect = lesson_player.hides_answer();
   glide(elapsed_s);
+}
+
+/// Shows the tabs that the lesson has changed as they were before it.
+void App::restore_tabs() {
+  const auto before = std::exchange(before_lesson_, std::nullopt);
+  if (!before) return;
+  view.memory_tab = before->memory_tab;
+  view.softmax_tab = before->softmax_tab;
+  view.timeline_tab = before->timeline_tab;
+  view.explain_tab = before->explain_tab;
+  view.ledger_scope = before->ledger_scope;
+  view.chart = before->chart;
+  view.chart_over = before->chart_over;
 }
 
 /// Ends the lesson if the user has chosen another run: its questions are about the step's runs.
@@ -123,6 +137,7 @@ void App::leave_lesson_of_another_run() {
 void App::enter_lesson_step() {
   const PreparedStep& step = *lesson_player.prepared();
   const lessons::Show& show = lesson_player.current().show;
+  if (!before_lesson_) before_lesson_ = view;
   end_search();
   glide_.reset();
   lesson_step_.reset();

@@ -78,6 +78,26 @@ TEST(LessonScreen, ItsButtonsKeepTheirPlaces) {
   EXPECT_EQ(places.size(), 3U);
 }
 
+TEST(LessonScreen, GivesBackTheTabsThatItChanged) {
+  ScreenSession session;
+  ViewState& view = session.app().view;
+  ASSERT_EQ(view.timeline_tab, TimelineTab::operations);
+  ASSERT_EQ(view.ledger_scope, LedgerScope::so_far);
+  view.explain_tab = ExplainTab::cuda_source;
+  session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, 1);
+  session.settle();
+  EXPECT_EQ(view.timeline_tab, TimelineTab::sms);
+  EXPECT_EQ(view.ledger_scope, LedgerScope::whole_pass);
+  session.app().lesson_player.act(Action::show_me);
+  session.settle();
+  session.app().lesson_player.act(Action::leave);
+  session.settle();
+  EXPECT_FALSE(session.app().lesson_player.is_open());
+  EXPECT_EQ(view.timeline_tab, TimelineTab::operations);
+  EXPECT_EQ(view.ledger_scope, LedgerScope::so_far);
+  EXPECT_EQ(view.explain_tab, ExplainTab::cuda_source);
+}
+
 TEST(LessonReveal, TheNumberCountsUp) {
   ScreenSession session;
   open(session, ATTNSCOPE_LESSON_FILE, 2);
