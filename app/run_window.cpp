@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "app/arguments.h"
 #include "app/report/interruption.h"
@@ -17,7 +21,8 @@ namespace {
 
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
-constexpr int kSettlingFrames = 5;  // before --dump-ui prints
+constexpr int kSettlingFrames = 5;      // before --dump-ui prints
+constexpr double kSavingSeconds = 2.0;  // from one writing of the state to the next, at least
 
 /// Prints the state of the app after a frame: "plays" if the playhead moves by itself, "rests" if
 /// there is nothing left to do, else "works".
@@ -91,6 +96,53 @@ Result<LessonFiles> lesson_files(const Arguments& arguments) {
   return files;
 }
 
+/// What the next start resumes. If the run is no longer the scene's, neither is the title.
+UserState state_of(const App& app, const Window& window) {
+  Scene left = app.scene;
+  left.view = app.view;
+  if (!(left.view.choice == app.scene.view.choice)) left.title = "Your own choice";
+  return {window.place(), app.view.theme, std::move(left), app.recent_files};
+}
+
+/// Writes the state while the program runs, so that a signal or a crash loses only seconds of it.
+class StateKeeper {
+ public:
+  explicit StateKeeper(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// Writes the state on another thread, unless it is unchanged or was just written.
+  void keep(const App& app, const Window& window) {
+    const double now_s = steady_now_s();
+    if (file_.empty() || now_s < next_s_ || files_->busy() || !app.snapshot()) return;
+    next_s_ = now_s + kSavingSeconds;
+    const UserState state = state_of(app, window);
+    if (std::string text = user_state_text(state); text != written_) {
+      written_ = std::move(text);
+      files_->post([file = file_, state]() -> FileThread::Finish {
+        write_user_state(file, state);  // an error is reported at the end
+        return {};
+      });
+    }
+  }
+  /// Collects completed writes.
+  void collect() { files_->run_completed(); }
+
+  /// Leaves the lesson, whose tabs the next start does not show, and writes the state for the last
+  /// time.
+  std::optional<Error> finish(App& app, const Window& window) {
+    if (file_.empty()) return std::nullopt;
+    app.lesson_player.act(LessonPlayer::Action::leave);
+    app.update(steady_now_s());
+    files_.reset();  // waits for the last write
+    return write_user_state(file_, state_of(app, window));
+  }
+
+ private:
+  std::filesystem::path file_;
+  std::string written_;
+  double next_s_ = steady_now_s() + kSavingSeconds;
+  std::optional<FileThread> files_{std::in_place, [] {}};
+};
+
 }  // namespace
 
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
@@ -125,9 +177,12 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
            (arguments.frames > 0 && windowed.frames_drawn() >= arguments.frames) ||
            (dumps_settled && settled_frames >= kSettlingFrames);
   };
+  StateKeeper keeper(arguments.state);
   while (!finished()) {
     const double began_s = steady_now_s();
     windowed.draw_frame();
+    keeper.collect();
+    keeper.keep(app, window);
     if (arguments.log_frames) log_frame(windowed, window);
     settled_frames = windowed.settled() ? settled_frames + 1 : 0;
     const bool moving =
@@ -136,16 +191,11 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
     window.handle_events(std::max(wait_s, 0.0));
   }
 
-  if (!arguments.state.empty()) {
-    Scene left = app.scene;
-    left.view = app.view;
-    const UserState state{window.place(), app.view.theme, std::move(left), app.recent_files};
-    if (const auto error = write_user_state(arguments.state, state)) {
-      print_to_stderr(fmt::format("attnscope: {}\n", words(*error, Reader::file)));
-    }
-  }
   if (arguments.dump_ui) {
     fmt::print("{}\n", ui_as_json(app, windowed.screen().rects(), window.width(), window.height()));
+  }
+  if (const auto error = keeper.finish(app, window)) {
+    print_to_stderr(fmt::format("attnscope: {}\n", words(*error, Reader::file)));
   }
   return kDone;
 }

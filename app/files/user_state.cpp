@@ -86,7 +86,7 @@ Result<std::optional<UserState>> read_user_state(const fs::path& file) {
   }
 }
 
-std::optional<Error> write_user_state(const fs::path& file, const UserState& state) {
+std::string user_state_text(const UserState& state) {
   json document{{"schema", fmt::format("{}/{}", kSchema, kVersion)}};
   if (state.window) {
     document["window"] = {{"width", state.window->width},
@@ -102,10 +102,14 @@ std::optional<Error> write_user_state(const fs::path& file, const UserState& sta
     document["scene_file"] = utf8_text(scene.path.empty() ? scene.name : scene.path);
     document["scene"] = json::parse(scene_text(scene));
   }
+  return json_dump(document, 2) + "\n";
+}
+
+std::optional<Error> write_user_state(const fs::path& file, const UserState& state) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   if (error) return failed("{}: {}", file.parent_path().string(), error.message());
-  return write_file(file, json_dump(document, 2) + "\n");
+  return write_file(file, user_state_text(state));
 }
 
 void remember(std::vector<std::string>& recent, const fs::path& file) {

@@ -26,6 +26,8 @@ std::filesystem::path user_state_file();
 /// is damaged: the app then starts as if there were none, and reports this.
 Result<std::optional<UserState>> read_user_state(const std::filesystem::path& file);
 
+/// The text of the file.
+std::string user_state_text(const UserState& state);
 /// Replaces the file as a whole and creates its folder.
 std::optional<Error> write_user_state(const std::filesystem::path& file, const UserState& state);
 

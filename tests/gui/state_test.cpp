@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "app/files/user_state.h"
 #include "tests/gui/window_session.h"
@@ -48,6 +51,22 @@ TEST_F(WindowState, TheFirstStartOffersFourChoicesAndLaterOnesResume) {
   EXPECT_EQ(later["window"]["height"], 720);
 }
 
+TEST_F(WindowState, IsWrittenWhileTheProgramRuns) {
+  Process program({ATTNSCOPE_PROGRAM, "--state", file_.string(), "--scene", "flash2-causal",
+                   "--theme", "light", "--step", "33"},
+                  {display_.setting()});
+  for (int k = 0; k < 600 && !std::filesystem::exists(file_); ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  program.send(SIGTERM);
+  EXPECT_EQ(program.wait().signal, SIGTERM);
+  const auto state = read_user_state(file_);
+  ASSERT_TRUE(state && state.value() && state.value()->scene);
+  EXPECT_EQ(state.value()->scene->name, "flash2-causal");
+  EXPECT_EQ(state.value()->scene->view.step, 33);
+  EXPECT_EQ(state.value()->theme, ThemeName::light);
+}
+
 TEST_F(WindowState, ArgumentsOverrideWhatIsRemembered) {
   dump_of({"--scene", "flash2-causal", "--theme", "light", "--size", "1280x720"});
   const json given = dump_of({"--scene", "flash1-64", "--theme", "contrast", "--size", "1600x900"});
@@ -60,6 +79,15 @@ TEST_F(WindowState, ALessonResumesWhereItWasLeft) {
   EXPECT_EQ(dump_of({"--lesson", "merging-tiles", "--step", "3"})["state"]["lesson"]["step"], 3);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "state.lessons.json"));
   EXPECT_EQ(dump_of({"--lesson", "merging-tiles"})["state"]["lesson"]["step"], 3);
+}
+
+TEST_F(WindowState, ARunOfALessonDoesNotResumeUnderTheNameOfTheScene) {
+  dump_of({"--lesson", "standard-writes-s-and-p", "--step", "3"});
+  const auto state = read_user_state(file_);
+  ASSERT_TRUE(state && state.value() && state.value()->scene);
+  EXPECT_EQ(state.value()->scene->title, "Your own choice");
+  EXPECT_EQ(state.value()->scene->view.timeline_tab, TimelineTab::operations);
+  EXPECT_EQ(state.value()->scene->view.ledger_scope, LedgerScope::so_far);
 }
 
 TEST_F(WindowState, ADamagedFileIsIgnoredWithAMessage) {
