@@ -28,14 +28,14 @@ constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
     {"C", "enlarge the charts, and back"},
-    {"Right click", "enlarge a panel, save its picture, copy its command"},
+    {"Right click", "enlarge a panel, save its picture; drop an operation of a line"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + Z", "undo the last choice"},
     {"Ctrl + Y, Ctrl + Shift + Z", "redo it"},
     {"L", "lessons"},
     {"Page Up, Page Down", "previous and next step of a lesson"},
     {"Tab, Enter", "next field, button or tab; press it"},
-    {"Esc", "dismiss messages, cancel a computation, restore all panels"},
+    {"Esc", "dismiss messages, cancel work, restore all panels, leave presenter mode"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene, a recording, Q, K, V"},
     {"F1", "these keys"},
@@ -48,7 +48,7 @@ Granularity step_size(const ImGuiIO& io) {
 }
 
 /// Escape closes the list of keys, else every message and the work in progress, else the lesson or
-/// quiz, else the enlarged panel.
+/// quiz, else the enlarged panel, else presenter mode.
 void dismiss(App& app) {
   ViewState& view = app.view;
   const bool waits = app.waiting().has_value();
@@ -62,8 +62,10 @@ void dismiss(App& app) {
     app.lesson_player.act(LessonPlayer::Action::leave);
   } else if (app.quiz.is_open()) {
     app.quiz.leave();
-  } else {
+  } else if (view.enlarged) {
     view.enlarged.reset();
+  } else {
+    view.presenter = false;
   }
 }
 

@@ -51,6 +51,17 @@ std::optional<Rect> tooltip_place() {
   return Rect{window->Pos, end};
 }
 
+TEST(Presenter, EscapeLeavesItAfterTheEnlargedPanel) {
+  ScreenSession session;
+  session.key(app::Key::f);
+  session.key(app::Key::c);
+  session.key(app::Key::escape);
+  EXPECT_FALSE(session.app().view.enlarged);
+  EXPECT_TRUE(session.app().view.presenter);
+  session.key(app::Key::escape);
+  EXPECT_FALSE(session.app().view.presenter);
+}
+
 TEST(Presenter, PopupsAreBesideThePanelThatTheyExplain) {
   ScreenSession session;
   session.resize(1280, 720);
