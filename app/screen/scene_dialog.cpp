@@ -48,7 +48,9 @@ void SceneDialog::begin(const Frame& frame, Purpose purpose, std::string_view pa
   waiting_ = false;
   answer_.reset();
   set_path(path);
-  frame.app.commands.push(ListFolder{});
+  const bool opens = purpose == Purpose::open;  // then it shows the last folder again
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  frame.app.commands.push(ListFolder{opens ? frame.app.listed.folder.path : folder});
   ImGui::OpenPopup(kPopup);
 }
 
@@ -73,6 +75,12 @@ void SceneDialog::begin_file(const Frame& frame, FileToSave file) {
 
 void SceneDialog::confirm(const Frame& frame, bool replaces) {
   const std::string path = path_.data();
+  std::error_code error;
+  if (purpose_ == Purpose::open && std::filesystem::is_directory(path, error)) {
+    answer_.reset();
+    frame.app.commands.push(ListFolder{path});
+    return;
+  }
   if (purpose_ == Purpose::open) return ask(frame, OpenScene{path});
   if (purpose_ == Purpose::save_scene) return ask(frame, SaveScene{path, replaces});
   std::visit([&](auto& each) { each.path = path; }, file_);

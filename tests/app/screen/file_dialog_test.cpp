@@ -43,6 +43,24 @@ TEST_F(FileDialog, SavesUnderANameAndAsksBeforeItReplaces) {
   EXPECT_FALSE(session.rects().find("dialog.path"));
 }
 
+TEST_F(FileDialog, GoesToAFolderThatIsTypedAndRemembersIt) {
+  std::filesystem::create_directory("inner");
+  std::ofstream("inner/q.npy") << "";
+  ScreenSession session;
+  for (const bool again : {false, true}) {
+    session.app().view.scene_dialog = false;
+    session.settle();
+    if (!again) {
+      EXPECT_FALSE(session.rects().find("dialog.file.q.npy"));
+      session.type("inner/");
+      session.click("dialog.confirm");
+    }
+    EXPECT_TRUE(session.rects().find("dialog.file.q.npy"));
+    EXPECT_FALSE(session.rects().find("dialog.error"));
+    session.click("dialog.cancel");
+  }
+}
+
 TEST_F(FileDialog, SavesPointsOfAChartAndAsksBeforeItReplaces) {
   ScreenSession session;
   session.click("charts.csv");
