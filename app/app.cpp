@@ -284,6 +284,10 @@ void App::stop_at(Index step) {
 
 void App::toggle_play() {
   end_search();
+  if (walk_plays) {
+    walk_plays = !*walk_plays;
+    return;
+  }
   view.playing = !view.playing;
   player_.restart();
   const auto& snapshot = shown_->snapshot;
@@ -311,6 +315,7 @@ void App::execute(const Command& command) {
           [&](const SeekToEnd&) { stop_at(run ? run->step_count - 1 : view.step); },
           [&](const SeekThing& seek) { begin_search(seek); },
           [&](const StepBy& by) {
+            if (walk_plays) walk_plays = false;
             stop_at(run ? moved_step(*run, view.step, by.granularity, by.count) : view.step);
           },
           [&](const TogglePlay&) { toggle_play(); },

@@ -80,6 +80,8 @@ class App {
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene, SaveScene or SaveFile
   std::optional<FileToSave> asked_to_save;  ///< the dialog that saves it is requested
   FileLists listed;
+  /// Whether a walk that plays by itself moves on; nothing: no such walk. Play and Space change it.
+  std::optional<bool> walk_plays;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
@@ -156,9 +158,9 @@ class App {
   void begin_quiz(std::uint64_t seed);
   void run_quiz();
   void leave_lesson_of_another_run();
+  void restore_tabs();
   void enter_lesson_step();
   void reveal_lesson_step();
-  void restore_tabs();
   void glide(double elapsed_s);
   bool lesson_takes(const Command& command);
   void run_race(double elapsed_s);

@@ -140,6 +140,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
   const RaceCourse* course = frame.app.course();
   const RaceCourse::Racer racer = rival ? RaceCourse::rival : RaceCourse::chosen;
   const RunInfo& run = *snapshot.run;
+  frame.rects.add(rival ? "race.head.rival" : "race.head.chosen", rect);
   const double so_far = static_cast<double>(sum(snapshot.bytes_so_far).total());
   const double whole = static_cast<double>(sum(run.head_bytes).total());
   const bool done = snapshot.step >= run.step_count - 1;

@@ -269,6 +269,10 @@ void draw_scene_field(const Frame& frame, const Rect& box) {
   if (combo.option("Quiz: which operation is missing?", false, "quiz")) {
     app.start_quiz(std::random_device{}());
   }
+  if (combo.option("Watch FlashAttention in two minutes", false, "watch")) {
+    app.view.start_walk = Walk::watch;
+  }
+  if (combo.option("Tour of the panels", false, "tour")) app.view.start_walk = Walk::panels;
   std::string group;
   for (const ShippedScene& scene : app.listed.scenes) {
     if (scene.group != group) {

@@ -100,7 +100,7 @@ float draw_buttons(const Frame& frame, const Rect& rect, const Parts& parts) {
     const ui::Button button{name, place, text, help, icon, primary};
     if (ui::draw_button(frame, button)) app.commands.push(command);
   };
-  const bool playing = app.view.playing;
+  const bool playing = app.walk_plays.value_or(app.view.playing);
   if (parts.ends) {
     put("transport.begin", kEndWidth, "", ui::Icon::to_begin, SeekTo{-1},
         "To the beginning (Home)");

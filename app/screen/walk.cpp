@@ -54,8 +54,9 @@ constexpr std::array<Stop, 8> kWatch{
       kToEnd},
      {"race.verdict", "What it saves",
       "Standard attention, on the right, writes S and P to HBM and reads them back. Both request "
-      "bytes at the same rate, so FlashAttention finishes first; the bar compares the totals.",
-      kToEnd, "standard"}}};
+      "bytes at the same rate, so FlashAttention finishes first; the line above compares the "
+      "totals.",
+      kToEnd, "standard", "panel.online_softmax"}}};
 
 constexpr std::array<Stop, 9> kPanelTour{
     {{"field.scene", "The problem",
@@ -98,12 +99,29 @@ Index last_step_of(const RunInfo& run, const Stop& stop) {
   return run.step_count - 1;
 }
 
+namespace {
+
+/// Moves a playhead that is at the beginning into the followed row's tile, so that every panel of
+/// the tour has numbers.
+void show_numbers(App& app) {
+  const auto snapshot = app.snapshot();
+  if (!snapshot || app.view.step > 0 || app.view.race) return;
+  const RunInfo& run = *snapshot->run;
+  const Index tile = app.view.query_row / std::max<Index>(run.tiling().Br, 1);
+  app.commands.push(SeekTo{run.step_count * (2 * tile + 1) / (2 * std::max<Index>(run.Tr, 1))});
+}
+
+}  // namespace
+
 void WalkCard::begin(const Frame& frame, Walk walk) {
+  if (walk_) leave(frame);  // its race ends with it
   walk_ = walk;
-  playing_ = walk == Walk::watch;
+  frame.app.walk_plays.reset();
+  if (walk == Walk::watch) frame.app.walk_plays = true;
   frame.app.lesson_player.act(LessonPlayer::Action::leave);
   frame.app.quiz.leave();
   if (walk == Walk::watch) frame.app.commands.push(OpenScene{"default"});
+  if (walk == Walk::panels) show_numbers(frame.app);
   go_to(frame, 0);
 }
 
@@ -123,8 +141,14 @@ void WalkCard::go_to(const Frame& frame, std::size_t stop) {
 
 void WalkCard::leave(const Frame& frame) {
   if (!stops_of(*walk_)[stop_].against.empty()) frame.app.commands.push(ChooseRace{});
-  walk_.reset();
+  end(frame);
   frame.app.view.playing = false;
+}
+
+void WalkCard::end(const Frame& frame) {
+  walk_.reset();
+  stop_ = 0;
+  frame.app.walk_plays.reset();
 }
 
 /// Moves the playhead to this share of the stop's part of the run.
@@ -151,7 +175,7 @@ void WalkCard::play(const Frame& frame) {
   const double elapsed_s = std::exchange(last_s_, frame.time_s);
   if (!frame.app.snapshot() || !frame.app.settled()) return;
   if (stop_ < kStopsBeforeSoftmax) frame.app.view.query_row = kWatchedRow;
-  if (!playing_) return;
+  if (!frame.app.walk_plays.value_or(false)) return;
   played_s_ += std::clamp(frame.time_s - elapsed_s, 0.0, 0.25);
   const double share = std::min(played_s_ / kSecondsPerStop, 1.0);
   const auto stops = stops_of(*walk_);
@@ -162,7 +186,7 @@ void WalkCard::play(const Frame& frame) {
   }
   if (share < 1.0) return;
   if (stop_ + 1 < stops.size()) return go_to(frame, stop_ + 1);
-  playing_ = false;
+  frame.app.walk_plays.reset();  // from now on the race is played as any other
 }
 
 void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place) {
@@ -184,7 +208,8 @@ void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place
   ImGui::Spacing();
   const bool is_last = stop_ + 1 == stops.size();
   if (*walk_ == Walk::watch && !is_last) {
-    if (button("walk.pause", playing_ ? "Pause" : "Continue")) playing_ = !playing_;
+    const bool plays = frame.app.walk_plays.value_or(false);
+    if (button("walk.pause", plays ? "Pause" : "Continue")) frame.app.commands.push(TogglePlay{});
     ImGui::SameLine();
   }
   if (stop_ > 0) {
@@ -210,7 +235,7 @@ void WalkCard::draw(const Frame& frame) {
   if (const auto asked = std::exchange(frame.app.view.start_walk, std::nullopt)) {
     begin(frame, *asked);
   } else if (frame.app.shows_card()) {
-    walk_.reset();
+    end(frame);
   }
   if (!walk_) return;
   const bool popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
@@ -220,17 +245,23 @@ void WalkCard::draw(const Frame& frame) {
   const Stop& stop = stops_of(*walk_)[stop_];
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const std::optional<Rect> named = frame.rects.find(stop.place);
-  const Rect place = named ? *named : frame.rects.find("panel.memory").value_or(Rect{});
+  const float margin = frame.px(named && !stop.over.empty() ? 5.0f : 0.0f);
+  const Rect place =
+      (named ? *named : frame.rects.find("panel.memory").value_or(Rect{})).shrunk(-margin, -margin);
   ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
                                           frame.px(5.0f), 0, frame.px(2.0f));
 
-  // The card is beside the place that it explains, near the middle of that place
+  // The card is beside its place, near the middle of that, or over a panel that it does not explain
   constexpr const char* kWindow = "walk";
   const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
   const bool was_there = window != nullptr && window->WasActive;
   const ImVec2 size =
       was_there ? window->Size : ImVec2{frame.text_px(410.0f), frame.text_px(190.0f)};
-  const ImVec2 at = draw::place_beside(place, size, place.center(), display);
+  const std::optional<Rect> covered = frame.rects.find(stop.over);
+  const ImVec2 at =
+      covered ? ImVec2{covered->min.x, covered->max.y - size.y}
+              : draw::place_beside(place, size, place.center(),
+                                   {display.x - frame.px(10.0f), display.y - frame.px(10.0f)});
   ImGui::SetNextWindowPos(at);
   draw::keep_clear({at, {at.x + size.x, at.y + size.y}});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});

@@ -19,6 +19,7 @@ struct Stop {
   std::string_view text;
   std::string_view until = {};  ///< in Walk::watch: plays up to this tile, "i, j", or to the "end"
   std::string_view against = {};  ///< in Walk::watch: plays a race against this algorithm instead
+  std::string_view over = {};     ///< the card covers this panel; empty: it is beside its place
 };
 
 std::span<const Stop> stops_of(Walk walk);
@@ -37,6 +38,7 @@ class WalkCard {
   void begin(const Frame& frame, Walk walk);
   void go_to(const Frame& frame, std::size_t stop);
   void leave(const Frame& frame);
+  void end(const Frame& frame);
   void play(const Frame& frame);
   void play_run(const Frame& frame, double share) const;
   void play_race(const Frame& frame, double share) const;
@@ -44,7 +46,6 @@ class WalkCard {
 
   std::optional<Walk> walk_;
   std::size_t stop_ = 0;
-  bool playing_ = false;   ///< in Walk::watch: the playhead moves, and the next stop follows
   double played_s_ = 0.0;  ///< seconds played at this stop
   double last_s_ = 0.0;    ///< time of the last frame
 };

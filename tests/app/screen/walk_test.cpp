@@ -73,6 +73,16 @@ TEST(Tour, PointsAtEveryPanelAndNeverCoversItsMiddle) {
   EXPECT_FALSE(session.rects().find("walk"));
 }
 
+TEST(Tour, ShowsNumbersOfTheFollowedRow) {
+  ScreenSession session;
+  session.app().commands.push(SeekTo{-1});
+  session.settle();
+  ASSERT_FALSE(session.app().snapshot()->softmax_row.m);
+  session.app().view.start_walk = Walk::panels;
+  session.settle();
+  EXPECT_TRUE(session.app().snapshot()->softmax_row.m);
+}
+
 TEST(Tour, IsLeftWithEscapeAtAnyStop) {
   ScreenSession session;
   const std::size_t stops = stops_of(Walk::panels).size();
@@ -122,6 +132,42 @@ TEST(Watching, PlaysTheRunAndExplainsEachPartInTwoMinutes) {
   EXPECT_EQ(session.app().view.step, last);
 }
 
+TEST(Watching, IsPausedByPlayOfTheBarAndByAStep) {
+  ScreenSession session;
+  session.app().view.start_walk = Walk::watch;
+  session.settle();
+  session.settle();
+  const auto moves = [&] {
+    const Index step = session.app().view.step;
+    for (int k = 0; k < 24; ++k) session.advance(0.25);
+    return session.app().view.step != step;
+  };
+  EXPECT_TRUE(moves());
+  session.click("transport.play");
+  EXPECT_FALSE(moves());
+  EXPECT_FALSE(session.app().view.playing);
+  session.key(Key::space);
+  EXPECT_TRUE(moves());
+  session.key(Key::right);
+  EXPECT_FALSE(moves());
+  session.click("walk.leave");
+  session.key(Key::space);
+  EXPECT_TRUE(session.app().view.playing) << "afterwards the run itself plays";
+}
+
+TEST(Watching, StartsAgainFromTheListOfScenes) {
+  ScreenSession session;
+  session.click("field.scene");
+  session.click("option.scene.watch");
+  session.settle();
+  EXPECT_TRUE(session.app().walk_plays.value_or(false));
+  session.click("walk.leave");
+  session.click("field.scene");
+  session.click("option.scene.tour");
+  EXPECT_TRUE(session.rects().find("walk"));
+  EXPECT_FALSE(session.app().walk_plays);
+}
+
 TEST(Watching, EndsWithARaceAgainstStandardAttention) {
   ScreenSession session;
   session.app().view.start_walk = Walk::watch;
@@ -139,11 +185,21 @@ TEST(Watching, EndsWithARaceAgainstStandardAttention) {
   const auto verdict = session.rects().find("race.verdict");
   ASSERT_TRUE(card && verdict);
   EXPECT_FALSE(card->contains(verdict->center()));
+  for (const char* explained : {"race.head.chosen", "race.head.rival", "panel.explain"}) {
+    const auto place = session.rects().find(explained);
+    ASSERT_TRUE(place) << explained;
+    const bool apart = card->min.x >= place->max.x || card->max.x <= place->min.x ||
+                       card->min.y >= place->max.y || card->max.y <= place->min.y;
+    EXPECT_TRUE(apart) << "the card covers " << explained;
+  }
 
   session.click("walk.back");
   session.settle();
   EXPECT_FALSE(session.app().view.race);
   session.click("walk.next");
+  session.click("walk.tour");
+  EXPECT_FALSE(session.app().view.race);
+  EXPECT_TRUE(session.rects().find("walk"));
   session.click("walk.leave");
   session.settle();
   EXPECT_FALSE(session.app().view.race);
