@@ -51,7 +51,8 @@ std::string race_verdict(const RunInfo& chosen, const RunInfo& rival) {
   const auto [less, more] = std::minmax(own, other);
   if (less == more) return fmt::format("both request {} bytes", draw::format_count(own));
   const bool rival_less = other < own;
-  return fmt::format("{}: {} / {} bytes = {}", rival_less ? "rival ahead" : "rival behind",
+  return fmt::format("{}: {} / {} bytes = {}",
+                     rival_less ? "rival requests less" : "rival requests more",
                      draw::format_count(more), draw::format_count(less),
                      ratio_text(static_cast<double>(more) / static_cast<double>(less)));
 }
@@ -139,8 +140,8 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival) {
   const RaceCourse* course = frame.app.course();
   const RaceCourse::Racer racer = rival ? RaceCourse::rival : RaceCourse::chosen;
-  const RunInfo& run = *snapshot.run;
   frame.rects.add(rival ? "race.head.rival" : "race.head.chosen", rect);
+  const RunInfo& run = *snapshot.run;
   const double so_far = static_cast<double>(sum(snapshot.bytes_so_far).total());
   const double whole = static_cast<double>(sum(run.head_bytes).total());
   const bool done = snapshot.step >= run.step_count - 1;

@@ -35,8 +35,8 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
 /// Draws the bar above both racers: the rival's fields to edit, and the verdict at its right end;
 /// in presenter mode the verdict alone. Named rectangle: "race.verdict".
 void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields);
-/// "rival ahead: 59,392 / 20,736 bytes = 2.9x": the bytes that both runs request in the shown head;
-/// the run that requests fewer is ahead.
+/// "rival requests less: 59,392 / 20,736 bytes = 2.9x": the bytes that both runs request in the
+/// shown head; the run that requests fewer is ahead.
 std::string race_verdict(const RunInfo& chosen, const RunInfo& rival);
 
 }  // namespace attnscope::app

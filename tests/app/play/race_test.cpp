@@ -162,8 +162,8 @@ TEST(Race, TheVerdictDividesTheBytesOfTheShownHead) {
   const auto standard = run_of("standard");
   EXPECT_EQ(sum(standard->head_bytes).total(), 59392);
   EXPECT_EQ(sum(flash2->head_bytes).total(), 20736);
-  EXPECT_EQ(race_verdict(*flash2, *standard), "rival behind: 59,392 / 20,736 bytes = 2.9x");
-  EXPECT_EQ(race_verdict(*standard, *flash2), "rival ahead: 59,392 / 20,736 bytes = 2.9x");
+  EXPECT_EQ(race_verdict(*flash2, *standard), "rival requests more: 59,392 / 20,736 bytes = 2.9x");
+  EXPECT_EQ(race_verdict(*standard, *flash2), "rival requests less: 59,392 / 20,736 bytes = 2.9x");
   EXPECT_EQ(race_verdict(*flash2, *flash2), "both request 20,736 bytes");
 }
 
