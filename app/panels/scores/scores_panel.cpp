@@ -192,6 +192,7 @@ class ScoresPanel {
   WrongTiles wrong_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
   Index N_ = 0, N_kv_ = 0;  ///< the size of the scores of which `rows_` and `cols_` are a part
+  std::string algorithm_;   ///< theirs: another one's tiles live elsewhere
   Index step_ = -1;         ///< the step in the last frame
 };
 
@@ -199,7 +200,9 @@ class ScoresPanel {
 void ScoresPanel::zoom(ScoresFrame& frame) {
   constexpr double kLeastElements = 4.0;
   const AttentionProblem& problem = frame.run().problem();
-  if (N_ != problem.N || N_kv_ != problem.N_kv) rows_ = cols_ = {};
+  const std::string& algorithm = frame.run().resolved().algorithm();
+  if (N_ != problem.N || N_kv_ != problem.N_kv || algorithm_ != algorithm) rows_ = cols_ = {};
+  algorithm_ = algorithm;
   N_ = problem.N;
   N_kv_ = problem.N_kv;
   const auto N = static_cast<double>(N_);
@@ -263,8 +266,15 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   frame.shown = shown;
   frame.draws_all_slots = view.scores_tab == ScoresTab::latest;
   const bool zoomed = !(rows_.is_whole() && cols_.is_whole());
-  frame.name_end =
-      beside.empty() ? draw_tiles_note(snapshot, context, rest, zoomed) : frame.grid.max.x;
+  Rect note = rest;
+  if (zoomed) {
+    const TextButton fit = draw_text_button(context, "scores.fit", "fit", {rest.max.x, rest.min.y},
+                                            /*lit=*/true);
+    if (fit.pressed) rows_ = cols_ = {};
+    note.max.x = fit.left - context.px(8.0f);
+  }
+  frame.name_end = beside.empty() ? draw_tiles_note(snapshot, context, note, zoomed)
+                                  : std::min(frame.grid.max.x, note.max.x);
   if (!beside.empty()) beside.push_back(tiles_text(run, zoomed));
   choose_row_and_tile(frame, view);
   zoom(frame);

@@ -153,7 +153,10 @@ Window TimelinePanel::zoom(const Snapshot& snapshot, const Rect& bars) {
   const Index longest = lanes_.longest();
   const auto operations = static_cast<double>(longest);
   const bool moved = longest_ != longest || step_ != snapshot.step;
-  if (longest_ != longest) part_ = {0.0, std::min(shown_ / operations, 1.0)};
+  if (longest_ != longest) {
+    shown_ = kShownAtFirst;
+    part_ = {0.0, std::min(shown_ / operations, 1.0)};
+  }
   longest_ = longest;
   step_ = snapshot.step;
   for (const Lane& lane : lanes_.lanes()) {
@@ -233,6 +236,9 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
     y += pitch;
   }
   draw_axis(context, lanes_, bars, window);
+  if (shown_ == kShownAtFirst) return;
+  const ImVec2 corner{left - context.px(4.0f), bars.max.y + context.px(5.0f)};
+  if (draw_text_button(context, "timeline.fit", "fit", corner, /*lit=*/true).pressed) longest_ = 0;
 }
 
 }  // namespace

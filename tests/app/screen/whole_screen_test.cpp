@@ -95,6 +95,31 @@ TEST(SmallestWindow, ShowsEveryPanelAndBothBars) {
   }
 }
 
+TEST(Zoom, IsResetByItsButtonAndByAnotherScene) {
+  ScreenSession session;
+  const auto zoom = [&](const char* place) {
+    session.move_mouse(session.rects().find(place)->center());
+    session.frame();
+    ImGui::GetIO().MouseWheel = 3.0f;
+    session.frame();
+    ImGui::GetIO().MouseWheel = 0.0f;
+    session.settle();
+  };
+  for (const auto& [place, button] :
+       {std::pair{"scores.grid", "scores.fit"}, std::pair{"timeline.lane.0", "timeline.fit"}}) {
+    EXPECT_FALSE(session.rects().find(button));
+    zoom(place);
+    EXPECT_TRUE(session.rects().find(button));
+    session.click(button);
+    EXPECT_FALSE(session.rects().find(button));
+    zoom(place);
+  }
+  session.app().commands.push(app::OpenScene{"flash1-64"});
+  session.settle();
+  EXPECT_FALSE(session.rects().find("scores.fit"));
+  EXPECT_FALSE(session.rects().find("timeline.fit"));
+}
+
 TEST(Undo, LeavesWhatOnlyChangesTheView) {
   ScreenSession session;
   app::ViewState& view = session.app().view;
