@@ -92,8 +92,11 @@ std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labe
     if (long_labels) label += fmt::format(", operation {}", place->step);
     buttons.push_back({name, label, place->step});
   };
-  add("broken.store", "in HBM", effect.first_wrong_store);
-  add("broken.operation", "first wrong", effect.first_difference);
+  const auto& first = effect.first_difference;
+  const auto& store = effect.first_wrong_store;
+  const bool are_one = first && store && first->step == store->step;
+  if (!are_one) add("broken.store", "in HBM", store);
+  add("broken.operation", are_one ? "first wrong, in HBM" : "first wrong", first);
   return buttons;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/platform/window.h"
 #include "app/scene/choice_rules.h"
+#include "sim/studies/break_effect.h"
 #include "tests/app/screen/screen_session.h"
 #include "tests/app/screen/text_on_screen.h"
 
@@ -92,6 +93,19 @@ TEST(SmallestWindow, ShowsEveryPanelAndBothBars) {
     EXPECT_GE(rect->min.x, 0.0f) << name;
     EXPECT_LE(rect->max.x, static_cast<float>(app::kLeastWidth)) << name;
     EXPECT_LE(rect->max.y, static_cast<float>(app::kLeastHeight)) << name;
+  }
+}
+
+TEST(BrokenRun, HasOneButtonIfTheFirstWrongOperationIsAStore) {
+  ScreenSession session;
+  const RunSpec choice = session.app().view.choice;
+  for (const char* broken : {"drop:forward:rescale:O", "drop:forward:store:O"}) {
+    session.app().commands.push(app::Choose{app::change_field(choice, "break", broken).value()});
+    session.settle();
+    const BreakEffect& effect = *session.app().snapshot()->effect;
+    const bool two = effect.first_difference->step != effect.first_wrong_store->step;
+    EXPECT_TRUE(session.rects().find("broken.operation")) << broken;
+    EXPECT_EQ(session.rects().find("broken.store").has_value(), two) << broken;
   }
 }
 
