@@ -11,6 +11,7 @@
 #include "app/scene/choice_rules.h"
 #include "reference/field_rules.h"
 #include "sim/device/assets.h"
+#include "sim/schedule/breaks.h"
 
 namespace attnscope::app {
 
@@ -25,6 +26,22 @@ std::string preview_of(const RunField& field, const std::string& value) {
   return value.find('/') == value.npos ? value : std::filesystem::path(value).filename().string();
 }
 
+/// Adds the operations of the run on the screen, each of which can be dropped.
+void add_breaks(const App& app, const RunSpec& edited, std::vector<FieldOption>& options) {
+  const bool is_rival = app.view.race && &edited == &app.view.race->rival;
+  const auto snapshot = is_rival ? app.rival_snapshot() : app.snapshot();
+  if (!snapshot) return;
+  const RunInfo& run = *snapshot->run;
+  const auto operations = operations_of(run.pass, {run.problem(), run.tiling(), run.options, {}});
+  for (const PassOperation& each : operations) {
+    const Launch& launch = run.pass.launches[each.launch];
+    const RunBreak broken = break_of(each, run.pass, operations);
+    const std::string text = to_string(broken);
+    options.push_back({text, fmt::format("{}##{}", break_words(broken), text),
+                       fmt::format("{}: {}", launch.name, launch.pseudo_code[each.line].text)});
+  }
+}
+
 /// The options of the list, with algorithms and GPUs as names to choose from.
 std::vector<FieldOption> all_options_of(const App& app, const RunSpec& run, const RunField& field) {
   std::vector<FieldOption> options = options_of(field, run);
@@ -34,6 +51,7 @@ std::vector<FieldOption> all_options_of(const App& app, const RunSpec& run, cons
       options.push_back({name, name, std::string(algorithm.summary)});
     }
   }
+  if (field.key == "break") add_breaks(app, run, options);
   if (field.key == "gpu") {
     for (const std::string& name : app.listed.gpus) options.push_back({name, name, ""});
   }

@@ -279,8 +279,10 @@ void TopBar::draw_refusal_inside(const Frame& frame, float width) {
   ImGui::PushStyleColor(ImGuiCol_Border, frame.theme.error);
   ImGui::BeginChild("refusal", {width, text + buttons + frame.px(32.0f)}, true,
                     ImGuiWindowFlags_NoScrollbar);
+  const bool is_new = ImGui::IsWindowAppearing();
   draw_refusal_text(frame, refused);
   ImGui::EndChild();
+  if (is_new) ImGui::SetScrollHereY(1.0f);
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(3);
 }

@@ -91,6 +91,26 @@ TEST(TopBar, FieldsMoveBehindTheButtonInTheirOrderAsTheWindowNarrows) {
   EXPECT_GT(most_hidden, 2U);
 }
 
+TEST(TopBar, OffersTheOperationsThatCanBeDropped) {
+  ScreenSession session;
+  session.click("field.more");
+  session.click("field.break.list");
+  session.click("option.break.drop:forward:rescale:O");
+  EXPECT_EQ(to_string(session.app().view.choice.variant.broken), "drop:forward:rescale:O");
+}
+
+TEST(TopBar, ShowsWhyATextBehindTheMoreButtonIsWrong) {
+  ScreenSession session;
+  session.click("field.more");
+  session.click("field.break");
+  session.type("alpha");
+  session.key(Key::enter);
+  ASSERT_TRUE(session.app().refused);
+  const auto refusal = session.rects().find("refusal");
+  ASSERT_TRUE(refusal);
+  EXPECT_LE(refusal->max.y, 900.0f);
+}
+
 TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
   ScreenSession session;
   const RunSpec a = session.app().view.choice;
