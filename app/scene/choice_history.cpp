@@ -18,7 +18,7 @@ bool Choices::are_those_of(const Scene& opened, const ViewState& view) const {
 }
 
 std::string difference(const Choices& before, const Choices& now) {
-  if (!same_scene(before.scene, now.scene)) return fmt::format("scene {}", now.scene.name);
+  if (!same_scene(before.scene, now.scene)) return fmt::format("scene \"{}\"", now.scene.title);
   for (const RunField& field : run_fields()) {
     const std::string value = field.print(now.run);
     if (value == field.print(before.run)) continue;

@@ -150,6 +150,7 @@ TEST_F(UndoTest, LeavesTheTabsThatAreChosenWhileItIsSimulated) {
   app_.view.chart = ChartQuantity::time;
   settle();
   EXPECT_EQ(app_.scene.name, "default");
+  EXPECT_EQ(app_.notice->text, "undone: scene \"FlashAttention-2 forward\"");
   EXPECT_EQ(app_.view.explain_tab, ExplainTab::cuda_source);
   EXPECT_EQ(app_.view.chart, ChartQuantity::time);
   EXPECT_FALSE(app_.scene_answer);  // no scene was opened
