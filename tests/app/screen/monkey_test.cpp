@@ -10,6 +10,8 @@
 #include <iterator>
 #include <random>
 
+#include "app/scene/choice_rules.h"
+#include "reference/algorithm.h"
 #include "tests/app/screen/screen_session.h"
 
 namespace attnscope::test {
@@ -46,8 +48,12 @@ class Monkey {
   /// Sends one event, which takes a few frames.
   void act() {
     const int kind = pick(100);
-    if (kind < 22) {
+    if (kind < 18) {
       move();
+    } else if (kind < 20) {
+      race();
+    } else if (kind < 22) {
+      choose_entry();
     } else if (kind < 50) {
       click();
     } else if (kind < 58) {
@@ -108,6 +114,30 @@ class Monkey {
     ImGui::GetIO().MouseDown[button] = false;
     frame();
     modifiers(false);
+  }
+
+  /// Starts a race, or another one.
+  void race() {
+    app::App& app = session_.app();
+    const auto& algorithm =
+        algorithms()[static_cast<std::size_t>(pick(static_cast<int>(std::size(algorithms()))))];
+    app.commands.push(
+        app::ChooseRace{app::Race{app::rival_of(app.view.choice, std::string(algorithm.name))}});
+  }
+
+  /// Chooses an entry of the list of scenes that is no scene: whatever is on the screen ends.
+  void choose_entry() {
+    constexpr const char* kEntries[] = {"quiz", "watch", "tour", "lessons"};
+    const std::string entry = kEntries[pick(static_cast<int>(std::size(kEntries)))];
+    for (const std::string& widget : {std::string("field.scene"), "option.scene." + entry}) {
+      const auto rect = session_.rects().find(widget);
+      if (!rect) return;
+      ImGui::GetIO().MousePos = rect->center();
+      for (const bool down : {false, true, false}) {
+        ImGui::GetIO().MouseDown[ImGuiMouseButton_Left] = down;
+        frame();
+      }
+    }
   }
 
   void drag() {
