@@ -66,6 +66,7 @@ void App::update(double now_s) {
   now_s_ = now_s;
   files_.run_completed();
   take_published();
+  if (const auto seed = std::exchange(asked_quiz_, std::nullopt)) begin_quiz(*seed);
   for (const Command& command : commands.take()) execute(command);
   run_search();
   run_lesson(elapsed_s);

@@ -242,9 +242,8 @@ void App::begin_quiz(std::uint64_t seed) {
   quiz.start(asked.choice, asked.head, seed);
 }
 
-/// Starts the requested quiz and shows its run; any other choice by the user ends the quiz.
+/// Shows the quiz's run; any other choice by the user ends the quiz.
 void App::run_quiz() {
-  if (const auto seed = std::exchange(asked_quiz_, std::nullopt)) begin_quiz(*seed);
   if (quiz.is_open() && !(wanted_choice() == quiz_run_)) quiz.close();
   quiz.update(gpus);
   if (std::string error = quiz.take_error(); !error.empty()) show_notice(std::move(error));

@@ -170,7 +170,7 @@ std::vector<Index> recorded_blocks(const SimulationReport& report,
   for (const LaunchReport& launch : report.launches) {
     const LaunchShape* const kernel = recorded_kernel(launches, launch.name);
     const bool is_known = kernel != nullptr && kernel->resident_blocks > 0;
-    blocks.push_back(is_known ? kernel->grid[0] * kernel->grid[1] * kernel->grid[2] : 0);
+    blocks.push_back(is_known ? thread_blocks(*kernel) : 0);
   }
   return blocks;
 }

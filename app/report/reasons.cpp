@@ -9,6 +9,7 @@
 #include "app/report/product_tiles.h"
 #include "app/report/report_text.h"
 #include "app/report/time_words.h"
+#include "kernels/compile/block_program.h"
 #include "reference/message_text.h"
 
 namespace attnscope {
@@ -95,6 +96,12 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
     return difference +
            " more read than the tiles hold: the lists of the tiles to visit, which "
            "each thread block reads";
+  }
+  const bool copies_boxes = run.measurement && run.measurement->instructions == kernels::kHopper;
+  if (gap > 0 && copies_boxes) {
+    return difference +
+           " more read than the tiles hold: bulk copies request whole boxes of 64 columns and of a "
+           "tile's rows, also where the tensor ends";
   }
   if (gap > 0) {
     return difference +

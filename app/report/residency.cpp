@@ -25,14 +25,15 @@ Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelR
                          gpu.max_blocks_per_sm * gpu.sm_count, gpu);
 }
 
+Index thread_blocks(const LaunchShape& kernel) {
+  return kernel.grid[0] * kernel.grid[1] * kernel.grid[2];
+}
+
 const LaunchShape* recorded_kernel(const std::vector<LaunchCounters>& launches,
                                    std::string_view launch) {
   const auto found = std::ranges::find(launches, launch, &LaunchCounters::name);
   if (found == launches.end() || found->kernels.empty()) return nullptr;
-  const auto blocks = [](const LaunchShape& kernel) {
-    return kernel.grid[0] * kernel.grid[1] * kernel.grid[2];
-  };
-  return &*std::ranges::max_element(found->kernels, {}, blocks);
+  return &*std::ranges::max_element(found->kernels, {}, thread_blocks);
 }
 
 std::vector<LaunchResidency> launch_residency(const SimulationReport& report,

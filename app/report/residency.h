@@ -17,6 +17,9 @@ namespace attnscope {
 Index resident_blocks(const kernels::BlockProgram& block, const kernels::KernelResources& used,
                       const GpuDescription& gpu);
 
+/// The number of thread blocks of a recorded kernel.
+Index thread_blocks(const LaunchShape& kernel);
+
 /// The recorded kernel of a launch; if there are several, the one with the largest grid; null if
 /// there is none.
 const LaunchShape* recorded_kernel(const std::vector<LaunchCounters>& launches,

@@ -12,7 +12,8 @@ namespace attnscope::app {
 void KeyboardFocus::begin_frame() {
   ImGuiIO& io = ImGui::GetIO();
   const std::vector<std::string> order = std::exchange(order_, {});
-  const bool list_open = std::exchange(list_open_, false);
+  had_list_ = std::exchange(list_open_, false);
+  const bool list_open = had_list_;
   if (list_open) io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
   if (!list_open) io.ConfigFlags &= ~ImGuiConfigFlags_NavEnableKeyboard;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {

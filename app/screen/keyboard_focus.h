@@ -30,6 +30,9 @@ class KeyboardFocus {
   void start_at(std::string_view name) { focused_ = name; }
   /// Notes that a list is open, which then receives the arrow keys and Enter.
   void note_list() { list_open_ = true; }
+  /// Whether a list was open in the last frame: Dear ImGui closes it at the beginning of this frame
+  /// if Escape is pressed, which then means nothing else.
+  bool had_list() const { return had_list_; }
 
  private:
   std::string focused_;
@@ -38,6 +41,7 @@ class KeyboardFocus {
   bool moved_ = false;              ///< whether the focus moved in this frame
   bool entered_ = false;            ///< Enter was pressed in this frame
   bool list_open_ = false;
+  bool had_list_ = false;
 };
 
 }  // namespace attnscope::app

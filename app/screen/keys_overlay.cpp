@@ -87,7 +87,7 @@ std::span<const std::pair<const char*, const char*>> key_help() {
   return kHelp;
 }
 
-void handle_keys(App& app) {
+void handle_keys(App& app, bool had_list) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.KeyCtrl && key_pressed(Key::q)) app.commands.push(Quit{});
   if (!io.WantTextInput && io.KeyCtrl && !io.KeyAlt) {
@@ -96,7 +96,7 @@ void handle_keys(App& app) {
     }
     if (key_pressed(Key::y, true)) app.commands.push(Redo{});
   }
-  if (io.WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
+  if (io.WantTextInput || had_list || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
   if (key_pressed(Key::space)) app.commands.push(TogglePlay{});
   if (key_pressed(Key::left, true)) app.commands.push(StepBy{step_size(io), -1});
   if (key_pressed(Key::right, true)) app.commands.push(StepBy{step_size(io), 1});

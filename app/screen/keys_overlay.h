@@ -10,8 +10,8 @@
 namespace attnscope::app {
 
 /// Turns key presses into commands and view changes; while text is typed or a list is open,
-/// only Ctrl+Q.
-void handle_keys(App& app);
+/// only Ctrl+Q. `had_list`: a list was open in the last frame.
+void handle_keys(App& app, bool had_list);
 
 /// Every key, and what it does.
 std::span<const std::pair<const char*, const char*>> key_help();

@@ -317,7 +317,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   top_bar_.collect();
   rival_bar_.collect();  // the race may have ended
   focus_.begin_frame();
-  handle_keys(app);
+  handle_keys(app, focus_.had_list());
   handle_lesson_keys(frame);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
   ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);

@@ -102,7 +102,7 @@ TEST_F(OnGpu, EveryValueOfASwitchAsksForTheBytesOfItsSchedule) {
   ASSERT_EQ(sliced.status, 0) << sliced.err;
   const CliOutcome hidden = run_cli(
       "measure --algorithm flash2 --seq-len 2048 --heads 16 --batch 2 --mask causal "
-      "--repeats 3 --visit-hidden --out " +
+      "--head-dim 128 --block-rows 128 --block-cols 128 --repeats 3 --visit-hidden --out " +
       scratch.file("a.json"));
   ASSERT_EQ(hidden.status, 0) << hidden.err;
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));

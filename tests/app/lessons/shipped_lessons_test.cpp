@@ -107,7 +107,7 @@ TEST_P(Shipped, SaysWhyAGpuHasNoAnswer) {
       EXPECT_EQ(truth.error().kind, Error::Kind::unavailable) << truth.error().message;
       EXPECT_THAT(truth.error().message,
                   testing::AnyOf(testing::StartsWith("not calibrated for NVIDIA"),
-                                 testing::StartsWith("no shipped recording"),
+                                 testing::StartsWith("not measured: no shipped recording"),
                                  testing::StartsWith("the tiling does not fit"),
                                  testing::HasSubstr("has no matrix units for bf16")));
     }

@@ -53,6 +53,7 @@ class PartsLayout : public testing::TestWithParam<bool> {
     check(what, popup_place(), scrolls);
     session_.key(Key::escape);
     EXPECT_FALSE(popup_place()) << what;
+    EXPECT_EQ(session_.app().view.presenter, GetParam()) << what;
   }
 
   ScreenSession session_;

@@ -139,7 +139,7 @@ TEST(Watching, IsPausedByPlayOfTheBarAndByAStep) {
   session.settle();
   const auto moves = [&] {
     const Index step = session.app().view.step;
-    for (int k = 0; k < 24; ++k) session.advance(0.25);
+    for (double s = 0.0; s < 2.0 * kSecondsPerStop; s += 0.25) session.advance(0.25);
     return session.app().view.step != step;
   };
   EXPECT_TRUE(moves());

@@ -38,14 +38,25 @@ std::vector<Recording> shipped() {
   return recordings;
 }
 
+/// The columns of a row of Q, K, V or dO that a kernel requests: bulk copies, which belong to
+/// Hopper's instructions, request whole boxes of 64 columns.
+Index requested_columns(const RecordingRow& row) {
+  constexpr Index kBoxColumns = 64;
+  const Index d = row.run.problem.d;
+  return row.measurement->instructions == "wgmma" ? ceil_div(d, kBoxColumns) * kBoxColumns : d;
+}
+
 /// The bytes that FlashAttention-2 reads beyond the SM: Q once, K and V of the column tiles that
 /// each row tile visits, valid rows only.
-double flash2_requested_read_bytes(const AttentionProblem& p, const Tiling& tiling) {
-  double elements = static_cast<double>(p.N * p.d);
+double flash2_requested_read_bytes(const RecordingRow& row) {
+  const AttentionProblem& p = row.run.problem;
+  const Tiling& tiling = row.run.tiling;
+  const Index columns = requested_columns(row);
+  double elements = static_cast<double>(p.N * columns);
   for (Index begin = 0; begin < p.N; begin += tiling.Br) {
     const Index last = std::min(begin + tiling.Br, p.N) - 1;
     const Index keys = std::min(ceil_div(p.keys_of(last).end, tiling.Bc) * tiling.Bc, p.N_kv);
-    elements += 2.0 * static_cast<double>(keys * p.d);
+    elements += 2.0 * static_cast<double>(keys * columns);
   }
   return static_cast<double>(p.batch * p.heads * size_bytes(p.dtype)) * elements;
 }
@@ -114,7 +125,7 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
           !row.measurement || !has_whole_tiles(row))
         continue;
       const AttentionProblem& p = row.run.problem;
-      const double reads = flash2_requested_read_bytes(p, row.run.tiling);
+      const double reads = flash2_requested_read_bytes(row);
       const double writes = static_cast<double>(p.batch * p.heads * p.N) *
                             static_cast<double>(p.d * size_bytes(p.dtype) + kStatisticBytes);
       const double read_gap =
@@ -275,7 +286,9 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHal
       const auto d = static_cast<double>(p.d);
       const auto e = static_cast<double>(size_bytes(p.dtype));
       const double columns = 2 * static_cast<double>(p.N_kv) * d * e;
-      const double reads = heads * (columns + rows_seen * (2 * d * e + 8));
+      const double row_bytes = static_cast<double>(requested_columns(row)) * e;
+      const double reads =
+          heads * (2 * static_cast<double>(p.N_kv) * row_bytes + rows_seen * (2 * row_bytes + 8));
       double adds = heads * rows_seen * d * 4;
       if (row.run.asked.deterministic) {
         const double tiles = rows_seen / static_cast<double>(row.run.tiling.Br);
