@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/draw/format.h"
+#include "app/draw/wordings.h"
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/report/kernel_dram.h"
@@ -137,9 +138,10 @@ void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, con
   // Text on a patch, so that arrows do not cross it
   const float margin = context.px(8.0f);
   const std::string name = "L2, " + capacity_text(run.gpu.l2_bytes);
-  const std::string shown =
-      draw::fitted(font, words.empty() ? name : fmt::format("{} · {}", name, words),
-                   rect.width() - 2.0f * margin);
+  constexpr std::string_view kSeparators[] = {" · ", ", "};
+  const std::vector<std::string> wordings =
+      draw::wordings_of(words.empty() ? name : fmt::format("{} · {}", name, words), kSeparators);
+  const std::string shown = draw::wording_in_lines(font, wordings, rect.width() - 2.0f * margin, 1);
   const ImVec2 at{rect.min.x + margin, rect.center().y - font.size * 0.5f};
   draw::fill(context,
              {{at.x - 2.0f, at.y}, {at.x + font.measure(shown).x + 2.0f, at.y + font.size}},
