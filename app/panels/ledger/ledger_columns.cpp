@@ -130,7 +130,8 @@ LedgerCells cells_of(const LedgerRow& row, bool exact) {
 
 std::string gap_that_fits(const LedgerRow& row, const FontRef& font, float width) {
   if (!row.gap_percent || row.gap_cause.empty()) return cells_of(row, false).at(LedgerColumn::gap);
-  const std::string wordings[] = {gap_with_cause(row), row.gap_cause};
+  const std::string wordings[] = {gap_with_cause(row), row.gap_cause,
+                                  cells_of(row, false).at(LedgerColumn::gap)};
   return draw::label_that_fits(font, wordings, width);
 }
 

@@ -30,7 +30,7 @@ struct LedgerCells {
 LedgerCells cells_of(const LedgerRow& row, bool exact);
 
 /// The row's gap and, if it is known, its cause: "+1.73 %, tile lists"; without room for both, the
-/// cause alone.
+/// cause alone, else the gap alone.
 std::string gap_that_fits(const LedgerRow& row, const FontRef& font, float width);
 
 /// The headings of the columns, the longest wording first.
