@@ -44,7 +44,7 @@ float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, 
   const float indent = sentence_indent(canvas);
   draw::text(canvas, canvas.fonts.ui_bold,
              {at.x, at.y + (font.size - canvas.fonts.ui_bold.size) * 0.6f}, color, label);
-  constexpr std::string_view kSeparators[] = {". ", "; ", ", "};
+  constexpr std::string_view kSeparators[] = {". ", "; ", ", ", " ("};
   return std::max(draw::draw_wording(canvas, font, {at.x + indent, at.y}, canvas.theme.text,
                                      draw::wordings_of(sentence, kSeparators), width - indent,
                                      kMaxSentenceLines),
@@ -80,8 +80,8 @@ Rect draw_heading(const Snapshot& snapshot, ViewState& view, const PanelContext&
   const std::vector<Launch>& launches = snapshot.run->pass.launches;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   const bool several = launches.size() > 1;
-  std::string subtitle = fmt::format("{} of {}: {}", launch + 1, launches.size(),
-                                     launch_words(launches[launch].name));
+  std::string subtitle =
+      fmt::format("{} of {}: {}", launch + 1, launches.size(), launch_words(launches[launch].name));
   if (!several) subtitle.clear();
   const float room = context.rect.width() - text_button_width(context, "pseudo-code") -
                      text_button_width(context, "CUDA source") - context.px(40.0f);
