@@ -1,8 +1,9 @@
-#include "app/draw/chart.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "app/draw/chart.h"
+#include "app/draw/wordings.h"
 
 namespace attnscope::app::draw {
 
@@ -145,9 +146,10 @@ const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const 
                            chart.mark_color, canvas.px(2.5f));
       end_x = std::max(end_x, x);
     }
-    fitted_text(canvas, font, {end_x + canvas.px(7.0f), text_y},
-                bar.refused ? canvas.theme.error : canvas.theme.text, bar.label,
-                rect.max.x - end_x - canvas.px(7.0f));
+    const float room = rect.max.x - end_x - canvas.px(7.0f);
+    draw_wording(canvas, font, {end_x + canvas.px(7.0f), text_y},
+                 bar.refused ? canvas.theme.error : canvas.theme.text,
+                 wordings_of(bar.label, " · "), room);
     middle += bars.pitch;
   }
   return ImGui::IsWindowHovered() ? about : nullptr;

@@ -81,9 +81,9 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
   if (figure2) {
     bar.label = fmt::format("{:.4g} GB", static_cast<double>(step.matrix_bytes()) / 1e9);
     bar.mark = figure2_printed_bytes(step);
-    if (bar.mark) bar.label += fmt::format(" · the figure prints {:.3g}", *bar.mark / 1e9);
   }
   if (!overflow_words(step).empty()) bar.label += " · its tiles do not fit in SRAM";
+  if (bar.mark) bar.label += fmt::format(" · the figure prints {:.3g}", *bar.mark / 1e9);
   return bar;
 }
 

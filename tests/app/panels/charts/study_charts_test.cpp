@@ -269,7 +269,8 @@ TEST(FusionChart, OfFigure2HasTheStudysBytesAndWhatTheFigurePrints) {
   EXPECT_TRUE(chart.bars[4].label.starts_with("5.1 GB")) << chart.bars[4].label;
   EXPECT_TRUE(chart.bars[5].label.starts_with("4.563 GB")) << chart.bars[5].label;
   EXPECT_EQ(chart.bars[5].mark, 4.4e9);
-  EXPECT_TRUE(chart.bars[4].label.ends_with("its tiles do not fit in SRAM")) << chart.bars[4].label;
+  EXPECT_NE(chart.bars[4].label.find("its tiles do not fit in SRAM"), std::string::npos)
+      << chart.bars[4].label;
   EXPECT_NE(chart.bars[4].about.find("backward does not fit, counted anyway"), std::string::npos);
   EXPECT_EQ(chart.bars[3].label.find("fit"), std::string::npos) << chart.bars[3].label;
   EXPECT_FALSE(chart.bars[0].mark);
