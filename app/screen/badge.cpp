@@ -77,8 +77,9 @@ BadgeText badge_text(const Frame& frame) {
     return model_only("A race shows two models side by side, without recorded numbers.");
   }
   if (app.view.enlarged == Slot::charts && has_own_problem(app.view.chart)) {
-    return model_only("The chart shows the problem that its title names, not the run of the fields "
-                      "above. All its numbers come from the model.");
+    return model_only(
+        "The chart shows the problem that its title names, not the run of the fields "
+        "above. All its numbers come from the model.");
   }
   const std::string trace = seen.traced == nullptr
                                 ? ""
