@@ -179,7 +179,7 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float boxes = rest.height() - gap;
   if (boxes < context.px(80.0f)) return;
   const bool is_low = rest.height() < 20.0f * draw::line_height(context.fonts.small);
-  const float border = rest.min.y + boxes * (context.presenter || is_low ? 0.52f : 0.46f);
+  const float border = rest.min.y + boxes * (context.presenter || is_low ? 0.5f : 0.46f);
   const float outset = context.px(2.0f);
   const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
   const SramBox sram(snapshot, context, upper);
