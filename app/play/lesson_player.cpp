@@ -1,5 +1,6 @@
 #include "app/play/lesson_player.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace attnscope::app {
@@ -76,6 +77,8 @@ void LessonPlayer::change(const RunField& field, std::optional<std::string> text
 }
 
 void LessonPlayer::add_measured(Recording run) {
+  const auto has_measurement = [](const RecordingRow& row) { return row.measurement.has_value(); };
+  if (std::ranges::none_of(run.rows, has_measurement)) return;
   auto runs = session_ ? *session_ : std::vector<Recording>();
   runs.push_back(std::move(run));
   session_ = std::make_shared<const std::vector<Recording>>(std::move(runs));

@@ -53,7 +53,7 @@ class LessonPlayer {
   /// The shipped description of the GPU that is available; lessons opened from now on model it.
   /// Nothing: each models its own.
   void set_gpu(std::optional<std::string> name);
-  /// Adds a run that the GPU at hand has measured, for this lesson and later ones. At the next
+  /// Adds a run that the GPU at hand has measured, unless it failed, for all lessons. At the next
   /// update(), steps that lack a value and use measurements are computed and asked again.
   void add_measured(Recording run);
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left

@@ -238,7 +238,7 @@ void WalkCard::draw(const Frame& frame) {
     end(frame);
   }
   if (!walk_) return;
-  const bool popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  const bool popup = frame.focus.had_list() || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   if (!popup && key_pressed(Key::escape)) return leave(frame);
   if (*walk_ == Walk::watch) play(frame);
 

@@ -118,6 +118,11 @@ TEST_F(MeasuredLesson, AStepThatLacksAMeasurementIsComputedAgain) {
   test::open(player, lesson_, 1);
   EXPECT_EQ(player.prepared()->say, "It took (unavailable).");
   EXPECT_THAT(player.outcome()->unavailable, StartsWith("Not measured"));
+  Recording without_time = measured_run(player.prepared()->run, 0.25);
+  without_time.rows[0].measurement.reset();
+  without_time.rows[0].error = failed("out of memory");
+  player.add_measured(std::move(without_time));
+  EXPECT_FALSE(test::settle(player).enters) << "nothing new is known";
   player.add_measured(measured_run(player.prepared()->run, 0.25));
   EXPECT_TRUE(test::settle(player).enters);
   EXPECT_EQ(player.prepared()->say, "It took 250 ms.");

@@ -62,6 +62,20 @@ TEST(Presenter, EscapeLeavesItAfterTheEnlargedPanel) {
   EXPECT_FALSE(session.app().view.presenter);
 }
 
+TEST(Presenter, EscapeClosesAListFirst) {
+  ScreenSession session;
+  session.key(app::Key::f);
+  for (const char* field : {"field.algorithm", "field.scene"}) {
+    session.click(field);
+    ASSERT_TRUE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) << field;
+    session.key(app::Key::escape);
+    EXPECT_FALSE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) << field;
+    EXPECT_TRUE(session.app().view.presenter) << field;
+  }
+  session.key(app::Key::escape);
+  EXPECT_FALSE(session.app().view.presenter);
+}
+
 TEST(Presenter, PopupsAreBesideThePanelThatTheyExplain) {
   ScreenSession session;
   session.resize(1280, 720);
