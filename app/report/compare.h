@@ -91,7 +91,8 @@ struct ComparisonLine {
   std::string uncalibrated = {};
   /// A phrase instead of a ratio of numbers so small that it would mislead: "launch latency".
   std::string in_place_of_gap;
-  std::string reason;  ///< one sentence, from the data
+  std::string reason;      ///< one sentence, from the data
+  std::string cause = {};  ///< the reason in one or two words: "tile lists"; empty: none is known
 };
 
 /// One run: the model of its problem and tiling beside a GPU's measurement.

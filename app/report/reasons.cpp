@@ -1,4 +1,4 @@
-#include "app/report/gap_cause.h"
+#include "app/report/compare.h"
 
 #include <fmt/core.h>
 
@@ -68,48 +68,63 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
   return what + product_tiles_text(run, line.launch);
 }
 
-std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
-                             const RecordingRow& run) {
+/// Why a line has a gap.
+struct Reason {
+  std::string sentence;
+  std::string cause = {};  ///< ComparisonLine::cause
+};
+
+/// Whether some box of a bulk copy, of a tile's rows and 64 columns, extends beyond its tensor.
+bool copies_beyond_tensors(const SimulationReport& model, const RecordingRow& run) {
+  constexpr Index kBoxColumns = 64;
+  const AttentionProblem& problem = model.run.problem;
+  const Tiling& tiling = model.run.tiling;
+  const bool is_ragged =
+      problem.d % kBoxColumns != 0 || problem.N % tiling.Br != 0 || problem.N_kv % tiling.Bc != 0;
+  return is_ragged && run.measurement && run.measurement->instructions == kernels::kHopper;
+}
+
+Reason requested_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const RecordingRow& run) {
   const double gap = *line.gap_percent;
   const bool product =
       model.run.algorithm() == "standard" && line.quantity == "read" && has_product(line.launch);
   if (std::abs(gap) <= kAgreementPercent) {
-    return product ? "agrees" + product_tiles_text(run, line.launch) : "agrees";
+    return {product ? "agrees" + product_tiles_text(run, line.launch) : "agrees"};
   }
   if (product) {
-    return product_reason(line, model, run,
-                          "cuBLAS also reads the parts of tiles beyond the edges of the matrices");
+    return {product_reason(line, model, run,
+                           "cuBLAS also reads the parts of tiles beyond the edges of the matrices"),
+            fits_one_tile(model.run) && gap > 0 ? "cuBLAS" : "tile edges"};
   }
   if (line.quantity == kAddedQuantity) {
-    return "the counter counts sectors that L2 slices reduced: adds that fill part of a sector, or "
-           "that were merged on the way";
+    return {
+        "the counter counts sectors that L2 slices reduced: adds that fill part of a sector, or "
+        "that were merged on the way"};
   }
   const std::string difference = bytes_text(*line.recorded - *line.modelled);
-  if (line.quantity == "written" && gap > 0) {
+  if (line.quantity == "written") {
+    if (gap < 0) return {"stores were merged before they left the SM"};
     const bool single_rows = model.run.algorithm() == "split_kv" && model.run.problem.N == 1;
-    return difference + " more written than the algorithm stores: " +
-           (single_rows
-                ? fmt::format("each 4-byte LSE store occupies a {}-byte sector", kSectorBytes)
-                : "register spills, or stores that do not fill their sectors");
+    return {difference + " more written than the algorithm stores: " +
+            (single_rows
+                 ? fmt::format("each 4-byte LSE store occupies a {}-byte sector", kSectorBytes)
+                 : "register spills, or stores that do not fill their sectors")};
   }
-  if (gap > 0 && reads_tile_lists(model)) {
-    return difference +
-           " more read than the tiles hold: the lists of the tiles to visit, which "
-           "each thread block reads";
+  if (gap < 0) {
+    return {"L1 served some of them: blocks of one SM read the same lines", "L1 hits"};
   }
-  const bool copies_boxes = run.measurement && run.measurement->instructions == kernels::kHopper;
-  if (gap > 0 && copies_boxes) {
-    return difference +
-           " more read than the tiles hold: bulk copies request whole boxes of 64 columns and of a "
-           "tile's rows, also where the tensor ends";
+  const std::string more = difference + " more read than the tiles hold: ";
+  if (reads_tile_lists(model)) {
+    return {more + "the lists of the tiles to visit, which each thread block reads", "tile lists"};
   }
-  if (gap > 0) {
-    return difference +
-           " more read than the tiles hold: sectors read in part, spills read back, or "
-           "instructions and constants in a small run";
+  if (copies_beyond_tensors(model, run)) {
+    return {more +
+            "bulk copies request whole boxes of 64 columns and of a tile's rows, also where the "
+            "tensor ends"};
   }
-  return line.quantity == "read" ? "L1 served some of them: blocks of one SM read the same lines"
-                                 : "stores were merged before they left the SM";
+  return {more +
+          "sectors read in part, spills read back, or instructions and constants in a small run"};
 }
 
 std::string paper_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -122,7 +137,7 @@ std::string paper_reason(const ComparisonLine& line, const SimulationReport& mod
         line, model, run,
         "panel re-reads: each tile of a matrix product reads its panels of the operands again");
   }
-  return requested_reason(line, model, run);
+  return requested_reason(line, model, run).sentence;
 }
 
 /// The modelled requested bytes of the line's launch or of the whole pass.
@@ -256,49 +271,38 @@ std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
         "way to L2, which is not modelled",
         100.0 + gap);
   }
-  return requested_reason(line, model, run);
+  return requested_reason(line, model, run).sentence;
 }
 
-std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
-                       const GpuDescription& gpu, const RecordingRow& run) {
+Reason gap_reason(const ComparisonLine& line, const SimulationReport& model,
+                  const GpuDescription& gpu, const RecordingRow& run) {
   if (!line.gap_percent) {
-    if (line.level == Level::dram) return "predicted to stay in L2";
-    if (line.level == Level::l2) return "predicted to be in L2";
-    return line.level == Level::bound
-               ? "the bound expects these tensors to stay in L2 between launches"
-               : "there is no modelled value to compare with";
+    if (line.level == Level::dram) return {"predicted to stay in L2"};
+    if (line.level == Level::l2) return {"predicted to be in L2"};
+    return {line.level == Level::bound
+                ? "the bound expects these tensors to stay in L2 between launches"
+                : "there is no modelled value to compare with"};
   }
   switch (line.level) {
     case Level::paper:
-      return paper_reason(line, model, run);
+      return {paper_reason(line, model, run)};
     case Level::requested:
       return requested_reason(line, model, run);
     case Level::l2:
-      return l2_reason(line, model, run);
+      return {l2_reason(line, model, run)};
     case Level::dram:
-      return prediction_reason(line, gpu);
+      return {prediction_reason(line, gpu)};
     case Level::bound:
-      if (line.quantity == "time") return time_bound_reason(line, model, gpu, run);
-      return line.quantity == "read" ? dram_read_reason(line, model, gpu)
-                                     : dram_write_reason(line, model, gpu);
+      if (line.quantity == "time") return {time_bound_reason(line, model, gpu, run)};
+      return {line.quantity == "read" ? dram_read_reason(line, model, gpu)
+                                      : dram_write_reason(line, model, gpu)};
     case Level::time:
-      return predicted_time_reason(line, model, gpu, run);
+      return {predicted_time_reason(line, model, gpu, run)};
   }
-  return "";
+  return {};
 }
 
 }  // namespace
-
-std::string gap_cause(const ComparisonLine& line, const SimulationReport& model) {
-  const double gap = line.gap_percent.value_or(0.0);
-  if (line.level != Level::requested || std::abs(gap) <= kAgreementPercent) return "";
-  if (line.quantity != "read") return "";
-  if (model.run.algorithm() == "standard") {
-    return fits_one_tile(model.run) && gap > 0 ? "cuBLAS" : "tile edges";
-  }
-  if (gap < 0) return "L1 hits";
-  return reads_tile_lists(model) ? "tile lists" : "";
-}
 
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run) {
@@ -308,7 +312,9 @@ void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescr
     return;
   }
   if (*line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / *line.modelled - 1.0);
-  line.reason = gap_reason(line, model, gpu, run);
+  Reason reason = gap_reason(line, model, gpu, run);
+  line.reason = std::move(reason.sentence);
+  line.cause = std::move(reason.cause);
 }
 
 }  // namespace attnscope

@@ -4,7 +4,6 @@
 
 #include "app/draw/format.h"
 #include "app/panels/ledger/ledger_rows.h"
-#include "app/report/gap_cause.h"
 
 namespace attnscope::app {
 
@@ -138,7 +137,7 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   row.gap_percent = line->gap_percent;
   row.in_place_of_gap = line->in_place_of_gap;
   row.gap_reason = line->reason;
-  row.gap_cause = gap_cause(*line, basis.comparison->model);
+  row.gap_cause = line->cause;
 }
 
 /// Removes the gap of a count that is not complete: the GPU's number is of the whole pass.

@@ -134,6 +134,25 @@ TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
   EXPECT_THAT(line->reason, HasSubstr("register spills"));
 }
 
+/// Bulk copies are a reason for more bytes only if a box ends beyond its tensor.
+TEST_F(Compare, WholeBoxesAreTheReasonOnlyWhereATensorEndsWithinOne) {
+  const auto reason = [&](Index N, Index d, const char* instructions) {
+    RecordingRow row = agreeing_run("flash2", gpu_);
+    row.run.problem.N = row.run.problem.N_kv = N;
+    row.run.problem.d = d;
+    const SimulationReport model = model_of(row, gpu_);
+    row.measurement->instructions = instructions;
+    counter_of(row, counter::kRequestedReadBytes) =
+        1.3 * static_cast<double>(model.requested.read_bytes);
+    return compared(row).find(Level::requested, "read")->reason;
+  };
+  const auto names_boxes = HasSubstr("whole boxes");
+  EXPECT_THAT(reason(1024, 96, "wgmma"), names_boxes);
+  EXPECT_THAT(reason(968, 64, "wgmma"), names_boxes);
+  EXPECT_THAT(reason(1024, 64, "wgmma"), testing::Not(names_boxes));
+  EXPECT_THAT(reason(968, 64, "mma.sync"), testing::Not(names_boxes));
+}
+
 TEST_F(Compare, TimeIsComparedWithItsLowerBound) {
   const Comparison comparison = compared(agreeing_run("flash2", gpu_, PassKind::forward, 256));
   const ComparisonLine* line = comparison.find(Level::bound, "time");
