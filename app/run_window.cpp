@@ -114,14 +114,13 @@ class StateKeeper {
     const double now_s = steady_now_s();
     if (file_.empty() || now_s < next_s_ || files_->busy() || !app.snapshot()) return;
     next_s_ = now_s + kSavingSeconds;
-    const UserState state = state_of(app, window);
-    if (std::string text = user_state_text(state); text != written_) {
-      written_ = std::move(text);
-      files_->post([file = file_, state]() -> FileThread::Finish {
-        write_user_state(file, state);  // an error is reported at the end
-        return {};
-      });
-    }
+    std::string text = user_state_text(state_of(app, window));
+    if (text == written_) return;
+    written_ = std::move(text);
+    files_->post([file = file_, text = written_]() -> FileThread::Finish {
+      write_user_state(file, text);  // an error is reported at the end
+      return {};
+    });
   }
   /// Collects completed writes.
   void collect() { files_->run_completed(); }
@@ -133,7 +132,7 @@ class StateKeeper {
     app.lesson_player.act(LessonPlayer::Action::leave);
     app.update(steady_now_s());
     files_.reset();  // waits for the last write
-    return write_user_state(file_, state_of(app, window));
+    return write_user_state(file_, user_state_text(state_of(app, window)));
   }
 
  private:

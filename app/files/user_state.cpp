@@ -105,11 +105,11 @@ std::string user_state_text(const UserState& state) {
   return json_dump(document, 2) + "\n";
 }
 
-std::optional<Error> write_user_state(const fs::path& file, const UserState& state) {
+std::optional<Error> write_user_state(const fs::path& file, const std::string& text) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   if (error) return failed("{}: {}", file.parent_path().string(), error.message());
-  return write_file(file, user_state_text(state));
+  return write_file(file, text);
 }
 
 void remember(std::vector<std::string>& recent, const fs::path& file) {

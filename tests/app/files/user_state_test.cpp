@@ -26,7 +26,7 @@ TEST(UserState, ComesBackAsItWasWritten) {
                         scene,
                         {"/home/me/q.npy", "/home/me/mine.json"}};
   const auto file = dir.path() / "a" / "b" / "state.json";
-  ASSERT_FALSE(write_user_state(file, state));
+  ASSERT_FALSE(write_user_state(file, user_state_text(state)));
   const auto read = read_user_state(file);
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_TRUE(read.value());
