@@ -72,7 +72,7 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
   ShownChart shown;
   shown.title = "MODEL MEMORY AGAINST N";
   shown.subtitle =
-      fmt::format("a model of its own: {}, {} layers, H {}, d {}, {}, B 1", to_string(key.mode),
+      fmt::format("a separate model: {}, {} layers, H {}, d {}, {}, B 1", to_string(key.mode),
                   question.layers, problem.heads, problem.d, to_string(problem.dtype));
   shown.about = fmt::format(
       "modelled: weights {}, what every other layer keeps, and the larger pass of one layer's "

@@ -128,10 +128,12 @@ void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow&
       begin = columns.left;
       label_end = *end - font.measure(text).x - (text.empty() ? 0.0f : margin);
     }
-    if (column == LedgerColumn::seen && !number && !text.empty())
+    if (column == LedgerColumn::seen && !number && !text.empty()) {
       text = in_place_of_seen(table.ledger, row);
-    if (column == LedgerColumn::gap && !number && !text.empty())
+    }
+    if (column == LedgerColumn::gap && !number && !text.empty()) {
       text = draw::widest_that_fits(small, brief_wordings(row), *end - begin);
+    }
     if (column == LedgerColumn::gap && number) text = gap_that_fits(row, font, *end - begin);
     draw::fitted_text(context, font, {*end, middle - font.size * 0.5f},
                       cell_color(table, row, column, number), text, *end - begin,
@@ -263,38 +265,6 @@ void draw_footer(const Table& table, const Rect& rect) {
   }
 }
 
-/// Draws presenter mode's ledger: the bytes requested so far, as a number and as a bar.
-void draw_counter(const Snapshot& snapshot, const PanelContext& context) {
-  const FontRef& font = context.fonts.ui_bold;
-  const Bytes so_far = sum(snapshot.bytes_so_far);
-  const Bytes whole = sum(snapshot.run->head_bytes);
-  const Rect inner = context.rect.shrunk(context.px(14.0f), 0.0f);
-
-  // The bar begins where the widest text would end, so that it does not move
-  constexpr float kMostOfText = 0.85f;
-  constexpr Index kLongestExact = 9'999'999;
-  const std::string all = draw::format_bytes(whole.total());
-  const float number =
-      std::max(font.measure(all).x,
-               font.measure(draw::format_bytes(std::min(whole.total(), kLongestExact))).x);
-  const auto width_with = [&](std::string_view about) {
-    return number + font.measure(fmt::format(" of {} {}", all, about)).x;
-  };
-  std::string_view about = "requested, this head, modelled";
-  if (width_with(about) > kMostOfText * inner.width()) about = "requested, modelled";
-  draw::text(context, font, {inner.min.x, inner.center().y - font.size * 0.5f}, context.theme.text,
-             fmt::format("{} of {} {}", draw::format_bytes(so_far.total()), all, about));
-  const float left = inner.min.x + width_with(about) + context.px(12.0f);
-  const float half = context.px(7.0f);
-  const Rect bar{{left, inner.center().y - half}, {inner.max.x, inner.center().y + half}};
-  draw::fill(context, bar, context.theme.track, half);
-  const auto share =
-      static_cast<float>(so_far.total()) / static_cast<float>(std::max<Index>(whole.total(), 1));
-  const Rect done{bar.min, {bar.min.x + bar.width() * share, bar.max.y}};
-  if (done.width() > 2.0f * half) draw::fill(context, done, context.theme.accent, half);
-  context.named_rects.add("ledger.counter", bar);
-}
-
 class LedgerPanel {
  public:
   explicit LedgerPanel(MakeLedgerBasis make_basis) : make_basis_(std::move(make_basis)) {}
@@ -340,7 +310,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
   if (context.presenter && is_line) {
     basis_.latest();  // takes the finished result, so that the job is no longer busy
-    return draw_counter(snapshot, context);
+    return draw_byte_counter(snapshot, context);
   }
   refresh(snapshot, view, context.measurements);
   const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;

@@ -22,4 +22,8 @@ Panel make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 void draw_time_bar(const PanelContext& context, const PredictedTime& time, const Rect& rect,
                    float pitch);
 
+/// Draws presenter mode's ledger (byte_counter.cpp): the bytes requested so far, as a number and as
+/// a bar, in one line. Named rectangle: "ledger.counter".
+void draw_byte_counter(const Snapshot& snapshot, const PanelContext& context);
+
 }  // namespace attnscope::app
