@@ -18,9 +18,7 @@ using Phase = LessonPlayer::Phase;
 
 /// Opens the test's lesson, which has every kind of question, at a step counted from 1.
 void open(ScreenSession& session, std::size_t step) {
-  session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, step - 1);
-  session.settle();
-  ASSERT_TRUE(session.app().lesson_player.is_open());
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, step);
 }
 
 /// The question of a curve, which is a straight line in its plot: the operations grow with N^2.

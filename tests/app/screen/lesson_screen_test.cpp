@@ -16,9 +16,7 @@ using Phase = LessonPlayer::Phase;
 
 /// Opens the step of the lesson, counted from 1.
 void open(ScreenSession& session, std::size_t step) {
-  session.app().lesson_player.open(ATTNSCOPE_LESSON_FILE, step - 1);
-  session.settle();
-  ASSERT_TRUE(session.app().lesson_player.is_open());
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, step);
 }
 
 TEST(LessonScreen, ShowsTheRunAndThePanelsOfItsStep) {

@@ -96,6 +96,12 @@ void ScreenSession::frame(double now_s) {
   ImGui::Render();
 }
 
+void ScreenSession::open_lesson(const std::string& file, std::size_t step) {
+  app_.lesson_player.open(file, step - 1);
+  settle();
+  ASSERT_TRUE(app_.lesson_player.is_open());
+}
+
 void ScreenSession::load_fonts(std::span<const std::pair<float, float>> sizes) {
   std::vector<float> scales;
   for (const auto& [width, height] : sizes) {

@@ -20,6 +20,8 @@ class ScreenSession {
  public:
   /// Opens the scene at 1600 x 900 pixels and draws frames until it is shown.
   explicit ScreenSession(const std::string& scene = "default");
+  /// Opens a step, counted from 1, of a lesson's file.
+  void open_lesson(const std::string& file, std::size_t step);
 
   /// Loads the fonts of these sizes of the window, with small and large text, all at once.
   void load_fonts(std::span<const std::pair<float, float>> sizes);
