@@ -190,8 +190,7 @@ class App {
   ChoiceHistory history_;
   std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
                                              ///< ones
-  int generation_ =
-      0;  ///< counts the choices and scenes, of which a later one replaces an earlier one
+  int generation_ = 0;  ///< choices and scenes so far; a later one replaces an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest one that was wanted

@@ -30,7 +30,7 @@ void keep_clear(const Rect& card);
 ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 display,
                     std::span<const Rect> cards = {});
 
-/// A rectangle around the pointer, for something that has no rectangle of its own.
+/// A rectangle around the pointer, for something that has no rectangle.
 Rect around_pointer(float radius);
 
 }  // namespace attnscope::app::draw

@@ -51,7 +51,7 @@ template <typename T, typename Block, typename Trace>
 struct Flash2GradientConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
   using Part = device::WarpgroupScores<Br>;
-  /// Whether each consumer computes 64 rows of dQ of its own; if not, each computes some columns of
+  /// Whether each consumer computes 64 separate rows of dQ; if not, each computes some columns of
   /// all rows.
   static constexpr bool kOwnRows = Br > device::kWarpgroupRows;
 
