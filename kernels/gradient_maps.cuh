@@ -11,7 +11,10 @@ struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 
-/// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and 64 columns
+constexpr int kBoxColumns = 64;      ///< of every box: a panel's
+constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: a consumer's
+
+/// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and kBoxColumns
 /// with the swizzle of device::PanelTile.
 struct GradientMaps {
   TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
@@ -21,7 +24,7 @@ struct GradientMaps {
 
 /// The same for a forward pass.
 struct ForwardMaps {
-  TensorMap Q_rows;                ///< [B, H, N, d], a consumer's 64 rows per box
+  TensorMap Q_rows;                ///< [B, H, N, d], kForwardBoxRows per box
   TensorMap K_columns, V_columns;  ///< [B, H_kv, N_kv, d], Bc rows per box
   TensorMap O_rows;                ///< [B, H, N, d], a warp's 16 rows per box
 };

@@ -5,6 +5,7 @@
 #include "kernels/catalog.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
+#include "kernels/gradient_maps.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolved_run.h"
 
@@ -38,6 +39,16 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
   if (!is_flash2 || !flash2_gradient_holds(width, run.tiling)) return std::nullopt;
   constexpr Index kStages = 2;  // of Qi, dOi and their statistics: flash2_gradient_block.cuh
   return ProgramAgents{kFlash2GradientConsumers, kStages};
+}
+
+Index query_box_rows(const ResolvedRun& run) {
+  return run.pass() == PassKind::forward ? kForwardBoxRows : run.tiling.Br;
+}
+
+Index bytes_per_taken_tile(const ResolvedRun& run) {
+  constexpr Index kSectorBytes = 32;  // an atomic addition (device::TileCounter) writes one
+  const bool takes = run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
+  return takes ? kSectorBytes : 0;
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

@@ -29,6 +29,11 @@ struct ProgramAgents {
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
                                        const Knobs& knobs);
 
+/// The rows of the boxes in which a program with Hopper's instructions loads a tile of queries.
+Index query_box_rows(const ResolvedRun& run);
+/// The bytes that such a program writes to take the number of its next row tile, each time.
+Index bytes_per_taken_tile(const ResolvedRun& run);
+
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

@@ -7,6 +7,7 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "app/report/product_tiles.h"
+#include "app/report/program_requests.h"
 #include "kernels/resolve.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
@@ -192,9 +193,10 @@ void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine 
 }
 
 /// Adds the traffic lines of one launch or of the pass; only recorded bytes if none are modelled.
+/// `beyond`: the bytes that the program requests beyond the tiles.
 void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
                  const std::string& launch, const std::optional<Bytes>& modelled,
-                 const Counters& counters) {
+                 const Counters& counters, const Bytes& beyond = {}) {
   const std::optional<DramPrediction>& dram = comparison.model.dram;
   const bool in_transition =
       level == Level::dram && launch.empty() && dram && dram->in_transition();
@@ -203,6 +205,7 @@ void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
     ComparisonLine line{
         .level = level, .quantity = std::string(quantity), .launch = launch, .unit = "bytes"};
     if (modelled) line.modelled = static_cast<double>((*modelled).*bytes);
+    line.beyond_tiles = static_cast<double>(beyond.*bytes);
     if (in_transition) {
       line.transition = {static_cast<double>(dram->least.*bytes),
                          static_cast<double>(dram->most.*bytes)};
@@ -304,13 +307,18 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   comparison.stands_alone = difference(model, gpu, run, on).words;
 
   // The whole pass first, then launch by launch if there are several
-  const auto add = [&](Level level, const std::string& launch, const Bytes& modelled,
-                       const Counters& counters) {
-    add_traffic(comparison, gpu, level, launch, modelled, counters);
+  const auto add_requested = [&](const std::string& launch, Bytes tiles, const Bytes& beyond,
+                                 const Counters& counters) {
+    add_traffic(comparison, gpu, Level::requested, launch, tiles += beyond, counters, beyond);
   };
+  const std::vector<Bytes> beyond = requests_beyond_tiles(model, gpu, run);
+  Bytes beyond_in_all;
+  for (const Bytes& of_launch : beyond) beyond_in_all += of_launch;
   const Counters& totals = run.measurement->counters;
-  if (comparison.stands_alone.empty()) add(Level::paper, "", model.paper, totals);
-  add(Level::requested, "", model.requested, totals);
+  if (comparison.stands_alone.empty()) {
+    add_traffic(comparison, gpu, Level::paper, "", model.paper, totals, beyond_in_all);
+  }
+  add_requested("", model.requested, beyond_in_all, totals);
   add_l2(comparison, gpu, "", model.requested,
          model.dram ? std::optional(model.dram->total_missed_bytes()) : std::nullopt, totals);
   add_dram(comparison, gpu, "", model.dram ? std::optional(model.dram->total) : std::nullopt,
@@ -321,7 +329,7 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
     const LaunchReport& launch = model.launches[index];
     for (const LaunchCounters& recorded : run.measurement->launches) {
       if (recorded.name != launch.name) continue;
-      add(Level::requested, launch.name, launch.requested, recorded.counters);
+      add_requested(launch.name, launch.requested, beyond[index], recorded.counters);
       add_l2(comparison, gpu, launch.name, launch.requested,
              model.dram ? std::optional(model.dram->missed_bytes[index]) : std::nullopt,
              recorded.counters);

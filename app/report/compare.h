@@ -82,6 +82,9 @@ struct ComparisonLine {
   std::string unit;      ///< "bytes" or "s"
   /// Nothing when the recording is shown alone, or the model makes no prediction.
   std::optional<double> modelled;
+  /// What the kernel's program requests beyond the tiles of its schedule (program_requests.h), at
+  /// the levels `paper`, and `requested`, whose `modelled` includes it.
+  double beyond_tiles = 0;
   std::optional<double> recorded;
   std::string unavailable;            ///< the reason why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled, in percent

@@ -74,14 +74,13 @@ struct Reason {
   std::string cause = {};  ///< ComparisonLine::cause
 };
 
-/// Whether some box of a bulk copy, of a tile's rows and 64 columns, extends beyond its tensor.
-bool copies_beyond_tensors(const SimulationReport& model, const RecordingRow& run) {
-  constexpr Index kBoxColumns = 64;
-  const AttentionProblem& problem = model.run.problem;
-  const Tiling& tiling = model.run.tiling;
-  const bool is_ragged =
-      problem.d % kBoxColumns != 0 || problem.N % tiling.Br != 0 || problem.N_kv % tiling.Bc != 0;
-  return is_ragged && run.measurement && run.measurement->instructions == kernels::kHopper;
+/// What the program requested beyond the tiles of its schedule.
+std::string beyond_tiles_text(const ComparisonLine& line) {
+  const std::string bytes = bytes_text(line.beyond_tiles);
+  if (line.quantity == "read") {
+    return bytes + " beyond the tensors, since bulk copies request whole boxes";
+  }
+  return bytes + " for unused rows in the last piece of dQ, or to take the numbers of row tiles";
 }
 
 Reason requested_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -90,7 +89,9 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
   const bool product =
       model.run.algorithm() == "standard" && line.quantity == "read" && has_product(line.launch);
   if (std::abs(gap) <= kAgreementPercent) {
-    return {product ? "agrees" + product_tiles_text(run, line.launch) : "agrees"};
+    if (product) return {"agrees" + product_tiles_text(run, line.launch)};
+    const bool has_more = line.beyond_tiles > 0.001 * *line.modelled;
+    return {has_more ? "agrees, including " + beyond_tiles_text(line) : "agrees"};
   }
   if (product) {
     return {product_reason(line, model, run,
@@ -102,6 +103,9 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
         "the counter counts sectors that L2 slices reduced: adds that fill part of a sector, or "
         "that were merged on the way"};
   }
+  const bool boxes_explain = line.level == Level::paper && line.beyond_tiles > 0 &&
+                             2 * line.beyond_tiles > *line.recorded - *line.modelled;
+  if (boxes_explain && gap > 0) return {beyond_tiles_text(line)};
   const std::string difference = bytes_text(*line.recorded - *line.modelled);
   if (line.quantity == "written") {
     if (gap < 0) return {"stores were merged before they left the SM"};
@@ -117,11 +121,6 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
   const std::string more = difference + " more read than the tiles hold: ";
   if (reads_tile_lists(model)) {
     return {more + "the lists of the tiles to visit, which each thread block reads", "tile lists"};
-  }
-  if (copies_beyond_tensors(model, run)) {
-    return {more +
-            "bulk copies request whole boxes of 64 columns and of a tile's rows, also where the "
-            "tensor ends"};
   }
   return {more +
           "sectors read in part, spills read back, or instructions and constants in a small run"};

@@ -8,6 +8,8 @@
 
 namespace attnscope::kernels::device {
 
+static_assert(kPanelColumns == kBoxColumns);
+
 /// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
 /// the number of threads that it was initialised for and the bytes that they expect have arrived.
 struct ArrivalBarrier {

@@ -45,7 +45,7 @@ bool can_be_walked(const MappedTensor& tensor) {
 }
 
 TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
-  constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
+  constexpr cuuint32_t kRank = 4;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
   cuuint64_t sizes[kRank];  // from the innermost to the outermost axis
@@ -84,11 +84,11 @@ bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem&
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling) {
-  constexpr Index kConsumerRows = 64, kWarpRows = 16;
+  constexpr Index kWarpRows = 16;
   const auto columns = [&](const TensorView& view) {
     return tensor_map(columns_of(view, problem, problem.kv_heads), tiling.Bc);
   };
-  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), kConsumerRows),
+  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), kForwardBoxRows),
           .K_columns = columns(parameters.K),
           .V_columns = columns(parameters.V),
           .O_rows = tensor_map(rows_of(parameters.O, problem), kWarpRows)};
