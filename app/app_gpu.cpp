@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "app/app.h"
+#include "app/report/kernel_dram.h"
 #include "kernels/recording/recorded_run.h"
 #include "kernels/resolve.h"
 
@@ -35,9 +36,11 @@ std::string App::measured_notice(const MeasuredRun& run) const {
   const bool is_asked = lesson_player.is_open() && lesson_player.current().ask &&
                         (outcome == nullptr || !outcome->truth);
   const auto time = is_asked ? std::nullopt : run.time_s();
-  const auto chosen = kernels::resolve(view.choice);
-  const bool is_shown =
-      shown_->snapshot && chosen && identity_of(chosen.value()) == identity_of(run.row.run);
+  const auto shown = shown_->snapshot;
+  const kernels::ProgramTarget target =
+      shown ? program_target(shown->run->gpu) : kernels::ProgramTarget{};
+  const auto chosen = kernels::resolve(view.choice, target);
+  const bool is_shown = shown && chosen && identity_of(chosen.value()) == identity_of(run.row.run);
   return fmt::format("measured {} on {}{}: {}", what, run.provenance.gpu(),
                      time ? fmt::format(", {:.3g} µs", *time * 1e6) : "",
                      is_shown ? "see the ledger's measured column and the charts"

@@ -183,7 +183,7 @@ std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
   return default_tiling(*kernel, pass, problem, Carry::problem, target);
 }
 
-Result<ResolvedRun> resolve(const RunSpec& spec) {
+Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   if (auto error = validate(spec)) return *error;
   const auto kernel = choose_kernel(spec);
   if (!kernel) return kernel.error();
@@ -202,7 +202,8 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   ATTNSCOPE_TRY(run.asked.switches,
                 check_switches(spec.switches, *kernel.value(), spec.pass, spec.problem.dtype));
 
-  const Tiling own = default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry)
+  const Tiling own = default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry,
+                                    target, knobs_of(run.asked))
                          .value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
@@ -212,13 +213,13 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   return run;
 }
 
-Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec) {
+Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec, const ProgramTarget& target) {
   RunSpec last = spec;
   if (spec.pass == PassKind::both) {
     last.pass = PassKind::backward;
     last.switches = switches_of_pass(spec, PassKind::backward);
   }
-  auto run = resolve(last);
+  auto run = resolve(last, target);
   if (!run) return run.error();
   if (spec.pass != PassKind::both) return std::vector{std::move(run).value()};
 
@@ -227,7 +228,7 @@ Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec) {
   first.switches = switches_of_pass(spec, PassKind::forward);
   first.files.dO.clear();
   first.problem.block_mask = run.value().problem.block_mask;
-  auto forward = resolve(first);
+  auto forward = resolve(first, target);
   if (!forward) return forward.error();
   return std::vector{std::move(forward).value(), std::move(run).value()};
 }

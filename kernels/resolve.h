@@ -27,14 +27,15 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
 std::vector<const Knob*> available_knobs(const RunSpec& spec);
 
 /// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
-/// tiles, else the kernel's default on no GPU in particular (ProgramTarget), and with its block
-/// mask drawn. invalid_request, with the field to change, when the kernel does not support the
-/// problem or a choice (splits, variants, both passes at once). Needs no GPU.
-Result<ResolvedRun> resolve(const RunSpec& spec);
+/// tiles, else the kernel's default on the target, and with its block mask drawn in these tiles.
+/// invalid_request, with the field to change, when the kernel does not support the problem or a
+/// choice (splits, variants, both passes at once). Needs no GPU.
+Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target = {});
 
 /// A run for each pass that the spec requests, the forward pass first. When both are requested,
 /// they share the block mask, which is drawn over the backward pass's tiles.
-Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec);
+Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
+                                                const ProgramTarget& target = {});
 
 /// The switches without those at their default, so that equal runs have equal descriptions. An
 /// error of the field "switches" if the kernel's pass does not have a switch or value, or is in

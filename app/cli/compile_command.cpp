@@ -144,11 +144,11 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   if (auto error = kernels::check_compute_capability(gpu.display_name, gpu.compute_capability)) {
     return *error;
   }
-  ATTNSCOPE_TRY(auto run, kernels::resolve(spec));
+  const kernels::ProgramTarget target = program_target(gpu);
+  ATTNSCOPE_TRY(auto run, kernels::resolve(spec, target));
   ATTNSCOPE_TRY(const auto disassembler, disassembler_for(given));
   ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
 
-  const kernels::ProgramTarget target = program_target(gpu);
   run.tiling = kernels::tiling_on_gpu(run, target);
   kernels::KernelCompiler compiler{kernels::KernelCache()};
   ordered_json document = {{"schema", "attnscope.compilation/1"},

@@ -83,9 +83,11 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
   if (auto error = check_measure_options(given, session)) return *error;
   const RunSpec spec = parse_run_of(given, kernels::kernel_algorithms()).value();
   const Protocol protocol = parse_protocol(given).value();
-  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec));
+  // Reject invalid requests before the GPU is used
+  if (const auto runs = kernels::resolve_passes(spec); !runs) return runs.error();
   ATTNSCOPE_TRY(const auto own, read_own_tensors(spec));
   ATTNSCOPE_TRY(const auto gpu, session.gpu());
+  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec, gpu->target()));
 
   // Open the file first: a recording of another GPU or build is rejected before any work
   Measured measured{gpu->empty_recording(protocol), std::nullopt};

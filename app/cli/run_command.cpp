@@ -73,8 +73,7 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
                              const std::optional<std::string>& folder) {
   const AttentionProblem& problem = run.problem;
   PassOutcome outcome{.run = run};
-  outcome.run.tiling =
-      kernels::tiling_on_gpu(run, {.compute_capability = gpu.device().compute_capability});
+  outcome.run.tiling = kernels::tiling_on_gpu(run, gpu.target());
   const auto forward_reference = [&]() -> const ForwardResult& {
     if (!reference) {
       show_progress("computing the reference");
@@ -200,13 +199,14 @@ Result<Prepared> prepare(const AttentionProblem& problem, const RunSpec& spec) {
 Result<Answer> answer_run(const GivenOptions& given) {
   // Reject invalid requests before the GPU is used
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
-  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec));
+  ATTNSCOPE_TRY(const auto checked, kernels::resolve_passes(spec));
   if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   if (auto error = check_folder(given, "out")) return *error;
-  const AttentionProblem& problem = runs.front().problem;
+  const AttentionProblem& problem = checked.front().problem;
   if (auto error = check_host_memory(problem)) return *error;
   ATTNSCOPE_TRY(const auto prepared, prepare(problem, spec));
   const auto& [gpu, inputs] = prepared;
+  ATTNSCOPE_TRY(auto runs, kernels::resolve_passes(spec, gpu->target()));
   const DeviceInfo& device = gpu->device();
   ordered_json documents = ordered_json::array();
   Answer answer;

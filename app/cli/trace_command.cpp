@@ -52,12 +52,13 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 Result<KernelTrace> trace_now(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
   ATTNSCOPE_TRY(const auto row_step, read_whole(given, "rows", 0, 1'000'000'000, Index{0}));
-  ATTNSCOPE_TRY(const auto run, kernels::resolve(spec));
+  ATTNSCOPE_TRY(const auto checked, kernels::resolve(spec));
   // The GPU is not known yet; with less shared memory, tiles are smaller and the trace is larger
-  const auto least = kernels::plan_trace(run, row_step, {});
+  const auto least = kernels::plan_trace(checked, row_step, {});
   if (!least) return least.error();
 
   ATTNSCOPE_TRY(const auto gpu, Gpu::open());
+  ATTNSCOPE_TRY(const auto run, kernels::resolve(spec, gpu->target()));
   show_progress("tracing the kernel");
   if (auto error = compile_with_progress(*gpu, run, kernels::RunUse::trace)) return *error;
   auto trace = gpu->trace(run, row_step);

@@ -20,14 +20,15 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.pass == PassKind::forward) asked.variant.carry = spec.variant.carry;
   const auto gpu = gpu_of(spec);
   if (!gpu) return gpu.error();
-  const auto run = kernels::resolve(asked);
+  const kernels::ProgramTarget target = program_target(gpu.value());
+  const auto run = kernels::resolve(asked, target);
   if (!run) {
     Error error = run.error();
     error.message = fmt::format("{} kernel: {}", field_name("tiling_rule"), error.message);
     return error;
   }
   spec.tiling_rule = TilingRule::by_default;
-  const Tiling own = kernels::tiling_on_gpu(run.value(), program_target(gpu.value()));
+  const Tiling own = kernels::tiling_on_gpu(run.value(), target);
   spec.set_tiling({spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)});
   return spec;
 }

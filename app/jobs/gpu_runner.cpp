@@ -14,12 +14,12 @@ namespace attnscope::app {
 namespace {
 
 /// The run of the choice's kernel. cuBLAS chooses the tiles of standard's products itself.
-Result<ResolvedRun> kernel_run(RunSpec choice) {
+Result<ResolvedRun> kernel_run(RunSpec choice, const kernels::ProgramTarget& target) {
   if (choice.algorithm == "standard") {
     choice.Br.reset();
     choice.Bc.reset();
   }
-  return kernels::resolve(choice);
+  return kernels::resolve(choice, target);
 }
 
 RecordingRow refused(const RunSpec& choice, Error error) {
@@ -34,7 +34,7 @@ RecordingRow refused(const RunSpec& choice, Error error) {
 /// Measures the choice; returns the row, also for an error.
 RecordingRow row_of(Gpu& gpu, const RunSpec& choice, const Protocol& protocol,
                     const kernels::CompileControl& control) {
-  auto run = kernel_run(choice);
+  auto run = kernel_run(choice, gpu.target());
   if (!run) return refused(choice, run.error());
   if (auto error = gpu.compile(run.value(), kernels::RunUse::measure, control))
     return refused(choice, std::move(*error));

@@ -54,7 +54,7 @@ Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run
 class SessionGpu final : public Gpu {
  public:
   explicit SessionGpu(std::unique_ptr<kernels::Session> session)
-      : Gpu(session->device()), session_(std::move(session)) {}
+      : Gpu(session->device(), session->target()), session_(std::move(session)) {}
 
   std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                const kernels::CompileControl& control) override;
@@ -81,13 +81,12 @@ class SessionGpu final : public Gpu {
 std::optional<Error> SessionGpu::compile(const ResolvedRun& run, kernels::RunUse use,
                                          const kernels::CompileControl& control) {
   if (auto error = kernels::supports(run)) return error;
-  return obtain(kernels::needed_programs(run, use, session_->target()), control);
+  return obtain(kernels::needed_programs(run, use, target()), control);
 }
 
 std::optional<Error> SessionGpu::obtain(std::vector<kernels::KernelProgram> programs,
                                         const kernels::CompileControl& control) {
-  ATTNSCOPE_TRY(const auto architecture,
-                kernels::architecture_here(session_->target().compute_capability));
+  ATTNSCOPE_TRY(const auto architecture, kernels::architecture_here(target().compute_capability));
   for (kernels::KernelProgram& program : programs) program.architecture = architecture;
   return session_->resources().kernels.compiler().obtain_all(programs, control);
 }
@@ -138,7 +137,7 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
         run.pass() == PassKind::backward ? kernels::measure_backward : kernels::measure_forward;
     auto measured = measure_pass(*session_, run, inputs, protocol);
     if (!measured) return measured.error();
-    row.run.tiling = kernels::tiling_on_gpu(run, session_->target());
+    row.run.tiling = kernels::tiling_on_gpu(run, target());
     row.measurement = std::move(measured).value();
     describe_programs(row.run, *row.measurement);
     return std::nullopt;
@@ -147,7 +146,7 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
 }
 
 void SessionGpu::describe_programs(const ResolvedRun& run, Measurement& measurement) {
-  const kernels::ProgramTarget& target = session_->target();
+  const kernels::ProgramTarget& target = this->target();
   const auto architecture = kernels::architecture_here(target.compute_capability);
   std::vector<kernels::LaunchProgram> programs = kernels::programs_of(run, target);
   measurement.instructions = kernels::instructions_of(programs);
@@ -184,7 +183,7 @@ RecordingRow SessionGpu::record_own(const ResolvedRun& run, const AttentionInput
 
 Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
   if (auto error = kernels::supports(run)) return *error;
-  const auto plan = kernels::plan_trace(run, row_step, session_->target());
+  const auto plan = kernels::plan_trace(run, row_step, target());
   if (!plan) return plan.error();
   kernels::RawTrace raw;
   auto error = session_->run([&]() -> std::optional<Error> {
@@ -203,8 +202,7 @@ Result<std::vector<MeasuredQuantity>> SessionGpu::calibrate(const CalibrationCon
       control.progress(fmt::format("compiling {} of {}", done + 1, all));
     }
   };
-  if (auto error =
-          obtain(kernels::calibration_programs(session_->target()), {.progress = progress})) {
+  if (auto error = obtain(kernels::calibration_programs(target()), {.progress = progress})) {
     return *error;
   }
   std::vector<MeasuredQuantity> calibration;

@@ -34,7 +34,7 @@ struct GradientRun {
 };
 
 /// An open GPU. Calls may come from any thread; they run one after the other, and block until done.
-/// Runs are those of kernels::resolve().
+/// Runs are those of kernels::resolve() for its target().
 class Gpu {
  public:
   /// Opens the first GPU. unavailable with the reason and the remedy.
@@ -45,6 +45,8 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   const DeviceInfo& device() const { return device_; }
+  /// The properties of this GPU that determine the tiles and programs of a run.
+  const kernels::ProgramTarget& target() const { return target_; }
 
   /// Compiles every kernel that this use of the run launches, several at a time, except those that
   /// are cached. The calls below would compile them too, but one by one and without reporting
@@ -85,10 +87,12 @@ class Gpu {
   }
 
  protected:
-  explicit Gpu(DeviceInfo device) : device_(std::move(device)) {}
+  Gpu(DeviceInfo device, kernels::ProgramTarget target)
+      : device_(std::move(device)), target_(std::move(target)) {}
 
  private:
   DeviceInfo device_;
+  kernels::ProgramTarget target_;
 };
 
 }  // namespace attnscope

@@ -107,6 +107,25 @@ TEST(ResolveKernel, IgnoresFieldsOfTheModelAlone) {
   EXPECT_EQ(resolved(spec).tiling, resolved(spec_of("block_sparse2")).tiling);
 }
 
+TEST(ResolveKernel, DrawsABlockMaskInTheTilesOfTheTarget) {
+  RunSpec spec = spec_of("block_sparse2");
+  spec.problem.d = 128;
+  spec.problem.N = spec.problem.N_kv = 1024;
+  spec.block_mask = parse_block_pattern("random:0.5").value();
+  const auto tilings = [&](const ProgramTarget& target) {
+    const auto run = resolve(spec, target);
+    return std::pair(run.value().tiling, run.value().problem.block_mask->tiling());
+  };
+  const Tiling anywhere{128, 64}, on_hopper{128, 128};
+  EXPECT_EQ(tilings({}), std::pair(anywhere, anywhere));
+  EXPECT_EQ(tilings({.compute_capability = "9.0"}), std::pair(on_hopper, on_hopper));
+  spec.switches = {{"instructions", "mma"}};
+  EXPECT_EQ(tilings({.compute_capability = "9.0"}), std::pair(anywhere, anywhere));
+  spec.switches.clear();
+  spec.set_tiling({64, 64});
+  EXPECT_EQ(tilings({.compute_capability = "9.0"}).first, (Tiling{64, 64}));
+}
+
 TEST(ResolveKernel, OnlyABackwardPassIsDeterministicOnRequest) {
   RunSpec spec = spec_of("flash2", PassKind::both);
   spec.deterministic = true;

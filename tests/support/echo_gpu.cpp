@@ -39,7 +39,7 @@ Error refusal() {
 
 class EchoGpu final : public Gpu {
  public:
-  EchoGpu() : Gpu(echo_device()) {}
+  EchoGpu() : Gpu(echo_device(), {}) {}
 
   /// Compiles two kernels. With seed 13 a kernel waits until it is cancelled, with seed 17 each
   /// takes 250 ms, and with seed 19 the compiler rejects the source.
