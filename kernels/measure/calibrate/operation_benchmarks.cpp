@@ -68,7 +68,7 @@ void add_arithmetic(List& list) {
       {"shuffle_per_cycle_per_sm", "Shuffles", "shfl.sync.bfly.b32", 64}};
   for (const Row& row : kRows) {
     list.add(row.name, "operations/cycle/SM",
-             fmt::format("{} of all threads of 16 warps on each SM, in 8 chains", row.how),
+             fmt::format("{}, by all threads of 16 warps on each SM, in 8 chains", row.how),
              {row.operation, kSource, row.operations}, 1);
   }
   list.add("issue_instructions_per_cycle_per_sm", "instructions/cycle/SM",
@@ -85,7 +85,7 @@ void add_shared_memory(List& list) {
     list.add(fmt::format("shared_load_{}bytes_per_cycle_per_sm", conflicts), kUnit,
              fmt::format("ld.shared.v4.u32 by 16 warps on each SM, {}",
                          ways == 1 ? std::string("without conflicts")
-                                   : fmt::format("{} lanes of each 8 in the same banks", ways)),
+                                   : fmt::format("{} of every 8 lanes in the same banks", ways)),
              {fmt::format("SharedLoads<{}>", ways), kSource, 32}, kVector);
   }
   list.add("shared_load_word_bytes_per_cycle_per_sm", kUnit,

@@ -271,8 +271,8 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   constexpr int kRepeats = 3;
   run.measure(
       {step_clock_name(steps.name), "Hz",
-       fmt::format("SM clock after {:.0f} ms of these steps, {} blocks on each SM",
-                   kWarmSeconds * 1e3, most)},
+       fmt::format("SM clock after {:.0f} ms of these steps, {} block{} on each SM",
+                   kWarmSeconds * 1e3, most, most == 1 ? "" : "s")},
       [&] { return warm_clock_hz(launcher, steps.block, all, more); }, kRepeats);
 }
 
