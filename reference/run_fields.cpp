@@ -72,7 +72,7 @@ constexpr FieldValue kAccumulators[] = {
     {"true", "fp32", "every result on chip is rounded to fp32, so that it can overflow"}};
 constexpr FieldValue kStaleMemory[] = {
     {"", "invalid", "a slot on chip whose tile was not loaded holds NaN"},
-    {"true", "the tile before", "a slot holds the last tile that was in it, as on a GPU"}};
+    {"true", "the previous tile", "a slot holds the last tile that was in it, as on a GPU"}};
 constexpr FieldValue kOverflows[] = {
     {"", "rejected", "tiles that do not fit on the chip are rejected"},
     {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};

@@ -57,7 +57,7 @@ class Player {
       if (auto error = play_step(n)) return error;
     }
     return print(
-        fmt::format("\n{} of {} questions right at the first attempt\n", right_first_, asked_));
+        fmt::format("\n{} of {} questions right on the first attempt\n", right_first_, asked_));
   }
 
  private:

@@ -142,7 +142,7 @@ std::string unit_of(const Node& node) {
 }  // namespace
 
 std::string_view kind_words(const Value& value) {
-  constexpr std::string_view kWords[] = {"a number", "a condition", "a text", "a tile"};
+  constexpr std::string_view kWords[] = {"a number", "a condition", "a string", "a tile"};
   return kWords[value.index()];
 }
 

@@ -2,7 +2,7 @@
 /// "fa1.flops.matmul / fa2.flops.matmul", "tile(fa2, visit(fa2, 1))".
 ///
 ///   or, and, not            of conditions
-///   < <= > >= ==            of numbers; == also of texts in single quotes, and of tiles
+///   < <= > >= ==            of numbers; == also of strings in single quotes, and of tiles
 ///   + - * /                 of numbers
 ///   min(a, b) max(a, b) abs(a) log2(a)
 ///   visit(run, n)           step at which the run's head starts to compute its n-th tile of scores
@@ -23,7 +23,7 @@
 
 namespace attnscope::lessons {
 
-/// The kind of a value: "a number", "a condition", "a text", "a tile".
+/// The kind of a value: "a number", "a condition", "a string", "a tile".
 std::string_view kind_words(const Value& value);
 
 /// The values of the names in an expression. Errors: invalid_request for a name that does not

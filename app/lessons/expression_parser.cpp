@@ -132,7 +132,7 @@ class Parser {
 
   NodePtr quoted() {
     const std::size_t end = text_.find('\'', at_ + 1);
-    if (end == text_.npos) refuse("the text after ' is not closed");
+    if (end == text_.npos) refuse("the string after ' is not closed");
     std::string inner(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return constant(std::move(inner));

@@ -14,7 +14,7 @@ namespace attnscope::lessons {
 struct LessonMarks {
   std::size_t questions = 0;    ///< number of questions of the lesson
   std::size_t answered = 0;     ///< questions with an answer, given or shown
-  std::size_t right_first = 0;  ///< questions answered correctly at the first attempt
+  std::size_t right_first = 0;  ///< questions answered correctly on the first attempt
   std::size_t right = 0;        ///< questions answered correctly before the answer was shown
 };
 

@@ -60,8 +60,8 @@ Changes first_changes(const Lesson& lesson, const LessonRuns& runs,
                       const std::optional<std::string>& gpu_at_hand);
 
 /// The field of `lesson.choices` with this option, set to the text: not only to one of its values.
-/// invalid_request for a field that the lesson does not let a student change, or a text that the
-/// field does not take.
+/// invalid_request for a field that the lesson does not let a student change, or text that the
+/// field does not accept.
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 

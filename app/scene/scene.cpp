@@ -30,8 +30,8 @@ std::string short_text(const JsonObject& object, std::string_view key, std::stri
   constexpr std::size_t kMostBytes = 200;
   std::string text = object.string_or(key, std::move(fallback));
   if (text.size() > kMostBytes) {
-    throw JsonFieldError("{}: {} bytes are too many; use at most {}", object.path_of(key),
-                         text.size(), kMostBytes);
+    throw JsonFieldError("{}: a string of {} bytes is too long; use at most {}",
+                         object.path_of(key), text.size(), kMostBytes);
   }
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
     throw JsonFieldError("{}: control characters; use one line of text", object.path_of(key));

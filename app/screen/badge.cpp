@@ -149,7 +149,8 @@ RunButton run_button(const App& app) {
   if (running && measurements.compiled < measurements.kernels) {
     return {
         fmt::format("compiling {} of {}{}", measurements.compiled + 1, measurements.kernels, more),
-        "Compiles the kernels of a run. A click adds the shown run to the queue; the × beside it "
+        "Compiles the kernels of a run. A click adds the displayed run to the queue; the × beside "
+        "it "
         "cancels the run that is being compiled." +
             queue,
         true};
@@ -158,7 +159,7 @@ RunButton run_button(const App& app) {
       "Compiles the real kernel of this problem, runs it, checks it against the reference, and "
       "fills the measured column of the ledger.";
   return {running ? "running…" + more : "Run on GPU",
-          help + (running ? "\nA click adds the shown run to the queue." : "") + queue, true};
+          help + (running ? "\nA click adds the displayed run to the queue." : "") + queue, true};
 }
 
 /// Draws, at the right end of the room, the button that runs the kernel and, while a kernel is

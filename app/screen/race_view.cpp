@@ -70,7 +70,7 @@ void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields) {
   ImGui::SetCursorScreenPos(place.min);
   ImGui::InvisibleButton("verdict", {place.width(), place.height()});
   ui::tooltip(frame,
-              "Bytes that the thread blocks of the shown head request in the whole pass, modelled: "
+              "Bytes that the thread blocks of this head request in the whole pass, modelled: "
               "the larger number divided by the smaller.");
   if (app.view.presenter) return;
 

@@ -68,7 +68,7 @@ constexpr std::array<Stop, 9> kPanelTour{
      {"panel.scores", "Scores",
       "The tiles of S. Click a tile to go to its next operation; the wheel zooms."},
      {"panel.online_softmax", "One row in numbers",
-      "The terms of one query row with their true values. Click a row of the scores to follow "
+      "The terms of one query row with their values. Click a row of the scores to follow "
       "it."},
      {"panel.explain", "What and why",
       "The pseudo-code or the CUDA source, and the current operation in two sentences."},
@@ -186,7 +186,7 @@ void WalkCard::play(const Frame& frame) {
   }
   if (share < 1.0) return;
   if (stop_ + 1 < stops.size()) return go_to(frame, stop_ + 1);
-  frame.app.walk_plays.reset();  // from now on the race is played as any other
+  frame.app.walk_plays.reset();  // from now on the race is played like any other
 }
 
 void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place) {

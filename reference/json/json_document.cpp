@@ -264,8 +264,8 @@ Result<json> read_json_file(const std::filesystem::path& path) {
   }
   const auto size_bytes = std::filesystem::file_size(path, ignored);
   if (!ignored && size_bytes > kMaxFileBytes) {
-    return invalid_request("{}: {} bytes are too many; at most {} are read", path.string(),
-                           size_bytes, kMaxFileBytes);
+    return invalid_request("{}: a file of {} bytes is too large; at most {} are read",
+                           path.string(), size_bytes, kMaxFileBytes);
   }
   // A file that grows while it is read is not read to its end, and some system files have no end
   std::string text(ignored ? 0 : size_bytes, '\0');

@@ -51,7 +51,7 @@ Result<fs::path> find_assets_dir() {
   }
 
   if (folder_exists(ATTNSCOPE_SOURCE_ASSETS)) return fs::path(ATTNSCOPE_SOURCE_ASSETS);
-  return unavailable("no assets folder above {} nor at {}; set ATTNSCOPE_ASSETS to the folder",
+  return unavailable("no assets folder above {} or at {}; set ATTNSCOPE_ASSETS to the folder",
                      program.string(), ATTNSCOPE_SOURCE_ASSETS);
 }
 

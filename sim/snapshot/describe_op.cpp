@@ -179,15 +179,14 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
                           : "Agents waiting for the tile may read it now.";
     }
     if (adds) return "Each consumer leaves some rows of dQ; before all arrive, some are missing.";
-    return by_consumers ? "dQ sums over all keys: a consumer needs dS of the others' keys, too."
+    return by_consumers ? "dQ sums over all keys: each consumer also needs dS of the others."
            : barrier.tile.tensor == Tensor::LSE
-               ? "The statistics loader loads it meanwhile; until then, the buffer holds what was "
-                 "there before."
-               : "The producer loads it meanwhile; until then, the buffer holds what was there "
-                 "before.";
+               ? "The statistics loader is loading it; until then, the buffer holds its previous "
+                 "contents."
+               : "The producer is loading it; until then, the buffer holds its previous contents.";
   }
   if (op.kind == OpKind::wait) {
-    if (adds) return "Written earlier, the next tile would overwrite one that is not added yet.";
+    if (adds) return "Written earlier, the next tile would overwrite one not yet added.";
     return by_consumers
                ? "Written earlier, the next tile would overwrite one that a consumer still reads."
                : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";

@@ -109,7 +109,7 @@ Violations unresolved_includes(const SourceTree& tree) {
     for (const std::string& included : file.quoted_includes) {
       if (tree.contains(included) || tree.contains(included + ".in")) continue;
       violations.push_back(
-          fmt::format("{}: \"{}\" is no root-relative path of a file", path, included));
+          fmt::format("{}: \"{}\" is not a root-relative path of a file", path, included));
     }
   }
   return violations;

@@ -156,7 +156,7 @@ void draw_progress(const PanelContext& context, const Rect& plot, const ChartPro
   const bool failed = !progress.error.empty();
   if (!slow && !progress.given_up && !failed) return;
   std::string words = fmt::format("modelling… {:.0f} %", 100.0 * progress.share);
-  if (progress.given_up) words = "given up";
+  if (progress.given_up) words = "cancelled";
   if (failed && !slow && !progress.given_up) words = progress.error;
   if (progress.stale) words = "previous settings; " + words;
   ImVec2 at{plot.max.x, plot.min.y};
@@ -172,7 +172,7 @@ void draw_progress(const PanelContext& context, const Rect& plot, const ChartPro
 }
 
 /// Draws the notes in lines above the plot: at least one, and as many as leave the plot most of its
-/// height. Returns the top of the rest. Named rectangles: "charts.note.INDEX".
+/// height. Returns the top of the area below them. Named rectangles: "charts.note.INDEX".
 float draw_notes(const PanelContext& context, const Rect& plot,
                  const std::vector<std::vector<std::string>>& notes) {
   const FontRef& font = context.fonts.small;

@@ -69,7 +69,7 @@ std::vector<std::string> sentences_of(const SoftmaxMethods& methods,
     add("The online softmax sweeps once for m and l, the safe one twice.");
     add("P needs another sweep; FlashAttention rescales O instead.");
   }
-  add("The error of P is against the softmax of the rounded scores.");
+  add("P is compared with the softmax of the rounded scores.");
   return wordings;
 }
 
@@ -127,8 +127,9 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods,
                                  : "error of P " + draw::format_error(each.softmax.max_abs_error));
     }
     hint +=
-        "\nmodelled: every operation rounded; the error of P is against the softmax of the rounded "
-        "scores in double";
+        "\nmodelled: every operation rounded; P is compared with the softmax of the rounded scores "
+        "in "
+        "double";
     const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
     if (hovered(line)) tooltip(context, hint, line);
     y += pitch;

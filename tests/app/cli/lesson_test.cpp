@@ -62,7 +62,7 @@ TEST(LessonCommand, AsksNamesTheMistakeAndReveals) {
   EXPECT_THAT(outcome.out, HasSubstr("Right. The answer is 10.24 kB (modelled)."));
   EXPECT_THAT(outcome.out, HasSubstr("FA2 writes 2.304 kB."));
   EXPECT_THAT(outcome.out, HasSubstr("  b) FA2"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 questions right at the first attempt"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 questions right on the first attempt"));
   const auto answers = answers_in(folder);
   ASSERT_EQ(answers.size(), 3U);
   EXPECT_EQ(answers[0].at("outcome"), "mistake");

@@ -136,8 +136,8 @@ TEST(Expression, RefusesWhatIsNotAnExpression) {
 TEST(Expression, RefusesOperandsOfTheWrongKind) {
   EXPECT_THAT(refusal("1 + true"), HasSubstr("'+' needs numbers, not a condition"));
   EXPECT_THAT(refusal("1 and 2"), HasSubstr("'and' needs conditions, not a number"));
-  EXPECT_THAT(refusal("a.name < 2"), HasSubstr("'<' needs numbers, not a text"));
-  EXPECT_THAT(refusal("a.name == 1"), HasSubstr("compares a text with a number"));
+  EXPECT_THAT(refusal("a.name < 2"), HasSubstr("'<' needs numbers, not a string"));
+  EXPECT_THAT(refusal("a.name == 1"), HasSubstr("compares a string with a number"));
   EXPECT_THAT(refusal("visit(a, 0.5)"), HasSubstr("whole number"));
 }
 

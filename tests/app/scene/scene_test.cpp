@@ -315,7 +315,7 @@ TEST(Scene, AFileOfAnotherKindIsReportedInOneLineAndNotReadWhole) {
   const Result<Scene> scene = load_scene(path.string());
   std::filesystem::remove(path);
   ASSERT_FALSE(scene.ok());
-  EXPECT_THAT(scene.error().message, HasSubstr("8589934592 bytes are too many"));
+  EXPECT_THAT(scene.error().message, HasSubstr("a file of 8589934592 bytes is too large"));
   const Result<Scene> folder = load_scene(testing::TempDir());
   ASSERT_FALSE(folder.ok());
   EXPECT_THAT(folder.error().message, HasSubstr("not a regular file"));
