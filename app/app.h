@@ -119,8 +119,8 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
-  /// Requests the quiz about the shown run: which of its operations is missing? The next update()
-  /// starts it, and ends a lesson or a race.
+  /// Requests the quiz about the displayed run: which of its operations is missing? The next
+  /// update() starts it, and ends a lesson or a race.
   void start_quiz(std::uint64_t seed) { asked_quiz_ = seed; }
   /// Reads the list of shipped lessons again, with the user's progress.
   void list_lessons();

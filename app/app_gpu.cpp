@@ -1,4 +1,4 @@
-/// Runs the shown choice on this machine's GPU.
+/// Runs the displayed choice on this machine's GPU.
 #include <fmt/core.h>
 
 #include "app/app.h"

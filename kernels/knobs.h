@@ -27,7 +27,7 @@ struct Knobs {
   int persistent = 1;      ///< Hopper: a block computes row tile after row tile
   int heads_together = 1;  ///< Hopper, causal: the longest row tiles of several heads start first
   int trim = 1;            ///< Hopper: a consumer leaves out column tiles hidden from its rows
-  int polynomial = 0;      ///< Hopper: one of this many exponentials by multiply-adds; 0: none
+  int polynomial = 0;      ///< Hopper: one in this many exponentials by multiply-adds; 0: none
   int visit_hidden = 0;    ///< ScheduleVariant::visit_hidden: the model has it as well
   bool operator==(const Knobs&) const = default;
 };

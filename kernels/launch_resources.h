@@ -8,7 +8,7 @@
 namespace attnscope::kernels {
 
 /// Uploaded arrays, cuBLAS handles and compiled kernels, kept from launch to launch. Its owner, a
-/// Session, destroys it on the thread of its GPU, before the GPU is given up. Any thread may launch
+/// Session, destroys it on the thread of its GPU, before the GPU is released. Any thread may launch
 /// with it.
 struct LaunchResources {
   DeviceTables tables;

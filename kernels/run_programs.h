@@ -22,7 +22,7 @@ struct ProgramAgents {
   /// the meantime.
   bool loads_ahead = false;
   bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own
-  bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the tile before
+  bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the previous tile
 };
 /// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.

@@ -133,7 +133,7 @@ std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& g
 }  // namespace
 
 Index counting_work(const ResolvedRun& run) {
-  constexpr Index kOnesAVisit = 64;  // ones of a block mask that take as long as a visit
+  constexpr Index kOnesAVisit = 64;  // this many ones of a block mask take as long as a visit
   constexpr Index kEqualAVisit =
       128;  // the same for visits of equal rows, which are counted together
   const AttentionProblem& problem = run.problem;

@@ -71,7 +71,8 @@ struct SimulationReport {
 
 /// Counts the run, whatever its size, without computing values. does_not_fit for a tiling that does
 /// not fit on the chip, unless the run allows it. `cancel` set to true by another thread gives
-/// ErrorCode::cancelled within microseconds; too_many where bytes or operations do not fit 63 bits.
+/// ErrorCode::cancelled within microseconds; too_many where bytes or operations do not fit in 63
+/// bits.
 Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel = nullptr);
 /// resolve(), then simulate().

@@ -27,8 +27,8 @@ void predict_run(SimulationAnswer& answer);
 /// load_inputs().
 Result<AttentionInputs> inputs_of(const ModelRun& model);
 
-/// Runs every head with true values. Errors as in load_inputs() and simulate_numbers(), and failed
-/// when a result holds a NaN.
+/// Runs every head with actual values. Errors as in load_inputs() and simulate_numbers(), and
+/// failed when a result holds a NaN.
 Result<NumericResult> run_numbers(const ModelRun& model);
 
 }  // namespace attnscope

@@ -94,8 +94,8 @@ void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash);
-/// Draws one of `count` lines in the same place, whose dashes alternate: the `index`-th of every
-/// `count` dashes. With `gaps`, a gap of the same length follows every dash.
+/// Draws one of `count` lines that share a place and alternate their dashes: the `index`-th of
+/// every `count` dashes. With `gaps`, a gap of the same length follows every dash.
 void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                       float dash, int index, int count, bool gaps);
 void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,

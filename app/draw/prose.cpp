@@ -146,7 +146,7 @@ std::vector<ProsePiece> prose_pieces(std::string_view text) {
       at += found->length;
       continue;
     }
-    // Take the text up to the next beginning of a word
+    // Take the text up to the start of the next word
     std::size_t end = at + 1;
     while (end < text.size() && (is_word(text[end - 1]) || !is_word(text[end]))) ++end;
     add_words(pieces, text.substr(at, end - at));

@@ -11,7 +11,7 @@ std::vector<std::string> wordings_of(std::string_view text,
   std::vector<std::string> wordings;
   while (!text.empty()) {
     wordings.emplace_back(text);
-    std::size_t end = 0;  // a text of separators only has no shorter wording
+    std::size_t end = 0;  // text that is only separators has no shorter wording
     for (const std::string_view separator : separators) {
       const std::size_t found = text.rfind(separator);
       if (found != std::string_view::npos) end = std::max(end, found);

@@ -45,7 +45,7 @@ struct Basis {
 /// The basis of the answer to the question, for the runs as they are now.
 Basis basis_of(const Question& question, LessonRuns& runs);
 
-/// Whether the step's texts or its computed answer use a measurement.
+/// Whether the step's text or its computed answer uses a measurement.
 bool uses_measurements(const Step& step);
 
 /// Whether the prediction is right: within the question's factor for a number of the same sign,

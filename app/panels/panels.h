@@ -31,8 +31,8 @@ Panel make_why_online_panel();
 /// source of its kernel, and one sentence each.
 Panel make_explain_panel();
 
-/// The operations of each thread block of the shown head, in order but not in time; or the SM and
-/// the time of each block, predicted above recorded.
+/// The operations of each thread block of the displayed head, in order but not in time; or the SM
+/// and the time of each block, predicted above recorded.
 Panel make_timeline_panel();
 
 /// Charts, counted in the background: bytes, time, TFLOP/s and memory over N, heads, d, tiles or

@@ -23,7 +23,7 @@ FontFiles find_font_files();
 
 /// Fills the atlas of the current ImGui context with every role at each of the scales (1 = the
 /// 1600 x 900 design); returns the fonts of each scale, in this order. A font that is not installed
-/// is replaced by the next best, in the end by ImGui's own, so this cannot fail. The texture must
+/// is replaced by the next best, ultimately by ImGui's own, so this cannot fail. The texture must
 /// be uploaded again afterwards.
 std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales);
 

@@ -41,7 +41,7 @@ struct Outcome {
   std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
   std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
   std::string kind;                      ///< the kind of its numbers: lessons::Basis::kind
-  /// Why the truth, or a value in the step's texts, cannot be computed; a sentence.
+  /// Why the truth, or a value in the step's text, cannot be computed; a sentence.
   std::string unavailable;
   std::string why;            ///< the misconception behind the answer
   std::string then;           ///< empty as well where the truth, or a value in it, is unavailable

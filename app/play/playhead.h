@@ -57,11 +57,11 @@ class RaceCourse {
   Index last_tick() const { return static_cast<Index>(readings_.size()) - 1; }
   /// Bytes, or visits of tiles, at a tick; 0 at tick 0.
   Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
-  /// The last operation of the last tile that the racer has completed at a tick; -1: no tile yet.
+  /// The last operation of the last tile that the racer has completed by a tick; -1: no tile yet.
   Index step_of(Racer racer, Index tick) const;
   /// The first operation of that tile; -1: no tile yet.
   Index begin_of(Racer racer, Index tick) const;
-  /// The number of tile visits that the racer has completed at a tick, and of all its tile visits.
+  /// The number of tile visits that the racer has completed by a tick, and of all its tile visits.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
   /// The first tick at which the racer has executed operation `step`.

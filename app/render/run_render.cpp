@@ -48,7 +48,8 @@ std::optional<Error> run_kernel(App& app) {
   app.commands.push(RunOnGpu{});
   app.update(0.0);
   while (app.measurements.measured.size() == before) {
-    if (app.notice) return invalid_request(app.notice->text);  // no kernel runs the shown choice
+    if (app.notice)
+      return invalid_request(app.notice->text);  // no kernel runs the displayed choice
     app.update(0.0);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

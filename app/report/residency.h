@@ -37,7 +37,7 @@ struct LaunchResidency {
 
   Index at_once() const { return resident * sm_count; }
   /// The number of times that all SMs are filled: 1.25 if the last blocks fill only a quarter of
-  /// the places.
+  /// the slots.
   double waves() const {
     return static_cast<double>(thread_blocks) / static_cast<double>(at_once());
   }

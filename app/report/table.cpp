@@ -84,7 +84,7 @@ std::string lists_text(const Table& table) {
   return text;
 }
 
-/// The text "mark: text" of each note that has a text. In Markdown they form a list; a note that is
+/// The text "mark: text" of each note that has text. In Markdown they form a list; a note that is
 /// itself an item belongs to the note before it.
 std::string footnotes_text(const std::vector<Footnote>& footnotes, bool is_markdown) {
   std::string text;

@@ -1,4 +1,4 @@
-/// The options that the box of a field offers for the shown choice.
+/// The options that the box of a field offers for the displayed choice.
 #pragma once
 
 #include <filesystem>

@@ -67,8 +67,8 @@ struct ShippedScene {
 /// All shipped scenes that can be read, in teaching order.
 std::vector<ShippedScene> list_shipped_scenes();
 
-// A user's own Q, K and V, saved as .npy files: checked against the shown problem, or opened as a
-// scene with their shapes.
+// A user's own Q, K and V, saved as .npy files: checked against the displayed problem, or opened as
+// a scene with their shapes.
 
 /// The scene with these files, the sizes of Q [B, H, N, d] and K [B, H_kv, N_kv, d], and tiles of
 /// 16, or of 64 for long sequences. Q, K and V are all needed; dO belongs to a backward pass.

@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 7> enum_names(Slot) {
   return {"memory", "scores", "online_softmax", "explain", "ledger", "timeline", "charts"};
 }
 
-/// The shown panel of a slot that several panels share.
+/// The displayed panel of a slot that several panels share.
 enum class MemoryTab : std::uint8_t { memory, warps, gpu };
 constexpr std::array<std::string_view, 3> enum_names(MemoryTab) {
   return {"memory", "warps", "gpu"};

@@ -36,7 +36,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
 /// in presenter mode the verdict alone. Named rectangle: "race.verdict".
 void draw_race_bar(const Frame& frame, const Rect& rect, TopBar& rival_fields);
 /// "rival requests less: 59,392 / 20,736 bytes = 2.9x": the bytes that both runs request in the
-/// shown head; the run that requests fewer is ahead.
+/// displayed head; the run that requests fewer is ahead.
 std::string race_verdict(const RunInfo& chosen, const RunInfo& rival);
 
 }  // namespace attnscope::app

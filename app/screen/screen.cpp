@@ -313,7 +313,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const bool in_quiz = lesson && !app.lesson_player.is_open();
   if (!lesson) lesson_card_ = {};
 
-  take_pointed_word();  // discards the word of the frame before
+  take_pointed_word();  // discards the word of the previous frame
   top_bar_.collect();
   rival_bar_.collect();  // the race may have ended
   focus_.begin_frame();

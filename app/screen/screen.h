@@ -31,8 +31,8 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
-  /// Draws the shown panel of a slot over the whole window, without bars, tabs and buttons, for a
-  /// picture. Returns the opaque surface behind it. Does not change what draw() left, such as
+  /// Draws the displayed panel of a slot over the whole window, without bars, tabs and buttons, for
+  /// a picture. Returns the opaque surface behind it. Does not change what draw() left, such as
   /// rects().
   std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
                                   ThemeName theme_name, Slot slot, bool of_rival = false);

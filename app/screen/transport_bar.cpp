@@ -222,7 +222,7 @@ float label_left(const Frame& frame, const StepSpan& span, const Rect& bar, floa
   return std::clamp(x - width * 0.5f, bar.min.x, std::max(bar.max.x - width, bar.min.x));
 }
 
-/// Draws the label of every `stride`-th span, except where it would touch the one before.
+/// Draws the label of every `stride`-th span, except where it would touch the previous one.
 template <typename PlaceOf>
 void draw_span_labels(const Frame& frame, const std::vector<StepSpan>& spans, const Rect& bar,
                       const PlaceOf& place_of, std::size_t stride) {

@@ -44,13 +44,13 @@ class KernelCompiler {
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 
-  /// Obtains all programs, one on each core at a time. The first error ends it, as does an
+  /// Obtains all programs, at most one per core at a time. The first error ends it, as does an
   /// exception on any thread, which is rethrown here.
   std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
                                   const CompileControl& control);
 
  private:
-  /// The kept kernel; null if the caller is to obtain it and release() the key; nothing when
+  /// The kernel in memory; null if the caller must obtain it and release() the key; nothing when
   /// cancelled.
   std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
                                                              const std::atomic<bool>* cancel);

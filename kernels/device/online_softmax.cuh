@@ -104,7 +104,7 @@ __device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRow
 }
 
 /// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l. If `kPolynomialEvery` is
-/// not 0, one of that many pieces of eight keys uses exp2_polynomial().
+/// not 0, one in that many pieces of eight keys uses exp2_polynomial().
 template <int kRowPieces, int Bc, int kPolynomialEvery = 0>
 __device__ inline void exponentiate(Accumulator<kRowPieces, Bc>& S, RowStatistic<kRowPieces>& l,
                                     const RowStatistic<kRowPieces>& m, float softmax_scale_log2) {

@@ -27,7 +27,7 @@ struct NoTrace {
 };
 
 /// Thread 0 writes the block's events; the first of the lanes that share a row writes the row.
-/// Places in a trace of at most kMaxTraceBytes fit in 32 bits.
+/// Offsets in a trace of at most kMaxTraceBytes fit in 32 bits.
 class BlockTrace {
  public:
   template <typename KernelParameters>

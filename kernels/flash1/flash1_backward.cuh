@@ -11,8 +11,8 @@
 /// tile; for each row tile that sees it, Qi, Oi, dOi, dQi, mi, li are read and dQi is written; dKj
 /// and dVj are written once. dQ = 0 is the launch "initialise" before this one.
 ///
-/// On chip: one slot each for Kj, Vj, P and dS in shared memory, two of Qi, Oi, dOi and dQi, so
-/// that a row tile arrives while the previous one is processed.
+/// On chip: one slot each for Kj, Vj, P and dS in shared memory, two each for Qi, Oi, dOi and dQi,
+/// so that a row tile arrives while the previous one is processed.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.

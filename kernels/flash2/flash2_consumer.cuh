@@ -135,9 +135,10 @@ struct Flash2Consumer {
         S(scores_.S),
         trace(trace_) {}
 
-  /// Works on the rows from the product for the first scores, which has been started, to the
-  /// stores. Returns the rows of the next turn, which begin before these end, unless Oi is stored
-  /// from the place of their Qi, or other consumers still have column tiles to multiply.
+  /// Processes the rows, from the product for the first scores, which has already been started, to
+  /// the stores. Returns the rows of the next turn: their first product overlaps the end of these
+  /// rows, unless Oi is stored from the slot of their Qi, or other consumers still have column
+  /// tiles to multiply.
   __device__ Rows attend() {
     const auto own_tiles = rows.own_tiles();
     trace.did(TraceStep::load_Qi, rows.tile.i, 0);

@@ -26,8 +26,9 @@ struct TileQueueParameters {
 struct Flash2HopperForwardParameters : ForwardParameters {
   ForwardMaps maps;
   TileQueueParameters queue;
-  int heads_at_once = 1;  ///< heads whose row tiles with the same index are neighbours; a divisor
-                          ///< of the number of heads
+  /// Heads whose row tiles with the same index are adjacent in this order; divides the number of
+  /// heads.
+  int heads_at_once = 1;
 };
 
 }  // namespace attnscope::kernels

@@ -9,8 +9,8 @@
 /// All of S is read and all of P is written under a mask too: the product that follows reads the
 /// zeros. With dropout, P is written both before and after it: the product reads the latter, the
 /// softmax's gradient the former. A warp owns a row of N_kv <= 1024 keys, four rows to a block; a
-/// block owns a longer row. Rows beyond 32,768 keys (16,384 if N_kv leaves them unaligned to 16
-/// bytes, and in fp32 with a score function) do not fit in the registers of a block:
+/// block owns a longer row. Rows of more than 32,768 keys (16,384 if N_kv leaves them unaligned to
+/// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block:
 /// softmax_forward_two_sweeps.cuh.
 #pragma once
 

@@ -3,10 +3,11 @@
 /// sim/schedule/standard_backward.cpp.
 ///
 /// P and dP are whole [B, H, N, N_kv] tensors in HBM: both are read once and dS is written once, in
-/// dP's place. The rows stay in registers in between, as they are stored; those beyond 16,384 keys
-/// do not fit there: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is zero for hidden
-/// keys. Dropout draws the forward pass's bits again: dP = dropout(dP). With a soft cap, S is read
-/// once more: dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
+/// dP's place. The rows stay in registers in between, in the type in which they are stored; rows of
+/// more than 16,384 keys do not fit: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is
+/// zero for hidden keys. Dropout draws the forward pass's bits again: dP = dropout(dP). With a soft
+/// cap, S is read once more: dS = (1 - tanh(S / cap)^2) * dS; rows of more than 8,192 keys are then
+/// read in two sweeps.
 #pragma once
 
 #include "kernels/standard/row_launch.cuh"

@@ -58,7 +58,7 @@ class L2Run {
   Group followed_group(Group group) const;
 
  private:
-  /// A place for a thread block on an SM.
+  /// A slot for a thread block on an SM.
   struct Slot {
     const LaunchTransfers* transfers = nullptr;
     std::size_t next = 0, past_last = 0;                     ///< groups of its block's transfers

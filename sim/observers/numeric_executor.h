@@ -1,4 +1,4 @@
-/// Executes tile operations with true values; a skipped one changes nothing. Unwritten memory is
+/// Executes tile operations with actual values; a skipped one changes nothing. Unwritten memory is
 /// NaN: a slot is invalid at block start, after the last use of its tile, and when it is read as a
 /// tile that it does not contain; HBM is NaN outside the inputs and the pass's initial values. A
 /// missing load, rescale or sum therefore shows in the result.

@@ -17,7 +17,7 @@ void begin_values(const SteppedRequest& request, const Pass& pass, const Schedul
                   const AttentionProblem& one_head, NumericExecutor& executor);
 
 /// Runs the other heads of the request's group, and leaves their parts of dK and dV in the HBM of
-/// the shown head: sum_heads reads them all. Does nothing for a pass that sums no group. Throws
+/// the displayed head: sum_heads reads them all. Does nothing for a pass that sums no group. Throws
 /// Cancelled once `cancel`, which may be null, is true.
 void run_rest_of_group(const SteppedRequest& request, const Pass& pass,
                        const ScheduleOptions& options, const std::atomic<bool>* cancel,

@@ -59,8 +59,8 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
 }
 
-/// The other heads store their parts in the same launch as the shown head: all are stored when it
-/// ends.
+/// The other heads store their parts in the same launch as the displayed head: all are stored when
+/// it ends.
 void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
   if (history.first_store.empty()) return;
   const std::int32_t last = *std::ranges::max_element(history.first_store);
@@ -96,7 +96,7 @@ bool can_follow_rows(const SteppedRequest& request, const RunInfo& info) {
          number(problem.N + problem.N_kv) * number(problem.d) <= kMostInputs;
 }
 
-/// Prepares true values if the problem is small enough to show them.
+/// Prepares actual values if the problem is small enough to show them.
 void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   const AttentionProblem& problem = request.run.problem;
   RunInfo& info = *run.info;

@@ -26,8 +26,8 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel);
 
-/// The state of every HBM tensor of the shown head after operation `step`: inputs, tensors that the
-/// pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
+/// The state of every HBM tensor of the displayed head after operation `step`: inputs, tensors that
+/// the pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
 std::vector<HbmTensorState> hbm_states(const RunInfo& info,
                                        const std::array<StoreHistory, kTensorCount>& stores,
                                        Index step);

@@ -151,7 +151,7 @@ void RowSlice::move_to(Index step, const RowRange& rows, Index query, Index colu
       return true;
     });
   }
-  for (const TileOp& load : loads_) executor_->execute(load);  // those of the shown step
+  for (const TileOp& load : loads_) executor_->execute(load);  // those of the displayed step
   loads_.clear();
   step_ = std::max(step_, step);
 }

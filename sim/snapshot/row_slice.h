@@ -1,4 +1,4 @@
-/// True values of the rows of one row tile, in a problem too large to execute whole: the forward
+/// Actual values of the rows of one row tile, in a problem too large to execute whole: the forward
 /// pass, and the tiles of scores and their gradients of the backward pass, never need another row.
 /// dK and dV sum over all row tiles: they are not computed.
 #pragma once

@@ -1,6 +1,6 @@
 /// The state that the screen shows at one step: an immutable snapshot of the simulation, published
 /// by the worker and read by panels without a lock. Everything here is modelled, from the schedule
-/// and the device description, with true values from the numeric executor.
+/// and the device description, with actual values from the numeric executor.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 
 namespace attnscope {
 
-/// Problems with more scores than this have the values of the shown row tile and of the followed
-/// row only (RunInfo::has_tile_values), or none if these take too long to compute: geometry, bytes
-/// and pseudo-code.
+/// Problems with more scores than this have the values of the displayed row tile and of the
+/// followed row only (RunInfo::has_tile_values), or none if these take too long to compute:
+/// geometry, bytes and pseudo-code.
 inline constexpr Index kMaxShownScores = Index{1} << 22;
 
 /// The run and the head to step through.
@@ -76,7 +76,7 @@ struct TileLife {
 /// The tensors with a value for each query and key that the screen shows.
 inline constexpr std::array kScoreTensors{Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
 
-/// One of these tensors, for the shown head.
+/// One of these tensors, for the displayed head.
 struct ScoreMatrix {
   /// [N, N_kv], in double precision: S = softmax_scale Q K^T with soft cap and bias, hidden keys at
   /// -inf; P = softmax S; dP = dO V^T after dropout; dS = P (dP - D), times the cap's slope. Empty
@@ -95,7 +95,7 @@ struct ScoreMatrix {
   }
 };
 
-/// One HBM tensor of the shown head and its state at this step.
+/// One HBM tensor of the displayed head and its state at this step.
 struct HbmTensorState {
   Tensor tensor = Tensor::Q;
   Shape shape;
@@ -182,7 +182,7 @@ struct RunInfo {
   Pass pass;
   std::vector<TileGrid> grids;     ///< of each launch
   std::size_t first_backward = 0;  ///< index of the first launch of the backward pass
-  Index step_count = 0;            ///< operations of the shown head, all launches
+  Index step_count = 0;            ///< operations of the displayed head, all launches
   std::vector<StepSpan> launches;  ///< one for each launch
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
   std::vector<std::vector<LineOperands>> line_operands;  ///< of each launch, by line

@@ -1,5 +1,5 @@
 /// One head of a problem, step by step: the schedule's operations as a sequence that can be stepped
-/// in both directions, with the true state of memory at every step. Keeps a window and keyframes;
+/// in both directions, with the actual state of memory at every step. Keeps a window and keyframes;
 /// everything else is regenerated.
 #pragma once
 

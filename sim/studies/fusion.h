@@ -37,7 +37,7 @@ struct FusionStep {
 /// The steps for one problem, the least fused first; "figure2" is not a separate step but one
 /// accounting of Figure 2, for a problem with a mask and dropout. A step that equals another one,
 /// because the problem has no mask or no dropout, is left out: left_out_of_fusion(). Every
-/// algorithm runs in `tiling`; the reports state whether it fits the device, which changes no
+/// algorithm runs in `tiling`; the reports state whether it fits on the device, which changes no
 /// bytes. A level of fusion without a launch for a step of the score function is rejected
 /// individually; any other error is invalid_request as in simulate(). `may_continue` receives the
 /// completed fraction before each step and returns whether to count it; when it returns false, the
@@ -47,8 +47,8 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
                                              const std::function<bool(double)>& may_continue = {},
                                              const std::atomic<bool>* cancel = nullptr);
 
-/// "backward does not fit, counted anyway": passes whose tiles do not fit the device; empty if both
-/// fit, or the step was rejected.
+/// "backward does not fit, counted anyway": passes whose tiles do not fit on the device; empty if
+/// both fit, or the step was rejected.
 std::string overflow_words(const FusionStep& step);
 
 /// Why flash2 moves more than flash1 in the tiles of the study; empty if it does not.

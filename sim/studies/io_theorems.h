@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 5> enum_names(IoAxis) {
   return {"seq-len", "head-dim", "sram-bytes", "block-cols", "density"};
 }
 
-/// Values that show the scaling along the axis, for a problem of common size.
+/// Values that show the scaling along the axis, for a problem of typical size.
 std::vector<double> usual_values(IoAxis axis);
 
 /// One head of a size for which d <= M <= N d, the theorems' range, holds on every shipped GPU: N

@@ -1,5 +1,5 @@
 /// Runs thread blocks on SMs in cycles: as many at once as an SM has room for, in the order of the
-/// launch, each as soon as a place is free. Blocks that share an SM slow each other down.
+/// launch, each as soon as a slot is free. Blocks that share an SM slow each other down.
 #pragma once
 
 #include <atomic>

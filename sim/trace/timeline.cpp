@@ -16,7 +16,7 @@ GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit) {
 }
 
 bool Timeline::Free::operator>(const Free& other) const {
-  // Among places that become free at the same time, prefer different SMs
+  // Among slots that become free at the same time, prefer different SMs
   return std::tuple(at, place.slot, place.sm) >
          std::tuple(other.at, other.place.slot, other.place.sm);
 }

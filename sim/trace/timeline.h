@@ -74,7 +74,7 @@ class Timeline : public Observer {
   Picoseconds end_ps() const { return launch_end_; }
 
  private:
-  /// A place for one thread block, ordered by the time when it becomes free.
+  /// A slot for one thread block, ordered by the time when it becomes free.
   struct Free {
     Picoseconds at = 0;
     Placement place;

@@ -1,7 +1,7 @@
 /// Whole commands of attnscope-cli in this process, in a scratch folder.
 ///
-/// An input has one argument a line; after a line "@@" it may have the contents of inputs/mine.json
-/// and inputs/mine.npy. Arguments reach no file outside the scratch folder.
+/// An input has one argument per line; after a line "@@" it may have the contents of
+/// inputs/mine.json and inputs/mine.npy. Arguments reach no file outside the scratch folder.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

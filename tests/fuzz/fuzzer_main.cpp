@@ -31,8 +31,8 @@ extern "C" const char* __asan_default_options() {
   return "malloc_context_size=0:quarantine_size_mb=16";
 }
 
-/// An exception of the target ends the program, and libFuzzer keeps the input. libFuzzer's inputs
-/// are short, so one in kOneIn also runs enlarged.
+/// An exception thrown by the target ends the program, and libFuzzer keeps the input. libFuzzer's
+/// inputs are short, so one in kOneIn also runs enlarged.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kOneIn = 10'000;
   const std::string_view input = text_of(data, size);

@@ -5,7 +5,7 @@
 
 namespace attnscope::fuzz {
 
-/// A fresh folder of this process, removed when the process ends normally.
+/// A fresh folder for this process, removed when the process ends normally.
 const std::filesystem::path& scratch_folder();
 
 }  // namespace attnscope::fuzz

@@ -1,4 +1,4 @@
-/// The steps of a traced kernel that stand for the operations of its schedule.
+/// The steps of a traced kernel that represent the operations of its schedule.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ struct SourceFile {
 /// The files by their root-relative paths, with '/' between folders.
 using SourceTree = std::map<std::string, SourceFile>;
 
-/// Splits a text's #include lines into the two kinds.
+/// Splits the #include lines of a file into the two kinds.
 SourceFile parse_source(std::string text);
 
 /// Reads every source and text file of the project's own folders under `root`; build outputs and

@@ -13,7 +13,7 @@ std::vector<std::string> guide_pages(const std::filesystem::path& root);
 /// Those of every document that shows commands, the README first.
 std::vector<std::string> documents_with_commands(const std::filesystem::path& root);
 
-/// The lines of a text, without spaces at their ends.
+/// The lines of the text, without trailing spaces.
 std::vector<std::string> lines_of(const std::string& text);
 
 /// A command of a document, without the program's name, and the output shown below it.

@@ -170,8 +170,8 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 
 /// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
 /// lower bound, drawn for d^2 <= M <= N d. Over Bc and the SRAM, also the measurements of
-/// flash1's kernel on this GPU, scaled to the shown number of heads; its bytes depend only on Bc,
-/// so a different Br changes nothing.
+/// flash1's kernel on this GPU, scaled to the displayed number of heads; its bytes depend only on
+/// Bc, so a different Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);

@@ -26,7 +26,7 @@ std::vector<ShownLine> shown_lines(const Pass& pass, std::size_t launch,
                                    std::span<const PassOperation> operations,
                                    const RunBreak& broken);
 
-/// Keeps the lines of the shown launch until the run, the launch or `hides_break` changes.
+/// Keeps the lines of the displayed launch until the run, the launch or `hides_break` changes.
 class BrokenCode {
  public:
   std::span<const ShownLine> lines(const Snapshot& snapshot, bool hides_break);

@@ -58,7 +58,7 @@ ImU32 op_color(const Theme& theme, const TileOp& op) {
   return text_color_of(theme, op.dests()[0].tensor);
 }
 
-/// Draws the CUDA source of the kernel that runs the shown launch.
+/// Draws the CUDA source of the kernel that runs the displayed launch.
 void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext& context,
                  const Rect& rect) {
   const RunInfo& run = *snapshot.run;

@@ -97,8 +97,8 @@ void draw_code_text(const PanelContext& canvas, const ShownLine& line, const Scr
   draw_until(begin, part.end, color, false);
 }
 
-/// The lines of the screen that are shown, [first, past), and whether the first and the last of
-/// them are replaced by the number of hidden lines.
+/// The lines that are visible, [first, past), and whether the first and the last of them are
+/// replaced by the number of hidden lines.
 struct ShownPart {
   std::size_t first = 0, past = 0;
   bool more_above = false, more_below = false;

@@ -178,7 +178,7 @@ std::string about_run(const MeasuredRun& run) {
   return about;
 }
 
-/// Counts so far are for the shown head; the paper's bytes and the peak are for the whole pass.
+/// Counts so far are for the displayed head; the paper's bytes and the peak are for the whole pass.
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const RunInfo& run = *snapshot.run;
   const SimulationReport& totals = run.totals;

@@ -30,7 +30,7 @@ struct LedgerRow {
   std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the modelled number of the whole pass
-  std::optional<double> size_bytes = {};  ///< the tensor's size in the shown heads
+  std::optional<double> size_bytes = {};  ///< the tensor's size in the displayed heads
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< true: the formula gives compulsory bytes
@@ -63,7 +63,7 @@ struct PredictedTime {
 
 /// The data of a ledger besides the snapshot; the same for every step of a run.
 struct LedgerBasis {
-  std::vector<TrafficFormula> head_formulas;   ///< formulas for the shown head
+  std::vector<TrafficFormula> head_formulas;   ///< formulas for the displayed head
   std::vector<TrafficFormula> whole_formulas;  ///< formulas for all heads together
   std::optional<MeasuredRun> seen;             ///< the run shown beside the model
   /// Compares that run with the model at its tiles; nothing without a measurement.
@@ -96,7 +96,7 @@ struct Ledger {
   std::string seen_gpu;       ///< "H200"; empty if nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< tooltip of the heading
-  bool all_heads = false;          ///< true: for all heads; false: for the shown head only
+  bool all_heads = false;          ///< true: for all heads; false: for the displayed head only
   std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };
 

@@ -14,7 +14,7 @@
 
 namespace attnscope::app {
 
-/// L2's answers to the operations of the shown head, and the bandwidths on both sides of L2.
+/// L2's answers to the operations of the displayed head, and the bandwidths on both sides of L2.
 struct L2View {
   Result<L2Answers> answers;  ///< unavailable for a problem that is too large to follow
   Bandwidths bandwidths;

@@ -180,7 +180,7 @@ class SramBox {
   const PanelContext& context_;
   Rect rect_;
   std::vector<Placed> placed_;
-  std::vector<std::pair<std::string, float>> sizes_;  ///< texts of sizes, and their left edges
+  std::vector<std::pair<std::string, float>> sizes_;  ///< labels with sizes, and their left edges
   std::string scale_note_;
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
   float split_x_ = 0.0f;     ///< between the two capacity bars

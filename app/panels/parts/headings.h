@@ -29,8 +29,8 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
                              std::string_view title, std::string_view subtitle,
                              std::initializer_list<std::string_view> labels, int chosen);
 
-// The heading of a panel that shares its slot: the slot's titles, the shown one highlighted, and a
-// note on the right if there is room. Both return the room below. Named rectangles: as above.
+// The heading of a panel that shares its slot: the slot's titles, the displayed one highlighted,
+// and a note on the right if there is room. Both return the room below. Named rectangles: as above.
 
 /// For the slot `memory`: the titles are the names of MemoryTab.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);

@@ -121,7 +121,7 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
   return columns;
 }
 
-/// Draws the values of the row in this tile, with the shown key marked.
+/// Draws the values of the row in this tile, with the displayed key marked.
 void draw_strip(const draw::Canvas& canvas, const SoftmaxTerm& term, const Rect& box,
                 std::size_t key) {
   const ValueTile row{1, static_cast<Index>(term.strip.size()), term.strip};

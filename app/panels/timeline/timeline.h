@@ -120,7 +120,7 @@ Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gp
 /// pass. unavailable without a trace or prediction, or without a description of the trace's GPU.
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel = nullptr);
 
-/// The recorded m, l and alpha of a row of the shown head; nullptr if there is none.
+/// The recorded m, l and alpha of a row of the displayed head; nullptr if there is none.
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);
 
 class SmTimeline {

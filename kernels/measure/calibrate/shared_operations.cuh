@@ -30,7 +30,7 @@ struct LoadedWords {
   __device__ uint32_t result() const { return x[0] + x[1] + x[2] + x[3]; }
 };
 
-/// Loads of 16 bytes, where kWays lanes of each eight use the same group of banks: no conflicts if
+/// Loads of 16 bytes, where kWays of every eight lanes use the same group of banks: no conflicts if
 /// it is 1. All warps read the same memory.
 template <int kWays>
 struct SharedLoads : LoadedWords {

@@ -34,7 +34,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm,
                              StepCost cost = StepCost::plain);
 std::string step_clock_name(std::string_view steps);
-/// The time of a launch whose blocks each take one step, with all places on the SMs occupied and
+/// The time of a launch whose blocks each take one step, with all slots on the SMs occupied and
 /// nothing in L2.
 std::string first_step_name(std::string_view steps);
 

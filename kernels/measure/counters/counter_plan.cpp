@@ -24,8 +24,8 @@ bool schedule(const CuptiLibrary& cupti, const CounterPlan& plan, CounterGroup& 
   return group.hardware_passes > 0;
 }
 
-/// Adds the counter to the first group that takes only one hardware pass even with it, if any;
-/// returns whether there is one.
+/// Adds the counter to the first group that still takes only one hardware pass with it; returns
+/// whether there is such a group.
 bool join_a_group(const CuptiLibrary& cupti, CounterPlan& plan, const std::string& name) {
   for (CounterGroup& group : plan.groups) {
     if (group.hardware_passes != 1) continue;

@@ -193,7 +193,7 @@ class Mutation {
   std::vector<Result<Answer>> truths_;
 };
 
-/// Questions whose answers have no path: places of tiles.
+/// Questions whose answers have no path: positions of tiles.
 const std::set<std::string>& without_paths() {
   static const std::set<std::string> questions = {"flash1-loops:2", "swap-the-loops:2"};
   return questions;

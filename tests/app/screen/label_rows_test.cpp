@@ -13,7 +13,7 @@ namespace {
 
 using app::Rect;
 
-/// The texts of this form within the rectangle, from left to right.
+/// The labels of this form within the rectangle, from left to right.
 std::vector<ScreenText> texts_like(const std::regex& form, const Rect& within) {
   std::vector<ScreenText> found;
   for (const ScreenText& text : texts_on_screen()) {

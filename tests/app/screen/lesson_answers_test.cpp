@@ -41,7 +41,7 @@ class DrawnCurve : public testing::Test {
     return {plot.min.x + plot.width() * share, plot.max.y - plot.height() * axis.position(value)};
   }
 
-  /// Drags through the places in moves of this many pixels.
+  /// Drags the mouse from place to place, this many pixels per move.
   void drag(const std::vector<ImVec2>& corners, float move) {
     std::vector<ImVec2> way{corners.front()};
     for (std::size_t n = 1; n < corners.size(); ++n) {

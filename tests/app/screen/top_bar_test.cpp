@@ -29,7 +29,7 @@ TEST(RunOnGpu, IsVisibleWithoutAGpuButCannotBePressed) {
   EXPECT_FALSE(session.app().measurements.running);
 }
 
-/// The left edges of what stands beside the badge.
+/// The left edges of what is beside the badge.
 std::vector<float> places_beside_badge(const ScreenSession& session) {
   std::vector<float> edges;
   for (const char* const name :
@@ -131,7 +131,7 @@ TEST(RunComparison, APinnedRunIsComparedWithTheChoiceAndBroughtBack) {
   EXPECT_FALSE(session.app().view.pinned);
 }
 
-/// Draws frames until the screen rests, for at most some seconds; returns whether it does.
+/// Draws frames until the screen rests, for at most a few seconds; returns whether it does.
 bool comes_to_rest(ScreenSession& session) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (session.busy() && std::chrono::steady_clock::now() < deadline) session.frame();

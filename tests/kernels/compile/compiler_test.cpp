@@ -214,7 +214,7 @@ TEST(KernelCompiler, AnExceptionOfAThreadReachesTheCaller) {
   }
   EXPECT_THROW(compiler.obtain_all(programs, {}), CheckFailure);
 
-  // An exception of the progress callback, while other programs are being compiled
+  // An exception thrown by the progress callback while other programs are being compiled
   programs.assign(1, small_flash2());
   programs.push_back(program_of("flash2", "flash2_forward", ", 16, 32, 16, 1"));
   programs.push_back(program_of("flash2", "flash2_forward", ", 32, 16, 16, 1"));

@@ -192,8 +192,8 @@ TEST(DramModel, FollowsAFewHeadsInPlaceOfAllEqualOnes) {
 }
 
 TEST(DramModel, FollowsPartsOfRoundsWhereHeadsDoNotFillTheGpu) {
-  // The row tiles of a head fill a part of the SMs, so that half of the followed heads are no whole
-  // number of rounds of thread blocks
+  // The row tiles of a head fill a part of the SMs, so that half of the followed heads are not a
+  // whole number of rounds of thread blocks
   test::ModelRequest request = request_of("standard", PassKind::forward, 1);
   request.gpu_description.sm_count = 66;
   request.gpu_description.l2_bytes = Index{1} << 18;

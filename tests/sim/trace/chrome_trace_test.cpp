@@ -174,7 +174,7 @@ TEST_P(EveryAlgorithmsTrace, NothingOverlapsOnOneTrack) {
     if (event.at("ph") != "X") continue;
     double& end = track_end_us[{event.at("pid"), event.at("tid")}];
     const double begin = event.at("ts");
-    EXPECT_GE(begin, end - 1e-7) << event;  // a tenth of a picosecond: decimals read as binary
+    EXPECT_GE(begin, end - 1e-7) << event;  // a tenth of a picosecond: read as a binary fraction
     end = begin + event.at("dur").get<double>();
   }
   EXPECT_GT(track_end_us.size(), 3u * 4u) << "three SMs, a track a unit and one of thread blocks";
@@ -271,7 +271,7 @@ TEST(Trace, SaysWhenItCouldNotBeWritten) {
 
 TEST(Timeline, LoadsShareTheCompulsoryBytesBecauseL2ServesTheOthers) {
   test::ModelRequest request = request_for("flash2", PassKind::forward);
-  request.problem.heads = 6;  // thread blocks that fill their places on three SMs
+  request.problem.heads = 6;  // thread blocks that fill the slots of three SMs
   request.problem.N = request.problem.N_kv = 256;
   request.problem.mask = Mask::none();
   request.gpu_description.dram_bytes_per_s = 1e9;  // slow, so that nothing else matters

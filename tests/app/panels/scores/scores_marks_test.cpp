@@ -14,7 +14,7 @@ using test::HeadlessImGui;
 using test::SampleRequest;
 using test::Surroundings;
 
-/// Draws the scores in their place on a screen, and returns the texts.
+/// Draws the scores in their place on a screen, and returns the text.
 std::vector<std::string> draw_scores(const Snapshot& snapshot, bool presenter,
                                      Surroundings& around) {
   const Scales scales = scales_for(1280.0f, 720.0f, 1.0f, presenter);
