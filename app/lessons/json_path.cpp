@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// The text of a value in the spelling of a selection.
+/// The text of a value as a selection spells it.
 std::string plain_text(const ordered_json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }

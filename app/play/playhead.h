@@ -41,10 +41,10 @@ class Player {
 
 // Two runs on one clock, and where each of them is.
 
-/// The clock ticks whenever either run completes a tile. Its reading, requested bytes of the shown
-/// head or visits of tiles, is an upper limit for each run, because the other may be in the middle
-/// of a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS: standard
-/// attention, which has several launches, visits each tile several times.
+/// The clock ticks whenever either run completes a tile. Its reading, requested bytes of the
+/// displayed head or visits of tiles, is an upper limit for each run, because the other may be in
+/// the middle of a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS:
+/// standard attention, which has several launches, visits each tile several times.
 class RaceCourse {
  public:
   using Run = std::shared_ptr<const RunInfo>;

@@ -88,8 +88,8 @@ __device__ inline void close_bulk_stores() {
   asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
 }
 
-/// Copy the panels of a tile that begins at `place`, and back; the stores form a separate group.
-/// Called by one thread.
+/// Copy the panels of the tile at `place` to shared memory, and back; the stores form a separate
+/// group. Called by one thread.
 template <int kRows, int d>
 __device__ inline void load_panels(const PanelTile<kRows, d>& tile, const TensorMap& map,
                                    TilePlace place, ArrivalBarrier arrival) {

@@ -19,7 +19,7 @@ namespace {
 constexpr double kOctaves = 2.0;
 constexpr double kStepsOfOctave = 8.0;
 
-/// The GPU's own number of a field that is a size or a count; nothing for a multiple.
+/// The GPU's own number for a field that is a size or a count; nothing for a multiple.
 std::optional<Index> own_number(const RunField& field, const GpuDescription& own) {
   if (field.key == "sram_bytes") return own.shared_bytes_per_block;
   if (field.key == "l2_bytes") return own.l2_bytes;

@@ -132,7 +132,7 @@ bool HbmBox::stored_elsewhere() const {
 }
 
 std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
-  // Each wording in shorter lines, the widest first
+  // The same words in ever shorter lines, the widest first
   using Wordings = std::vector<std::vector<std::string>>;
   const Wordings wordings =
       stored_elsewhere()

@@ -92,8 +92,7 @@ std::string_view about_upper(UpperRun kind) {
       return "Predicted: the cycles of a step are estimated from the measured rates of the SM's "
              "units, because such steps are not calibrated. A pale block waits for tiles or "
              "stores. L2 is empty at first; a recorded run begins with a warm one, and recording "
-             "its "
-             "steps takes time, which is most of a run of a few µs.";
+             "its steps takes time, which dominates a run of a few µs.";
     case UpperRun::lower_bound:
       break;
   }
