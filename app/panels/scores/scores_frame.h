@@ -158,11 +158,13 @@ void draw_sequences(const ScoresFrame& frame);
 /// mouse (scores_marks.cpp).
 void draw_score_marks(const ScoresFrame& frame);
 
-/// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one.
+/// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one. Values
+/// have few colours, as many as the eye tells apart, so that neighbours are drawn as one rectangle.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
+  constexpr float kColors = 48.0f;
   if (std::isnan(value)) return 0;
   if (std::isinf(value)) return mix(theme.untouched, theme.error, 0.12f);
-  return draw::sequential_color(theme, range.position(value));
+  return draw::sequential_color(theme, std::round(range.position(value) * kColors) / kColors);
 }
 
 /// The colour of tiles that are not computed: red where the mask hides them, blue where a block

@@ -18,38 +18,74 @@ bool is_computed(const ScoresFrame& frame, TileState state, Index row, Index j) 
          matrix.is_known(frame.snapshot.step, row, j, frame.run().Tc);
 }
 
+/// The colour of a cell in a tile of this state.
+ImU32 cell_color(const ScoresFrame& frame, const ScoreCells& cells, TileState state,
+                 StoredScores stored, double mean) {
+  const Theme& theme = frame.context.theme;
+  const bool there = cells.tensor != Tensor::S || stored == StoredScores::final_values ||
+                     (stored == StoredScores::unmasked && std::isfinite(mean));
+  const ImU32 known = there ? score_color(theme, cells.scale, mean) : 0;
+  const ImU32 plain = mix(theme.untouched, color_of(theme, cells.tensor), 0.45f);
+  const float faded = state == TileState::discarded ? 0.5f : 0.0f;
+  return mix(known != 0 ? known : plain, theme.untouched, faded);
+}
+
+/// Fills rectangles that come from left to right, neighbours of one colour at once: software
+/// renderers spend a frame on thousands of small ones.
+class RowOfCells {
+ public:
+  explicit RowOfCells(const draw::Canvas& canvas) : canvas_(canvas) {}
+  ~RowOfCells() { fill(); }
+  RowOfCells(const RowOfCells&) = delete;
+  RowOfCells& operator=(const RowOfCells&) = delete;
+
+  void add(const Rect& cell, ImU32 color) {
+    if (color == color_ && cell.min.x == joined_.max.x) {
+      joined_.max.x = cell.max.x;
+      return;
+    }
+    fill();
+    joined_ = cell;
+    color_ = color;
+  }
+
+ private:
+  void fill() const {
+    if (joined_.width() > 0.0f) draw::fill(canvas_, joined_, color_);
+  }
+
+  const draw::Canvas& canvas_;
+  Rect joined_{};
+  ImU32 color_ = 0;
+};
+
 /// Draws values, or plain colours by state, with hatching over tiles that the mask skips.
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
   const StoredScores stored = stored_scores(frame.snapshot);
-  const draw::Canvas& canvas = frame.context;
-  draw::fill(canvas, frame.grid, theme.untouched);
+  const auto color_at = [&](TileState state, const CellSpan& rows, const CellSpan& cols,
+                            double mean) {
+    if (state == TileState::skipped || state == TileState::left_out) {
+      return mix(theme.card, skipped_color(theme, state), 0.10f);
+    }
+    const Index last_row = std::min(rows.end, (rows.tile + 1) * frame.run().tiling().Br) - 1;
+    return is_computed(frame, state, last_row, cols.tile)
+               ? cell_color(frame, cells, state, stored, mean)
+               : theme.untouched;
+  };
 
   // Look up the state of a tile only if the previous cell is in another tile
   for (std::size_t r = 0; r < cells.rows.size(); ++r) {
     const CellSpan& rows = cells.rows[r];
+    RowOfCells row(frame.context);
     TileState state = TileState::untouched;
     Index known_tile = -1;
     for (std::size_t c = 0; c < cells.cols.size(); ++c) {
       const CellSpan& cols = cells.cols[c];
       if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
       known_tile = cols.tile;
-      const Index last_row = std::min(rows.end, (rows.tile + 1) * frame.run().tiling().Br) - 1;
-      const bool skipped = state == TileState::skipped || state == TileState::left_out;
-      if (!skipped && !is_computed(frame, state, last_row, cols.tile)) continue;
-      const Rect cell = frame.rect_of({{rows.begin, rows.end}, {cols.begin, cols.end}});
-      if (skipped) {
-        draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
-        continue;
-      }
-      const double mean = cells.mean(r, c);
-      const bool there = cells.tensor != Tensor::S || stored == StoredScores::final_values ||
-                         (stored == StoredScores::unmasked && std::isfinite(mean));
-      const ImU32 known = there ? score_color(theme, cells.scale, mean) : 0;
-      const ImU32 plain = color_of(theme, cells.tensor);
-      const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
-      const float faded = state == TileState::discarded ? 0.5f : 0.0f;
-      draw::fill(canvas, cell, mix(color, theme.untouched, faded));
+      row.add(frame.rect_of({{rows.begin, rows.end}, {cols.begin, cols.end}}),
+              color_at(state, rows, cols, cells.mean(r, c)));
     }
   }
 }
