@@ -11,8 +11,8 @@ struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 
-constexpr int kBoxColumns = 64;      ///< of every box: a panel's
-constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: a consumer's
+inline constexpr int kBoxColumns = 64;      ///< of every box: a panel's
+inline constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: a consumer's
 
 /// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and kBoxColumns
 /// with the swizzle of device::PanelTile.

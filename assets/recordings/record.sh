@@ -1,9 +1,10 @@
 #!/bin/bash
-# Measures what the app and the documents show, on this machine's GPU: a recording of the ladder, and
-# one of the sweeps, which has fewer repeats a row (tests/bench/ladder.py and tests/bench/sweeps.py
+# Measures what the app and the documents show, on this machine's GPU: a recording of the ladder, one
+# of the sweeps, which has fewer repeats a row, and one of the edges (tests/bench/ladder.py and tests/bench/sweeps.py
 # print their tables):
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME.json
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-sweeps.json
+#   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-edges.json
 # Every row is saved as soon as it is measured; run it again with the same build to continue where it stopped. A number of seconds after the names: once it has passed, no further sweep begins, and the
 # exit status is 3. A sweep without a single result makes it 1.
 set -euo pipefail
@@ -158,8 +159,28 @@ record_sweeps() {
   done
 }
 
+# Problems whose tiles do not fill the boxes of bulk copies: other head dimensions than multiples of
+# 64, and sequences, heads and key lengths that end within a tile
+record_edges() {
+  protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
+  local heads="--dtype bf16 --batch 2 --heads 8"
+
+  sweep $passes $masks head-dim+seq-len=64+968,80+1000,96+1024,112+2048,128+1000,192+904,256+776 \
+    -- --algorithm flash2 $heads
+  sweep $passes kv-heads=2 -- --algorithm flash2 $heads --head-dim 128 --seq-len 1000
+  sweep $passes mask=causal -- --algorithm flash2 $heads --head-dim 96 --seq-len 1000 --kv-len 1500
+  sweep $passes -- --algorithm flash2 $heads --head-dim 128 --seq-len 1024 --key-lengths 1000,300
+  sweep $passes mask=window:200 -- --algorithm flash2 $heads --head-dim 128 --seq-len 1000
+  sweep pass=backward mask=none -- --algorithm flash1 $heads --head-dim 128 --seq-len 1000
+  sweep $passes head-dim=96,128 -- --algorithm block_sparse2 $heads --seq-len 1000 \
+    --block-mask random:0.5
+  sweep $passes mask=none -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 128 \
+    --seq-len 2000 --kv-len 2000 --cu-seqlens-q 0,704,1504,2000 --cu-seqlens-k 0,704,1504,2000
+}
+
 case $out in
   *-sweeps.json) record_sweeps ;;
+  *-edges.json) record_edges ;;
   *) record_ladder ;;
 esac
 [ -z "$has_failed" ] || exit 1

@@ -62,8 +62,16 @@ struct SharedTile {
 };
 
 /// How many of a tile's columns exist in memory: all d, or the first ones, whose number a kernel is
-/// given; the rest is padding, zero on chip.
-enum class Columns { all, first };
+/// given, in chunks of 16 bytes or as single elements; the rest is padding, zero on chip. Code for
+/// single elements in a loop lengthens it beyond the instruction cache even if it never runs.
+enum class Columns { all, chunks, first };
+
+/// How often the loops over the rows of a copy are unrolled. Wide rows in chunks leave too few
+/// registers for more.
+constexpr int unrolled_steps(Columns columns, int d) {
+  const bool few_registers = columns == Columns::chunks && d > 128;
+  return few_registers ? 1 : 32;
+}
 
 /// 16 bytes of a row in memory whose elements may be at any address: `columns` of them, then zeros.
 template <typename T>
@@ -132,6 +140,7 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   constexpr int kStepRows = kThreads / Tile::kGroup;
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
   constexpr bool kWholeSteps = kRows % kStepRows == 0;
+  constexpr int kUnrolled = unrolled_steps(kColumns, d);
   static_assert(kThreads % Tile::kGroup == 0);
   if constexpr (kColumns == Columns::first) {
     if (columns % kChunkElements != 0) {
@@ -141,7 +150,7 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   }
   const int first_chunk = thread % Tile::kGroup;
   const T* row_source = source + thread / Tile::kGroup * stride_row + first_chunk * kChunkElements;
-#pragma unroll
+#pragma unroll kUnrolled
   for (int step = 0; step < (kRows + kStepRows - 1) / kStepRows; ++step) {
     const int row = thread / Tile::kGroup + step * kStepRows;
     if (!kWholeSteps && row >= kRows) break;
@@ -175,8 +184,9 @@ __device__ inline void store_tile(T* destination, Index stride_row,
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
   constexpr int kStepRows = kThreads / Tile::kGroup;
   constexpr bool kWholeSteps = kRows % kStepRows == 0;
+  constexpr int kUnrolled = unrolled_steps(kColumns, d);
   static_assert(kThreads % Tile::kGroup == 0);
-#pragma unroll
+#pragma unroll kUnrolled
   for (int step = 0; step < (kRows + kStepRows - 1) / kStepRows; ++step) {
     const int row = thread / Tile::kGroup + step * kStepRows;
     if (!kWholeSteps && row >= kRows) break;
@@ -186,7 +196,7 @@ __device__ inline void store_tile(T* destination, Index stride_row,
       const int left = columns - chunk * kChunkElements;  // columns from this chunk on
       uint32_t value[4];
       load_chunk_shared(value, tile.chunk_address(row, chunk));
-      if (row >= valid_rows || (kColumns == Columns::first && left <= 0)) continue;
+      if (row >= valid_rows || (kColumns != Columns::all && left <= 0)) continue;
       T* const place = destination + row * stride_row + chunk * kChunkElements;
       if constexpr (kColumns == Columns::first) {
         if (columns % kChunkElements != 0) {

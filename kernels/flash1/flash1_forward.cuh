@@ -27,8 +27,8 @@
 /// The score features of a problem, and which row tiles see a column tile, are in
 /// flash1_scores.cuh.
 ///
-/// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
-/// it are zero on chip and never move.
+/// d is the width of the tiles. Where the problem's is smaller (Columns::chunks or first), the
+/// columns beyond it are zero on chip and never move.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -153,19 +153,20 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int kv_head = head / shape.heads_per_kv_head;
   const int thread = thread_index();
   const int lane = thread % 32;
-  // Registers are scarce in the loop. With score features, values that derive from the lane are
-  // recomputed there, as are the loop's end and the addresses from which m and l are loaded; in
-  // wide tiles, also the addresses where O is read and written. Compiling all kernels showed which
-  // of them would spill otherwise
-  constexpr bool kRecomputes = kFeatures.any() && (d < 256 || sizeof(Carried) > sizeof(T));
-  const auto lane_scored = [&] { return kRecomputes ? thread_index() % 32 : lane; };
+  // Registers are scarce in the loop. With score features, and in the widest rows of whole chunks,
+  // values that derive from the lane are recomputed there, as are the loop's end and the addresses
+  // from which m and l are loaded; in wide tiles, also the addresses where O is read and written.
+  // Compiling all kernels showed which of them would spill otherwise
+  constexpr bool kScarce = kFeatures.any() ? d < 256 || sizeof(Carried) > sizeof(T)
+                                           : d == 256 && kColumns == Columns::chunks;
+  const auto lane_scored = [&] { return kScarce ? thread_index() % 32 : lane; };
   const auto lane_again = [&] { return d > 64 ? thread_index() % 32 : lane_scored(); };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
   const auto again = [&](const float* statistic, const float* of_head) {
-    return kRecomputes ? statistic + Index{block_index()} * shape.N : of_head;
+    return kScarce ? statistic + Index{block_index()} * shape.N : of_head;
   };
   Trace trace(parameters, 0);
 
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   for (int j = scores.first_column_tile(); j < Tc; ++j) {
     const int first = scores.first_position(j);
     const int past_without = scores.past_last_position(j);
-    const auto past = [&] { return kRecomputes ? scores.past_last_position(j) : past_without; };
+    const auto past = [&] { return kScarce ? scores.past_last_position(j) : past_without; };
     if (scores.is_unseen(first, past())) continue;
 
     // load Kj, Vj; load the first Qi, Oi @load_column_tile

@@ -59,7 +59,7 @@ TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
             "attnscope::kernels::device::Fp16, 96, 128, 128, 4, "
-            "attnscope::kernels::device::Columns::first, attnscope::kernels::device::NoTrace, "
+            "attnscope::kernels::device::Columns::chunks, attnscope::kernels::device::NoTrace, "
             "attnscope::kernels::ScoreFeatures{false, false, false, false}>");
   EXPECT_EQ(plain.threads, 256);
   EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
@@ -88,16 +88,16 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
       {9, {128, 128}, "16, 128, 128, 4, Columns::first"},
       {16, {16, 16}, "16, 16, 16, 4, Columns::all"},
       {32, {128, 128}, "32, 128, 128, 4, Columns::all"},
-      {24, {128, 128}, "32, 128, 128, 4, Columns::first"},
+      {24, {128, 128}, "32, 128, 128, 4, Columns::chunks"},
       {64, {128, 256}, "64, 128, 256, 4, Columns::all"},
       {64, {128, 128}, "64, 128, 128, 4, Columns::all"},
-      {40, {128, 128}, "64, 128, 128, 4, Columns::first"},
+      {40, {128, 128}, "64, 128, 128, 4, Columns::chunks"},
       {64, {32, 32}, "64, 32, 32, 4, Columns::all"},
-      {96, {128, 128}, "96, 128, 128, 4, Columns::first"},
+      {96, {128, 128}, "96, 128, 128, 4, Columns::chunks"},
       {128, {128, 256}, "128, 128, 256, 3, Columns::all"},
       {100, {128, 64}, "128, 128, 64, 4, Columns::first"},
-      {192, {128, 64}, "192, 128, 64, 3, Columns::first"},
-      {256, {64, 32}, "256, 64, 32, 4, Columns::first"},
+      {192, {128, 64}, "192, 128, 64, 3, Columns::chunks"},
+      {256, {64, 32}, "256, 64, 32, 4, Columns::chunks"},
   };
   for (const Choice& choice : plain) {
     const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
