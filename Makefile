@@ -109,8 +109,10 @@ lint-format: install-lint ## check the format only
 	$(OURS) | xargs clang-format-14 --dry-run --Werror
 
 lint: lint-format build ## check the format, and our C++ with clang-tidy 14
-	# Each file by itself: GCC's precompiled headers are not clang's, and may hide a missing include
-	cmake --preset release -Wno-dev -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	# Each file by itself: its neighbours in a unity build, or GCC's precompiled headers, which are not
+	# clang's, may hide a missing include
+	cmake --preset release -Wno-dev -B build/lint -DCMAKE_UNITY_BUILD=OFF \
+	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	run-clang-tidy-14 -quiet -p build/lint "$(CURDIR)/(reference|sim|kernels|app|tests)/.*\.cpp$$"
 
 clean: ## remove everything that was built

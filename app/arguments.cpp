@@ -9,6 +9,7 @@
 #include "app/files/user_state.h"
 #include "app/platform/svg.h"
 #include "app/platform/window.h"
+#include "app/report/interruption.h"
 #include "kernels/recording/build_info.h"
 #include "reference/message_text.h"
 #include "reference/parse_number.h"
@@ -240,6 +241,11 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   }
   if (const auto error = check(raw, arguments)) return *error;
   return arguments;
+}
+
+int report(const Error& error) {
+  print_to_stderr(fmt::format("attnscope: {}\n", words(error, Reader::file)));
+  return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 
 }  // namespace attnscope::app

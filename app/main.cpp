@@ -1,6 +1,4 @@
 /// The desktop app: reads the arguments, then runs in a window or draws a picture.
-#include <fmt/core.h>
-
 #include <cstdio>
 
 #include "app/arguments.h"
@@ -8,11 +6,6 @@
 #include "app/report/interruption.h"
 
 namespace attnscope::app {
-
-int report(const Error& error) {
-  print_to_stderr(fmt::format("attnscope: {}\n", words(error, Reader::file)));
-  return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
-}
 
 namespace {
 

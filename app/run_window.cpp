@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
-constexpr int kSettlingFrames = 5;      // before --dump-ui prints
+constexpr int kFramesBeforeDump = 5;    // before --dump-ui prints
 constexpr double kSavingSeconds = 2.0;  // from one writing of the state to the next, at least
 
 /// Prints the state of the app after a frame: "plays" if the playhead moves by itself, "rests" if
@@ -174,7 +174,7 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
   const auto finished = [&] {
     return windowed.closed() ||
            (arguments.frames > 0 && windowed.frames_drawn() >= arguments.frames) ||
-           (dumps_settled && settled_frames >= kSettlingFrames);
+           (dumps_settled && settled_frames >= kFramesBeforeDump);
   };
   StateKeeper keeper(arguments.state);
   while (!finished()) {

@@ -42,7 +42,7 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits. Hopper uses these, too, unless kHopper below has another.
+// In 16 bits. Hopper uses these, too, unless kHopperTilings below has another.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},
@@ -116,9 +116,9 @@ struct HopperTiling {
   Index width;
   Tiling tiling;
 };
-constexpr HopperTiling kHopper[] = {{kForward, 64, {192, 128}},  {kForward, 96, {128, 128}},
-                                    {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},
-                                    {kForward, 256, {128, 80}},  {kBackward, 256, {64, 64}}};
+constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {192, 128}},  {kForward, 96, {128, 128}},
+                                           {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},
+                                           {kForward, 256, {128, 80}},  {kBackward, 256, {64, 64}}};
 
 /// The default tiling of such a program for the problem, if flash2 or block_sparse2 has one that
 /// computes it and whose tiles fit.
@@ -128,11 +128,11 @@ std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
                            kernel.has_knob(*find_knob(kInstructionsKnob), pass);
   if (!has_program) return std::nullopt;
   const auto runs = pass == kForward ? has_hopper_forward : has_hopper_gradients;
-  const auto found = std::ranges::find_if(kHopper, [&](const HopperTiling& line) {
+  const auto found = std::ranges::find_if(kHopperTilings, [&](const HopperTiling& line) {
     return line.pass == pass && line.width == padded_head_dim(problem.d) &&
            runs(problem, line.tiling, knobs);
   });
-  return found != std::end(kHopper) ? std::optional(found->tiling) : std::nullopt;
+  return found != std::end(kHopperTilings) ? std::optional(found->tiling) : std::nullopt;
 }
 
 // The tiles that cuBLAS chose in measurements on an H200

@@ -1,22 +1,20 @@
 #include "reference/naive_attention.h"
 
 #include <cmath>
-#include <limits>
 
 #include "reference/eigen_view.h"
+#include "reference/rounding.h"
 #include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 
 namespace attnscope {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 /// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum. A shift
 /// of -inf belongs to a row that attends to no key: all values become 0.
 template <typename Row>
 double exponentiate(Row&& row, const KeyRange& keys, double shift) {
-  if (shift == kMinusInfinity) {
+  if (shift == -kInfinity) {
     row.setZero();
     return 0.0;
   }
@@ -53,8 +51,8 @@ void forward_head(const AttentionProblem& problem, const AttentionInputs& inputs
       const KeyRange keys = keys_within(problem, block, row, b);
       steps.apply(S.row(row), block.begin + row, block.keys.begin);
       hide_masked_tiles(problem, block.begin + row, block.keys, S.row(row));
-      const double m = keys.size() == 0 ? kMinusInfinity
-                                        : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
+      const double m =
+          keys.size() == 0 ? -kInfinity : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
       const double l = exponentiate(S.row(row), keys, m);
       if (l == 0.0) continue;  // attends to no key
       inverse_sum[row] = 1.0 / l;
@@ -127,7 +125,7 @@ void backward_head(const AttentionProblem& problem, const AttentionInputs& input
 
 ForwardResult naive_forward(const AttentionProblem& problem, const AttentionInputs& inputs) {
   ForwardResult result{HeadTensor(problem.batch, problem.heads, problem.N, problem.d),
-                       HeadTensor(problem.batch, problem.heads, problem.N, 1, kMinusInfinity)};
+                       HeadTensor(problem.batch, problem.heads, problem.N, 1, -kInfinity)};
   for (Index b = 0; b < problem.batch; ++b) {
     for (Index h = 0; h < problem.heads; ++h) forward_head(problem, inputs, b, h, result);
   }
@@ -149,7 +147,7 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 
 PartialRow partial_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                            Index h, Index query, KeyRange seen) {
-  PartialRow result{kMinusInfinity, 0.0, std::vector<double>(static_cast<std::size_t>(problem.d))};
+  PartialRow result{-kInfinity, 0.0, std::vector<double>(static_cast<std::size_t>(problem.d))};
   KeyRange keys = problem.keys_of(query, b);
   keys = {std::max(keys.begin, seen.begin), std::min(keys.end, seen.end)};
   if (keys.size() <= 0) return result;
@@ -163,7 +161,7 @@ PartialRow partial_forward(const AttentionProblem& problem, const AttentionInput
   steps.apply(P, query, keys.begin);
   hide_masked_tiles(problem, query, keys, P);
   result.m = P.maxCoeff();
-  if (result.m == kMinusInfinity) return result;
+  if (result.m == -kInfinity) return result;
   result.l = exponentiate(P, {0, keys.size()}, result.m);
   steps.drop(P, query, keys.begin);
   Eigen::Map<Eigen::VectorXd>(result.O.data(), problem.d).noalias() =

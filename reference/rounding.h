@@ -15,6 +15,9 @@
 
 namespace attnscope {
 
+/// Negative: a hidden score, and the maximum and LSE of a row without keys.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 /// A binary floating-point format narrower than double.
 struct FloatFormat {
   int fraction_bits;  ///< stored bits of the significand

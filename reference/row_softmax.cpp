@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/rounding.h"
 
 namespace attnscope {
 
 namespace {
-
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
 /// Arithmetic that rounds every result.
 class Rounded {
@@ -27,7 +24,7 @@ class Rounded {
 void fold(double score, const Rounded& rounded, OnlineState& row) {
   const double m_prev = row.m;
   row.m = std::max(m_prev, score);
-  const double alpha = m_prev == kMinusInf ? 0.0 : rounded.exp_against(m_prev, row.m);
+  const double alpha = m_prev == -kInfinity ? 0.0 : rounded.exp_against(m_prev, row.m);
   row.l = rounded(rounded(row.l * alpha) + rounded.exp_against(score, row.m));
 }
 
@@ -35,7 +32,7 @@ void fold(double score, const Rounded& rounded, OnlineState& row) {
 OnlineState statistics(SoftmaxMethod method, std::span<const double> x, const Rounded& rounded) {
   OnlineState row;
   if (method == SoftmaxMethod::online) {
-    row.m = kMinusInf;
+    row.m = -kInfinity;
     for (const double score : x) fold(score, rounded, row);
     return row;
   }
@@ -59,7 +56,7 @@ std::vector<double> exact_softmax(std::span<const double> x) {
 std::vector<OnlineState> online_states(DType precision, std::span<const double> x) {
   const Rounded rounded(precision);
   std::vector<OnlineState> states;
-  OnlineState row{kMinusInf, 0};
+  OnlineState row{-kInfinity, 0};
   for (const double score : x) {
     fold(rounded(score), rounded, row);
     states.push_back(row);

@@ -18,7 +18,7 @@ constexpr Index kLongestSide = 2 * kMaxSequenceLength;
 /// Longer lists are summarised by their smallest and largest value.
 constexpr Index kMostNamedLengths = 16;
 
-Index at(const std::vector<Index>& values, Index index) {
+Index value_at(const std::vector<Index>& values, Index index) {
   return values[static_cast<std::size_t>(index)];
 }
 
@@ -26,8 +26,9 @@ Index at(const std::vector<Index>& values, Index index) {
 
 Sequence AttentionProblem::sequence(Index s) const {
   if (!is_packed()) return {0, N, {0, N_kv}};
-  return {
-      at(cu_seqlens_q, s), at(cu_seqlens_q, s + 1), {at(cu_seqlens_k, s), at(cu_seqlens_k, s + 1)}};
+  return {value_at(cu_seqlens_q, s),
+          value_at(cu_seqlens_q, s + 1),
+          {value_at(cu_seqlens_k, s), value_at(cu_seqlens_k, s + 1)}};
 }
 
 Sequence AttentionProblem::sequence_of(Index query) const {
@@ -45,7 +46,7 @@ Index AttentionProblem::aligned_key(Index query, Mask::Alignment alignment) cons
 
 KeyRange AttentionProblem::keys_of(Index query, Index b) const {
   KeyRange own = is_packed() ? sequence_of(query).keys : KeyRange{0, N_kv};
-  if (has_key_lengths()) own.end = std::min(own.end, at(key_lengths, b));
+  if (has_key_lengths()) own.end = std::min(own.end, value_at(key_lengths, b));
   KeyRange keys = own;
   const Index centre = diagonal(query);
   // A side longer than any sequence hides nothing; clamping it keeps the sums in range
@@ -76,7 +77,7 @@ std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& pr
   if (!problem.has_key_lengths()) return {{0, problem.batch, problem.N_kv}};
   std::map<Index, KeyLengthGroup> by_length;
   for (Index b = 0; b < problem.batch; ++b) {
-    const Index length = at(problem.key_lengths, b);
+    const Index length = value_at(problem.key_lengths, b);
     KeyLengthGroup& group = by_length[length];
     if (group.count++ == 0) group = {b, 1, length};
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/check.h"
 #include "reference/rounding.h"
@@ -11,7 +10,6 @@ namespace attnscope {
 
 ErrorReport compare(std::span<const double> x, std::span<const double> ref) {
   ATTNSCOPE_CHECK(x.size(), ==, ref.size());
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   ErrorReport report;
   double difference_squared = 0.0;
   double ref_squared = 0.0;

@@ -19,7 +19,7 @@ constexpr std::string_view kDefaultLengths = "128,512,1024";
 constexpr std::string_view kDefaultTypes = "fp16,bf16";
 constexpr std::string_view kDefaultCarries = "fp32";
 
-RunSpec default_run() {
+RunSpec default_accuracy_run() {
   return {.pass = PassKind::backward, .Br = 64, .Bc = 64};
 }
 
@@ -32,7 +32,7 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
       request.pass,
       read_choice(given, "pass", parse_one_pass,
                   "forward or backward; backward also reports the error of O", request.pass));
-  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_accuracy_run()));
   ATTNSCOPE_TRY(const auto by_length, parse_list("seq_len", lengths, spec));
   for (const RunSpec& each : by_length) request.lengths.push_back(each.problem.N);
   ATTNSCOPE_TRY(const auto by_type, parse_list("dtype", types, spec));
@@ -62,7 +62,7 @@ CommandSpec accuracy_command() {
   const auto fields = with_help(
       field_options({"seq_len", "dtype", "pass", "heads", "head_dim", "mask", "inputs", "seed",
                      "Br", "Bc", "carry"},
-                    default_run()),
+                    default_accuracy_run()),
       {{"seq-len", "N1,N2,...", fmt::format("queries and keys [{}]", kDefaultLengths)},
        {"dtype", "T1,T2,...", fmt::format("list of fp32, fp16, bf16 [{}]", kDefaultTypes)},
        {"carry", "C1,C2",

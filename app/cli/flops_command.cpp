@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kAlgorithms[] = {"standard", "flash1", "flash2"};
 
-RunSpec default_run() {
+RunSpec default_flops_run() {
   return {.problem = {.N = 4096, .N_kv = 4096, .d = 64, .dtype = DType::fp16},
           .Br = 128,
           .Bc = 128,
@@ -58,7 +58,7 @@ Table operations_table(const std::vector<OperationCount>& counts, const GpuDescr
 }
 
 Result<Study> count_flops(const GivenOptions& given) {
-  ATTNSCOPE_TRY(auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(auto spec, parse_run(given, default_flops_run()));
   ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
 
   std::vector<OperationCount> counts;
@@ -91,9 +91,10 @@ CommandSpec flops_command() {
   return answering(
       {.name = "flops",
        .summary = "Counts matrix products and other operations of each algorithm, by purpose.",
-       .options = joined({shape_options(default_run()), field_options({"pass"}, default_run()),
-                          with_help(field_options({"gpu"}),
-                                    {{"gpu", "", "the GPU whose peak rates are used [h200]"}})})},
+       .options =
+           joined({shape_options(default_flops_run()), field_options({"pass"}, default_flops_run()),
+                   with_help(field_options({"gpu"}),
+                             {{"gpu", "", "the GPU whose peak rates are used [h200]"}})})},
       count_flops);
 }
 

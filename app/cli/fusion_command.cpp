@@ -146,18 +146,18 @@ Study fusion_study(const FusionQuestion& question) {
 
 /// The run of Figure 2, except for its key padding, which applies only to that problem. Br follows
 /// Bc and d.
-RunSpec default_run() {
+RunSpec default_fusion_run() {
   RunSpec spec{.problem = figure2_problem(), .Bc = kFigure2Tiling.Bc};
   spec.problem.key_lengths.clear();
   return spec;
 }
 
 Result<Study> count_fusion(const GivenOptions& given) {
-  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_run()));
+  ATTNSCOPE_TRY(const auto spec, parse_run(given, default_fusion_run()));
   ATTNSCOPE_TRY(auto gpu, gpu_of(spec));
 
   AttentionProblem problem = spec.problem;
-  if (problem == default_run().problem) problem = figure2_problem();
+  if (problem == default_fusion_run().problem) problem = figure2_problem();
   const Index Bc = *spec.Bc;
   FusionQuestion question{.problem = problem,
                           .tiling = {spec.Br.value_or(std::min(Bc, problem.d)), Bc},
@@ -175,7 +175,7 @@ CommandSpec fusion_command() {
   return answering(
       {.name = "fusion",
        .summary = "Counts bytes at each step from unfused launches to tiles: Figure 2's problem.",
-       .options = joined({shape_options(default_run()), field_options({"gpu"})})},
+       .options = joined({shape_options(default_fusion_run()), field_options({"gpu"})})},
       count_fusion);
 }
 

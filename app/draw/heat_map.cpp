@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/rounding.h"
+
 namespace attnscope::app::draw {
 
 ValueTile aggregated(const ValueTile& values, Index max_rows, Index max_cols) {
@@ -31,7 +33,6 @@ ValueTile aggregated(const ValueTile& values, Index max_rows, Index max_cols) {
   }
   cells.values.resize(count);
   for (std::size_t k = 0; k < count; ++k) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
     const double empty = hidden[k] != 0 ? -kInfinity : kNaN;
     cells.values[k] = finite[k] > 0 ? sums[k] / static_cast<double>(finite[k]) : empty;

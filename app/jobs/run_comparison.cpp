@@ -113,7 +113,8 @@ std::vector<FieldDifference> differing_fields(const RunSpec& a, const RunSpec& b
 
 Result<RunComparison> compare_runs(const RunSpec& a, const RunSpec& b, GpuCatalog& gpus,
                                    WorkControl& control) {
-  RunComparison comparison{.fields = differing_fields(a, b), .costs = {}, .a = {}, .b = {}};
+  RunComparison comparison;
+  comparison.fields = differing_fields(a, b);
   ATTNSCOPE_TRY(comparison.a, counted(a, gpus, control));
   ATTNSCOPE_TRY(comparison.b, counted(b, gpus, control));
   const SimulationReport& first = comparison.a.report;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kSchema = "attnscope.answer/1";
+constexpr std::string_view kAnswerSchema = "attnscope.answer/1";
 
 ordered_json answer_json(const std::optional<Answer>& answer) {
   if (!answer) return nullptr;
@@ -46,7 +46,7 @@ std::optional<Answer> answer_from(const json& value) {
 std::string line_of(const AnswerRecord& record) {
   ordered_json changes = ordered_json::object();
   for (const auto& [option, value] : record.changes) changes[option] = value;
-  ordered_json line = {{"schema", kSchema},
+  ordered_json line = {{"schema", kAnswerSchema},
                        {"date", record.date},
                        {"lesson", record.lesson},
                        {"lesson_hash", hash_text(record.lesson_hash)},
@@ -100,7 +100,7 @@ std::vector<Recording> measured_in(const json& document) {
 std::optional<AnswerRecord> record_from(const std::string& line) {
   try {
     const json document = json::parse(line);
-    if (document.at("schema") != kSchema) return std::nullopt;
+    if (document.at("schema") != kAnswerSchema) return std::nullopt;
     AnswerRecord record{.date = document.at("date").get<std::string>(),
                         .lesson = document.at("lesson").get<std::string>(),
                         .lesson_hash = hash_from(document.at("lesson_hash").get<std::string>()),

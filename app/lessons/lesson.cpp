@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kSchema = "attnscope.lesson";
+constexpr std::string_view kLessonSchema = "attnscope.lesson";
 constexpr int kVersion = 1;
 
 /// Reads one part after the other, and collects what is wrong with them.
@@ -218,7 +218,7 @@ const RunRecipe* Lesson::find_run(std::string_view run) const {
 namespace {
 
 Result<ReadLesson> read_document(const json& document, const std::string& path) {
-  if (auto error = check_schema(document, kSchema, kVersion, path)) return *error;
+  if (auto error = check_schema(document, kLessonSchema, kVersion, path)) return *error;
   Mistakes mistakes;
   ReadLesson read{.path = path};
   mistakes.collect([&] { read.lesson = read_fields(JsonObject(document, ""), mistakes); });

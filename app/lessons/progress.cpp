@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kSchema = "attnscope.progress";
+constexpr std::string_view kProgressSchema = "attnscope.progress";
 
 LessonProgress progress_from(const json& entry) {
   const auto hash = entry.at("lesson_hash").get<std::string>();
@@ -33,7 +33,7 @@ fs::path progress_file_beside(const fs::path& state) {
 Progress::Progress(fs::path file) : file_(std::move(file)) {
   if (file_.empty()) return;
   const auto document = read_json_file(file_);
-  if (!document || check_schema(document.value(), kSchema, 1, file_.string())) return;
+  if (!document || check_schema(document.value(), kProgressSchema, 1, file_.string())) return;
   try {
     for (const auto& [name, entry] : document.value().at("lessons").items()) {
       lessons_[name] = progress_from(entry);
@@ -54,7 +54,7 @@ std::optional<Error> Progress::keep(const Lesson& lesson, LessonProgress progres
   progress.lesson_hash = lesson.hash;
   lessons_[lesson.name] = std::move(progress);
   if (file_.empty()) return std::nullopt;
-  json document = {{"schema", std::string(kSchema) + "/1"}, {"lessons", json::object()}};
+  json document = {{"schema", std::string(kProgressSchema) + "/1"}, {"lessons", json::object()}};
   for (const auto& [name, entry] : lessons_) {
     document["lessons"][name] = {{"lesson_hash", hash_text(entry.lesson_hash)},
                                  {"step", entry.step},

@@ -17,29 +17,29 @@ namespace attnscope::lessons {
 using nlohmann::ordered_json;
 
 ordered_json gpu_json(const GpuDescription& gpu) {
-  ordered_json json = {{"name", gpu.name},
-                       {"display_name", gpu.display_name},
-                       {"compute_capability", gpu.compute_capability},
-                       {"sm_count", gpu.sm_count},
-                       {"l1_shared_bytes_per_sm", gpu.l1_shared_bytes_per_sm},
-                       {"shared_bytes_per_sm", gpu.shared_bytes_per_sm},
-                       {"shared_bytes_per_block", gpu.shared_bytes_per_block},
-                       {"register_bytes_per_sm", gpu.register_bytes_per_sm},
-                       {"max_threads_per_sm", gpu.max_threads_per_sm},
-                       {"max_blocks_per_sm", gpu.max_blocks_per_sm},
-                       {"l2_bytes", gpu.l2_bytes},
-                       {"hbm_bytes", gpu.hbm_bytes},
-                       {"dram_bytes_per_s", gpu.dram_bytes_per_s},
-                       {"boost_clock_hz", gpu.boost_clock_hz},
-                       {"other_flops_per_s", gpu.other_flops_per_s},
-                       {"exp_per_clock_per_sm", gpu.exp_per_clock_per_sm},
-                       {"exponentials_per_s", gpu.exponentials_per_s()}};
-  json["matrix_flops_per_s"] = ordered_json::object();
+  ordered_json document = {{"name", gpu.name},
+                           {"display_name", gpu.display_name},
+                           {"compute_capability", gpu.compute_capability},
+                           {"sm_count", gpu.sm_count},
+                           {"l1_shared_bytes_per_sm", gpu.l1_shared_bytes_per_sm},
+                           {"shared_bytes_per_sm", gpu.shared_bytes_per_sm},
+                           {"shared_bytes_per_block", gpu.shared_bytes_per_block},
+                           {"register_bytes_per_sm", gpu.register_bytes_per_sm},
+                           {"max_threads_per_sm", gpu.max_threads_per_sm},
+                           {"max_blocks_per_sm", gpu.max_blocks_per_sm},
+                           {"l2_bytes", gpu.l2_bytes},
+                           {"hbm_bytes", gpu.hbm_bytes},
+                           {"dram_bytes_per_s", gpu.dram_bytes_per_s},
+                           {"boost_clock_hz", gpu.boost_clock_hz},
+                           {"other_flops_per_s", gpu.other_flops_per_s},
+                           {"exp_per_clock_per_sm", gpu.exp_per_clock_per_sm},
+                           {"exponentials_per_s", gpu.exponentials_per_s()}};
+  document["matrix_flops_per_s"] = ordered_json::object();
   for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
     const auto rate = gpu.matrix_flops_per_s(dtype);
-    if (rate) json["matrix_flops_per_s"][std::string(to_string(dtype))] = *rate;
+    if (rate) document["matrix_flops_per_s"][std::string(to_string(dtype))] = *rate;
   }
-  return json;
+  return document;
 }
 
 const std::vector<Recording>& shipped_recordings() {
@@ -148,7 +148,7 @@ class RowKeeper : public Observer {
 };
 
 ordered_json row_json(const SoftmaxRow& row) {
-  ordered_json json = {{"query", row.query}, {"i", row.i}, {"j", row.j}};
+  ordered_json document = {{"query", row.query}, {"i", row.i}, {"j", row.j}};
   const std::optional<double> undivided = row.undivided ? row.undivided : row.O;
   const std::pair<const char*, const std::optional<double>&> values[] = {{"m_prev", row.m_prev},
                                                                          {"row_max", row.row_max},
@@ -160,9 +160,9 @@ ordered_json row_json(const SoftmaxRow& row) {
                                                                          {"l", row.l},
                                                                          {"O", undivided}};
   for (const auto& [name, value] : values) {
-    if (value) json[name] = *value;
+    if (value) document[name] = *value;
   }
-  return json;
+  return document;
 }
 
 }  // namespace

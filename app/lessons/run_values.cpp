@@ -15,10 +15,8 @@ namespace attnscope::lessons {
 
 using nlohmann::ordered_json;
 
-namespace {
-
 /// What a path needs; each of the first three includes those before it.
-enum class Source : std::uint8_t {
+enum class PathSource : std::uint8_t {
   counted,
   predicted,
   numbers,
@@ -30,20 +28,22 @@ enum class Source : std::uint8_t {
   online_softmax
 };
 
+namespace {
+
 bool is_traffic_of_dram(const Path& path) {
   return path.parts.size() > 1 && path.parts[0].key == "traffic" && path.parts[1].key == "dram";
 }
 
-Source source_of(const Path& path) {
+PathSource source_of(const Path& path) {
   const std::string& key = path.parts[0].key;
-  if (key == "gpu" && path.parts.size() > 1) return Source::gpu;
+  if (key == "gpu" && path.parts.size() > 1) return PathSource::gpu;
   if (key == "row" || key == "softmax" || key == "errors" || key == "orders") {
-    return Source::accuracy;
+    return PathSource::accuracy;
   }
-  if (key == "schedule") return Source::schedule;
-  if (key == "online_softmax") return Source::online_softmax;
-  if (key == "accuracy" || key == "inputs") return Source::numbers;
-  return key == "time" || is_traffic_of_dram(path) ? Source::predicted : Source::counted;
+  if (key == "schedule") return PathSource::schedule;
+  if (key == "online_softmax") return PathSource::online_softmax;
+  if (key == "accuracy" || key == "inputs") return PathSource::numbers;
+  return key == "time" || is_traffic_of_dram(path) ? PathSource::predicted : PathSource::counted;
 }
 
 /// Whether the key is present only in a prediction.
@@ -123,8 +123,8 @@ struct RunValues::Documents {
   std::optional<Result<ModelRun>> model;
   std::optional<Result<SimulationAnswer>> answer;
   bool is_predicted = false;
-  std::map<Source, Result<ordered_json>> by_source;
-  std::optional<Recording> session_run;  ///< the measurement of Source::measured
+  std::map<PathSource, Result<ordered_json>> by_source;
+  std::optional<Recording> session_run;  ///< the measurement of PathSource::measured
   std::optional<Result<HeadOperations>> ops, ops_with_values;
 
   const Result<ModelRun>& model_of(const RunSpec& spec) {
@@ -133,25 +133,25 @@ struct RunValues::Documents {
   }
 
   /// The simulation, with the parts that the source needs.
-  Result<const SimulationAnswer*> answer_with(Source source, const RunSpec& spec) {
+  Result<const SimulationAnswer*> answer_with(PathSource source, const RunSpec& spec) {
     ATTNSCOPE_TRY(const ModelRun run, model_of(spec));
     if (!answer) answer = count_run(run);
     if (!*answer) return answer->error();
     SimulationAnswer& counted = answer->value();
-    if (source != Source::counted && !is_predicted) {
+    if (source != PathSource::counted && !is_predicted) {
       predict_run(counted);
       is_predicted = true;
     }
-    if (source == Source::numbers && !counted.numbers) {
+    if (source == PathSource::numbers && !counted.numbers) {
       ATTNSCOPE_TRY(counted.numbers, run_numbers(run));
     }
     return &counted;
   }
 
   /// The run's measurement by the session, or in a shipped recording.
-  Result<ordered_json> compute_measured(Source source, const SimulationReport& report,
+  Result<ordered_json> compute_measured(PathSource source, const SimulationReport& report,
                                         const GpuDescription& gpu, const SessionRuns& session) {
-    const bool is_shipped = source == Source::recorded;
+    const bool is_shipped = source == PathSource::recorded;
     if (!is_shipped && !session) return not_measured(report, gpu);
     const auto found = find_measurement(report, gpu, is_shipped ? shipped_recordings() : *session);
     if (!found) return not_measured(report, gpu);
@@ -159,24 +159,24 @@ struct RunValues::Documents {
     return measured_json(*found, gpu);
   }
 
-  Result<ordered_json> compute(Source source, const RunSpec& spec, const SessionRuns& session) {
+  Result<ordered_json> compute(PathSource source, const RunSpec& spec, const SessionRuns& session) {
     ATTNSCOPE_TRY(const ModelRun run, model_of(spec));
-    if (source == Source::gpu) return gpu_json(run.gpu);
-    if (source == Source::accuracy) return accuracy_of(run);
-    if (source == Source::online_softmax) {
+    if (source == PathSource::gpu) return gpu_json(run.gpu);
+    if (source == PathSource::accuracy) return accuracy_of(run);
+    if (source == PathSource::online_softmax) {
       ATTNSCOPE_TRY(ordered_json rows, online_softmax_json(run));
       return ordered_json{{"online_softmax", std::move(rows)}};
     }
-    const bool is_of_gpu = source == Source::measured || source == Source::recorded;
-    const bool counts_only = source == Source::schedule || is_of_gpu;
+    const bool is_of_gpu = source == PathSource::measured || source == PathSource::recorded;
+    const bool counts_only = source == PathSource::schedule || is_of_gpu;
     ATTNSCOPE_TRY(const auto* const simulated,
-                  answer_with(counts_only ? Source::counted : source, spec));
+                  answer_with(counts_only ? PathSource::counted : source, spec));
     if (is_of_gpu) return compute_measured(source, simulated->report, run.gpu, session);
-    if (source == Source::schedule) return schedule_json(*simulated);
+    if (source == PathSource::schedule) return schedule_json(*simulated);
     return simulation_json(*simulated);
   }
 
-  const Result<ordered_json>& find(Source source, const RunSpec& spec,
+  const Result<ordered_json>& find(PathSource source, const RunSpec& spec,
                                    const SessionRuns& session = nullptr) {
     const auto known = by_source.find(source);
     if (known != by_source.end()) return known->second;
@@ -200,25 +200,25 @@ RunValues::~RunValues() = default;
 
 void RunValues::set_session(SessionRuns session) {
   session_ = std::move(session);
-  documents_->by_source.erase(Source::measured);
+  documents_->by_source.erase(PathSource::measured);
   documents_->session_run.reset();
 }
 
 /// A value that a GPU measured.
 struct RunValues::FoundValue {
   Value value;
-  Source source = Source::recorded;
+  PathSource source = PathSource::recorded;
 };
 
 /// The value in the session's measurement, or in the shipped recording if that one lacks it. If
 /// both do, the error of the session's, which is the newer one.
 Result<RunValues::FoundValue> RunValues::measured_value(const Path& path) {
   std::optional<Error> missing;
-  for (const Source source : {Source::measured, Source::recorded}) {
+  for (const PathSource source : {PathSource::measured, PathSource::recorded}) {
     const auto& document = documents_->find(source, spec_, session_);
     const auto value = document ? value_in(document.value(), path, 1) : document.error();
     if (value) return FoundValue{value.value(), source};
-    const bool is_told = document.ok() || source == Source::recorded;
+    const bool is_told = document.ok() || source == PathSource::recorded;
     if (is_told && !missing) missing = value.error();
   }
   return without_fault(*missing);
@@ -226,7 +226,7 @@ Result<RunValues::FoundValue> RunValues::measured_value(const Path& path) {
 
 Result<std::optional<Recording>> RunValues::measurement_of(const Path& path) {
   ATTNSCOPE_TRY(const FoundValue found, measured_value(path));
-  return found.source == Source::measured ? documents_->session_run : std::nullopt;
+  return found.source == PathSource::measured ? documents_->session_run : std::nullopt;
 }
 
 Result<Value> RunValues::value(const Path& path) {
@@ -234,19 +234,19 @@ Result<Value> RunValues::value(const Path& path) {
     ATTNSCOPE_TRY(FoundValue found, measured_value(path));
     return std::move(found.value);
   }
-  const Source source = source_of(path);
+  const PathSource source = source_of(path);
   const auto& document = documents_->find(source, spec_);
   if (!document) return without_fault(document.error());
-  if (source == Source::gpu) {
+  if (source == PathSource::gpu) {
     if (auto missing = missing_rate(path, document.value())) return *missing;
   }
-  if (source == Source::predicted) {
+  if (source == PathSource::predicted) {
     if (auto missing = missing_prediction(path, document.value(), documents_->model->value().gpu))
       return *missing;
   }
   // These documents are separate from the simulation's: the path's first key has chosen the
   // document
-  const bool is_apart = source == Source::gpu || source == Source::schedule;
+  const bool is_apart = source == PathSource::gpu || source == PathSource::schedule;
   return value_in(document.value(), path, is_apart ? 1 : 0);
 }
 

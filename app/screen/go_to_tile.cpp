@@ -10,7 +10,7 @@
 namespace attnscope::app {
 
 namespace {
-constexpr const char* kPopup = "go to tile";
+constexpr const char* kGoToTilePopup = "go to tile";
 }
 
 Result<Index> first_step_of_tile(const RunInfo& run, std::string_view typed) {
@@ -71,7 +71,7 @@ void GoToTile::draw(const Frame& frame) {
   if (snapshot && !typing && !io.KeyCtrl && !io.KeyAlt && key_pressed(Key::g)) {
     error_.clear();
     text_[0] = 0;
-    ImGui::OpenPopup(kPopup);
+    ImGui::OpenPopup(kGoToTilePopup);
   }
 
   // Over the scores, or in the middle of the screen if they are not shown
@@ -79,7 +79,7 @@ void GoToTile::draw(const Frame& frame) {
   const Rect over = frame.rects.find("panel.scores").value_or(Rect{{0.0f, 0.0f}, display});
   ImGui::SetNextWindowPos(over.center(), ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});
-  if (snapshot && ImGui::BeginPopup(kPopup)) {
+  if (snapshot && ImGui::BeginPopup(kGoToTilePopup)) {
     ui::close_popup_on_escape();
     draw_contents(frame, *snapshot->run);
     ImGui::EndPopup();

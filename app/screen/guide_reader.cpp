@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr const char* kPopup = "guide";
+constexpr const char* kGuidePopup = "guide";
 
 /// The keys as a page, which is drawn like the others.
 GuidePage keys_page() {
@@ -92,15 +92,15 @@ void GuideReader::draw_contents(const Frame& frame, const GuidePage& keys) {
 void GuideReader::draw(const Frame& frame) {
   if (const auto asked = std::exchange(frame.app.view.guide_page, std::nullopt)) {
     if (!asked->empty() || place_.page.empty()) open({asked->empty() ? "screen" : *asked, {}});
-    ImGui::OpenPopup(kPopup);
+    ImGui::OpenPopup(kGuidePopup);
   }
-  if (!ImGui::IsPopupOpen(kPopup)) return;
+  if (!ImGui::IsPopupOpen(kGuidePopup)) return;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.5f}, ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::SetNextWindowSize(
       {std::min(display.x * 0.94f, frame.text_px(1240.0f)), display.y * 0.84f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(20.0f), frame.px(16.0f)});
-  const bool is_open = ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoNav);
+  const bool is_open = ImGui::BeginPopup(kGuidePopup, ImGuiWindowFlags_NoNav);
   ImGui::PopStyleVar();
   if (!is_open) return;
   ui::close_popup_on_escape();

@@ -17,7 +17,7 @@
 namespace attnscope::app {
 
 namespace {
-constexpr const char* kPopup = "scene dialog";
+constexpr const char* kSceneDialogPopup = "scene dialog";
 constexpr std::string_view kDefaultPath = "mine";
 constexpr float kWidth = 460.0f;  // width of the text
 
@@ -51,7 +51,7 @@ void SceneDialog::begin(const Frame& frame, Purpose purpose, std::string_view pa
   const bool opens = purpose == Purpose::open;  // then it shows the last folder again
   const std::string folder = std::filesystem::path(path).parent_path().string();
   frame.app.commands.push(ListFolder{opens ? frame.app.listed.folder.path : folder});
-  ImGui::OpenPopup(kPopup);
+  ImGui::OpenPopup(kSceneDialogPopup);
 }
 
 void SceneDialog::begin_scene(const Frame& frame, bool saving) {
@@ -238,7 +238,7 @@ void SceneDialog::draw(const Frame& frame) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
-  if (ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoNav)) {
+  if (ImGui::BeginPopup(kSceneDialogPopup, ImGuiWindowFlags_NoNav)) {
     ui::close_popup_on_escape();
     // Close on success; show a failure where the path was typed
     if (waiting_ && frame.app.scene_answer) {

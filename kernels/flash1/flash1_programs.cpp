@@ -58,7 +58,7 @@ BlockProgram forward_program(const ResolvedRun& run, Index shared_bytes_per_bloc
   return launch;
 }
 
-BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
+BlockProgram flash1_backward_hopper_program(const ResolvedRun& run, const LaunchKind& kind) {
   const Index d = run.problem.d;
   return {.program = {.sources = {"kernels/flash1/flash1_backward_hopper.cuh"},
                       .expression =
@@ -92,8 +92,8 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward",
-             kind.hopper ? hopper_backward_program(run, kind) : backward_program(run, kind)}};
+            {"backward", kind.hopper ? flash1_backward_hopper_program(run, kind)
+                                     : backward_program(run, kind)}};
   }
   std::vector<LaunchProgram> programs = {
       {"initialise",

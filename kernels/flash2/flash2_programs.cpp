@@ -39,7 +39,7 @@ BlockProgram tiles_program(const std::string& kernel, const ResolvedRun& run,
   return launch;
 }
 
-BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& kind) {
+BlockProgram flash2_forward_hopper_program(const ResolvedRun& run, const LaunchKind& kind) {
   const Index width = padded_head_dim(run.problem.d);
   const ScoreFeatures features = score_features(run.problem);
   return {.program = {.sources = {"kernels/flash2/flash2_forward_hopper.cuh"},
@@ -55,7 +55,7 @@ BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& ki
           .instructions = kHopper};
 }
 
-BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
+BlockProgram flash2_backward_hopper_program(const ResolvedRun& run, const LaunchKind& kind) {
   const Index d = padded_head_dim(run.problem.d);
   const bool wide = flash2_wide_gradient_holds(d, run.tiling);
   const std::string kernel = wide ? "flash2_backward_wide" : "flash2_backward_hopper";
@@ -86,14 +86,14 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) {
-    if (kind.hopper) return {{"forward", hopper_forward_program(run, kind)}};
+    if (kind.hopper) return {{"forward", flash2_forward_hopper_program(run, kind)}};
     const BlockShape shape =
         flash2_forward_shape({.problem = problem, .tiling = run.tiling, .knobs = kind.knobs});
     return {{"forward", tiles_program("flash2_forward", run, shape, kind)}};
   }
   const BlockShape shape = flash2_backward_shape({problem, run.tiling});
   return {{"preprocess", rows_program(problem, "flash2_preprocess")},
-          {"backward", kind.hopper ? hopper_backward_program(run, kind)
+          {"backward", kind.hopper ? flash2_backward_hopper_program(run, kind)
                                    : tiles_program("flash2_backward", run, shape, kind)},
           {"convert", rows_program(problem, "flash2_convert_dq")}};
 }

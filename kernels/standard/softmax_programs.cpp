@@ -16,10 +16,10 @@ struct RowShape {
 };
 
 // The first shape that holds a row is used; with score features, and for gradients, there are fewer
-constexpr RowShape kForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
-                                 {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
+constexpr RowShape kPlainForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
+                                      {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
 constexpr RowShape kScoredForward[] = {{32, 32}, {256, 16}, {512, 32}, {1024, 32}};
-constexpr RowShape kGradient[] = {{32, 8}, {32, 32}, {256, 16}, {512, 32}};
+constexpr RowShape kPlainGradient[] = {{32, 8}, {32, 32}, {256, 16}, {512, 32}};
 constexpr RowShape kScoredGradient[] = {{32, 32}, {512, 32}};
 
 /// The threads of the kernel that reads a row twice.
@@ -62,7 +62,8 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem) {
   const Index width = piece_width(problem);
   const ScoreFeatures features = score_features(problem);
   if (!features.any()) {
-    return row_program("softmax_forward", problem, features, kForward, width > 1 ? 32768 : 16384);
+    return row_program("softmax_forward", problem, features, kPlainForward,
+                       width > 1 ? 32768 : 16384);
   }
   return row_program("softmax_forward", problem, features, kScoredForward,
                      width > 4 ? 32768 : 16384);
@@ -73,7 +74,7 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
   features.key_ranges = features.alibi = false;  // P already reflects them
   if (!features.any()) {
-    return row_program("softmax_gradient", problem, features, kGradient, 16384);
+    return row_program("softmax_gradient", problem, features, kPlainGradient, 16384);
   }
   return row_program("softmax_gradient", problem, features, kScoredGradient,
                      features.soft_cap ? 8192 : 16384);

@@ -89,7 +89,7 @@ std::vector<MeasuredQuantity> read_quantities(const JsonObject& root) {
   return quantities;
 }
 
-Result<Calibration> from_document(const Result<json>& document, std::string_view source) {
+Result<Calibration> calibration_from(const Result<json>& document, std::string_view source) {
   if (!document) return document.error();
   if (auto error = check_schema(document.value(), kSchema, 1, source)) return *error;
   try {
@@ -127,7 +127,7 @@ const MeasuredQuantity* Calibration::find(std::string_view name) const {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, std::string_view name) {
-  return from_document(parse_json(text, name), name);
+  return calibration_from(parse_json(text, name), name);
 }
 
 std::string calibration_text(const Calibration& calibration) {
@@ -159,7 +159,7 @@ Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name) {
   const auto path = assets / "gpus" / fmt::format("{}{}", gpu_name, kExtension);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::optional<Calibration>();
-  ATTNSCOPE_TRY(auto calibration, from_document(read_json_file(path), path.string()));
+  ATTNSCOPE_TRY(auto calibration, calibration_from(read_json_file(path), path.string()));
   return std::optional(std::move(calibration));
 }
 

@@ -191,7 +191,7 @@ std::vector<std::string> list_gpus() {
 
 namespace {
 
-Result<GpuDescription> from_document(const Result<json>& document, std::string_view source) {
+Result<GpuDescription> gpu_from(const Result<json>& document, std::string_view source) {
   if (!document) return document.error();
   if (auto error = check_schema(document.value(), "attnscope.gpu", 1, source)) return *error;
   try {
@@ -227,7 +227,7 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
   }
 
   ATTNSCOPE_TRY(const auto path, find_asset("gpus", name_or_path));
-  auto gpu = from_document(read_json_file(path), path.string());
+  auto gpu = gpu_from(read_json_file(path), path.string());
   if (gpu && is_path) gpu.value().is_altered = is_altered(gpu.value());
   return gpu;
 }
@@ -235,7 +235,7 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
 }  // namespace
 
 Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name) {
-  return from_document(parse_json(text, name), name);
+  return gpu_from(parse_json(text, name), name);
 }
 
 Result<GpuDescription> load_gpu(std::string_view name_or_path) {

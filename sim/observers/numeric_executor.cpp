@@ -13,8 +13,6 @@ namespace attnscope {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
 /// Precision of a tensor in HBM.
 DType storage_type(Tensor tensor, DType dtype) {
   return element_bytes(tensor, dtype) == size_bytes(DType::fp32) ? DType::fp32 : dtype;
@@ -272,10 +270,10 @@ void NumericExecutor::execute(const TileOp& op) {
       write(dest).setZero();
       break;
     case OpKind::fill_minus_inf:
-      write(dest).setConstant(kMinusInf);
+      write(dest).setConstant(-kInfinity);
       break;
     case OpKind::mask:
-      set_hidden(dest, kMinusInf);
+      set_hidden(dest, -kInfinity);
       break;
     case OpKind::mask_gradient:
       set_hidden(dest, 0.0);

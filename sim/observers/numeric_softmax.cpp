@@ -1,20 +1,18 @@
 /// The values of the softmax and of the score function, tile by tile.
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "reference/check.h"
+#include "reference/rounding.h"
 #include "sim/observers/numeric_executor.h"
 
 namespace attnscope {
 
 namespace {
 
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
 /// exp(x - m); 0 for a row without a visible key so far (x = m = -inf).
 double exp_against(double x, double m) {
-  return x == kMinusInf && m == kMinusInf ? 0.0 : std::exp(x - m);
+  return x == -kInfinity && m == -kInfinity ? 0.0 : std::exp(x - m);
 }
 
 /// x / l; 0 for a row without a visible key so far (x = l = 0).
@@ -96,7 +94,7 @@ void NumericExecutor::running_max(const TileOp& op) {
   replace(op.dest_tiles[0]);  // alpha must rescale sums to the m that is kept
   RowMatrix& alpha = write(op.dest_tiles[1]);
   for (Eigen::Index r = 0; r < m.rows(); ++r) {
-    alpha(r, 0) = m(r, 0) == kMinusInf ? 1.0 : std::exp(before(r, 0) - m(r, 0));
+    alpha(r, 0) = m(r, 0) == -kInfinity ? 1.0 : std::exp(before(r, 0) - m(r, 0));
   }
 }
 

@@ -73,7 +73,7 @@ Tile own_tile(const TileGrid& g, Tensor tensor, Index block) {
 }
 
 /// What an elementwise launch does to its tile, in place.
-using Step = void (*)(const TileGrid&, const Tile&, Program&);
+using ElementwiseStep = void (*)(const TileGrid&, const Tile&, Program&);
 
 void scale(const TileGrid& /*g*/, const Tile& tile, Program& program) {
   program.scale(tile);
@@ -88,7 +88,7 @@ void mask_gradient(const TileGrid& g, const Tile& dS, Program& program) {
 }
 
 /// Takes a tile of the tensor through the steps, each a line of the pseudo-code.
-template <Tensor tensor, Step... steps>
+template <Tensor tensor, ElementwiseStep... steps>
 void in_place(const TileGrid& g, Index block, Program& program) {
   const Tile tile = own_tile(g, tensor, block);
   std::uint8_t line = 1;

@@ -1,17 +1,15 @@
 #include "sim/snapshot/score_values.h"
 
 #include <cmath>
-#include <limits>
 
 #include "reference/eigen_view.h"
+#include "reference/rounding.h"
 #include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 
 namespace attnscope {
 
 namespace {
-
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
 /// softmax_scale Q K^T, before the score function.
 RowMatrix scaled_products(const AttentionProblem& problem, const AttentionInputs& inputs) {
@@ -25,7 +23,7 @@ void apply_score_function(const AttentionProblem& problem, Index query, Row&& ro
   ScoreSteps(problem, 0, 0).apply(row, query, 0);
   const KeyRange keys = problem.keys_of(query);
   for (Index key = 0; key < problem.N_kv; ++key) {
-    if (key < keys.begin || key >= keys.end) row[key] = kMinusInf;
+    if (key < keys.begin || key >= keys.end) row[key] = -kInfinity;
   }
   hide_masked_tiles(problem, query, {0, problem.N_kv}, row);
 }
@@ -37,7 +35,7 @@ RowMatrix probabilities(const RowMatrix& S, const ForwardResult& forward) {
   for (Index query = 0; query < S.rows(); ++query) {
     const double shift = LSE[static_cast<std::size_t>(query)];
     for (Index key = 0; key < S.cols(); ++key) {
-      P(query, key) = S(query, key) == kMinusInf ? 0.0 : std::exp(S(query, key) - shift);
+      P(query, key) = S(query, key) == -kInfinity ? 0.0 : std::exp(S(query, key) - shift);
     }
   }
   return P;

@@ -17,16 +17,16 @@ namespace {
 constexpr Index kMostLookedAhead = 16;      // limit of the search for the next tile
 constexpr Index kMostLookedBack = 1 << 15;  // limit of the search for a slot's contents
 
-/// The followed row after the last operation that processed it.
-struct FollowedRow {
-  Index query = 0, column = 0, step = -1;
-  SoftmaxRow softmax;
-  GradientRow gradients;
-};
-
 }  // namespace
 
 struct SteppedRun::Impl {
+  /// The followed row after the last operation that processed it.
+  struct FollowedRow {
+    Index query = 0, column = 0, step = -1;
+    SoftmaxRow softmax;
+    GradientRow gradients;
+  };
+
   explicit Impl(std::unique_ptr<RecordedRun> run)
       : recorded(std::move(run)),
         published(recorded->info),

@@ -10,13 +10,10 @@
 namespace attnscope::app {
 namespace {
 
-constexpr int kWidth = 1600;
-constexpr int kHeight = 900;
-
 TEST(Window, ASceneIsSavedAndOpenedAgain) {
   const ScratchFolder folder;
   const std::string path = folder / "mine.json";
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("shift+Right");
   window.key("ctrl+s");
   window.key("ctrl+a");
@@ -36,7 +33,7 @@ TEST(Window, ASceneIsSavedAndOpenedAgain) {
 TEST(Window, APictureOfAPanelIsSavedInAChosenSizeThemeAndFile) {
   const ScratchFolder folder;
   const std::string path = folder / "scores.png";
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click_at(window.rect_of("panel.scores"), 3);
   window.key("Tab");
   window.key("Tab");

@@ -14,6 +14,9 @@ namespace attnscope::app {
 /// The rectangle of a widget in a dump; throws when it has none.
 Rect rect_in(const nlohmann::json& dump, const std::string& widget);
 
+/// The window of tests that need no other size, in pixels.
+inline constexpr int kWindowWidth = 1600, kWindowHeight = 900;
+
 /// An Xvfb that belongs to the test.
 class Display {
  public:

@@ -14,10 +14,8 @@
 namespace attnscope::app {
 namespace {
 
-constexpr int kWidth = 1600;
-constexpr int kHeight = 900;
 Rect whole_screen() {
-  return {{0, 0}, {kWidth, kHeight}};
+  return {{0, 0}, {kWindowWidth, kWindowHeight}};
 }
 
 std::uint32_t hex_of(ImU32 color) {
@@ -27,24 +25,25 @@ std::uint32_t hex_of(ImU32 color) {
 /// The place of `name` after a click on `opener` has opened it, as found in a separate session.
 Rect rect_behind(const std::string& opener, const std::string& name,
                  const std::string& scene = "default") {
-  WindowSession opened(kWidth, kHeight, scene);
+  WindowSession opened(kWindowWidth, kWindowHeight, scene);
   opened.click(opener);
   return rect_in(opened.final_dump(), name);
 }
 
 TEST(Window, TheDefaultSceneShowsTheTensorsInTheirColours) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   const Picture shot = window.screenshot();
-  ASSERT_EQ(shot.width, kWidth);
+  ASSERT_EQ(shot.width, kWindowWidth);
   const Rect memory = window.rect_of("panel.memory");
   const Theme& dark = theme(ThemeName::dark);
   EXPECT_GT(count_near(shot, memory, hex_of(tensor_color(dark, "Q")), 3), 50);
-  EXPECT_GT(count_near(shot, whole_screen(), hex_of(dark.card), 0), kWidth * kHeight / 5);
+  EXPECT_GT(count_near(shot, whole_screen(), hex_of(dark.card), 0),
+            kWindowWidth * kWindowHeight / 5);
   EXPECT_EQ(window.final_state()["step"], 0);
 }
 
 TEST(Window, SteppingBackRestoresTheIdenticalPicture) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   const Picture before = window.screenshot();
   window.key("Right");
   const Picture one_further = window.screenshot();
@@ -59,7 +58,7 @@ TEST(Window, SteppingBackRestoresTheIdenticalPicture) {
 }
 
 TEST(Window, SpacePlaysAndPauses) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   const Picture before = window.screenshot();
   const Rect scrub = window.rect_of("transport.scrub");
   window.key("space");
@@ -77,7 +76,7 @@ TEST(Window, SpacePlaysAndPauses) {
 }
 
 TEST(Window, TheScrubBarSeeksByMouse) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.drag_to("transport.scrub", 0.75f);
   const auto state = window.final_state();
   const auto count = state["step_count"].get<double>();
@@ -86,7 +85,7 @@ TEST(Window, TheScrubBarSeeksByMouse) {
 }
 
 TEST(Window, NChangesByKeyboard) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.seq_len");
   window.key("ctrl+a");
   window.type("100");
@@ -100,7 +99,7 @@ TEST(Window, NChangesByKeyboard) {
 
 TEST(Window, NChangesByMouse) {
   const Rect option = rect_behind("field.seq_len.list", "option.seq_len.128");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.seq_len.list");
   window.click_at(option);
   const auto state = window.final_state();
@@ -110,7 +109,7 @@ TEST(Window, NChangesByMouse) {
 
 TEST(Window, AnotherSceneIsOpenedByMouse) {
   const Rect option = rect_behind("field.scene", "option.scene.flash1-64");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.scene");
   window.click_at(option);
   const auto state = window.final_state();
@@ -119,35 +118,35 @@ TEST(Window, AnotherSceneIsOpenedByMouse) {
 }
 
 TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("charts.tab.theorems");
   window.key("c");
   const auto dump = window.final_dump();
   EXPECT_EQ(dump["state"]["chart"], "theorems-seq_len");
   EXPECT_EQ(dump["state"]["enlarged"], "charts");
-  EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWidth);
+  EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWindowWidth);
 }
 
 TEST(Window, ARightClickEnlargesAPanelAndEscapeShowsAllAgain) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click_at(window.rect_of("panel.ledger"), 3);
   window.key("Tab");
   window.key("Return");  // the first item of the menu
   EXPECT_EQ(window.final_state()["enlarged"], "ledger");
 
-  WindowSession again(kWidth, kHeight);
+  WindowSession again(kWindowWidth, kWindowHeight);
   again.click_at(again.rect_of("panel.scores"), 3);
   again.key("Tab");
   again.key("Return");
   again.key("Escape");
   const auto dump = again.final_dump();
   EXPECT_EQ(dump["state"]["enlarged"], "none");
-  EXPECT_LT(rect_in(dump, "panel.scores").width(), 0.5f * kWidth);
+  EXPECT_LT(rect_in(dump, "panel.scores").width(), 0.5f * kWindowWidth);
 }
 
 TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
   const Rect option = rect_behind("field.pass", "option.pass.backward");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.pass");
   window.click_at(option);
   window.key("End");
@@ -159,7 +158,7 @@ TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
 
 TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
   const Rect option = rect_behind("field.scene", "option.scene.race-standard");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.scene");
   window.click_at(option);
   window.key("Right");
@@ -180,7 +179,7 @@ TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
 }
 
 TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   const Picture before = window.screenshot();
   window.click("field.Bc");
   window.key("ctrl+a");
@@ -197,7 +196,7 @@ TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
 }
 
 TEST(Window, CtrlCInItsTerminalEndsItWithOneLine) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("space");
   const Finished finished = window.interrupt();
   EXPECT_EQ(finished.signal, SIGINT);
@@ -206,7 +205,7 @@ TEST(Window, CtrlCInItsTerminalEndsItWithOneLine) {
 
 TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
   const Rect splits = rect_behind("field.more", "field.splits", "split-kv");
-  WindowSession window(kWidth, kHeight, "split-kv");
+  WindowSession window(kWindowWidth, kWindowHeight, "split-kv");
   window.click("field.more");
   window.click_at(splits);
   window.key("ctrl+a");
@@ -228,10 +227,10 @@ TEST(Window, ASwitchOfTheKernelIsChosenBehindTheBar) {
     window.click("field.more");
     window.click_at(swizzle);
   };
-  WindowSession opened(kWidth, kHeight);
+  WindowSession opened(kWindowWidth, kWindowHeight);
   open_list(opened);
   const Rect off = rect_in(opened.final_dump(), "option.switches.swizzle.off");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   open_list(window);
   window.click_at(off);
   EXPECT_EQ(window.final_state()["switches"], "swizzle=off");
@@ -239,7 +238,7 @@ TEST(Window, ASwitchOfTheKernelIsChosenBehindTheBar) {
 
 TEST(Window, AMissingFileIsReportedWhereItsNameWasTyped) {
   const Rect q = rect_behind("field.more", "field.q");
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.more");
   window.click_at(q);
   window.key("ctrl+a");
@@ -253,7 +252,7 @@ TEST(Window, AMissingFileIsReportedWhereItsNameWasTyped) {
 }
 
 TEST(Window, GGoesToATypedTile) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("g");
   window.type("9, 9");
   window.key("Return");
@@ -267,7 +266,7 @@ TEST(Window, GGoesToATypedTile) {
 }
 
 TEST(Window, AClickOnATileOfKGoesToItsNextLoad) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   const Rect K = window.rect_of("memory.tensor.K");
   const float quarter = K.height() / 4.0f;
   window.click_at({{K.min.x, K.min.y + 2.0f * quarter}, {K.max.x, K.max.y - quarter}});
@@ -279,7 +278,7 @@ TEST(Window, AClickOnATileOfKGoesToItsNextLoad) {
 }
 
 TEST(Window, CtrlZTakesAChoiceBackAndCtrlShiftZMakesItAgain) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.seq_len");
   window.key("ctrl+a");
   window.type("100");
@@ -295,7 +294,7 @@ TEST(Window, CtrlZTakesAChoiceBackAndCtrlShiftZMakesItAgain) {
 }
 
 TEST(Window, EscapeDismissesAMessage) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.Bc");
   window.key("ctrl+a");
   window.type("9000");
@@ -307,7 +306,7 @@ TEST(Window, EscapeDismissesAMessage) {
 }
 
 TEST(Window, TabMovesTheFocusAndEnterPressesIt) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.seq_len");
   window.key("ctrl+a");
   window.type("128");
@@ -328,7 +327,7 @@ TEST(Window, TabMovesTheFocusAndEnterPressesIt) {
 }
 
 TEST(Window, ASceneThatCannotBeOpenedIsReportedInTheDialog) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("ctrl+o");
   window.key("ctrl+a");
   window.type("/no/such/scene.json");
@@ -343,7 +342,7 @@ TEST(Window, ASceneThatPointsAtARowThatIsNotThereChangesNothing) {
   Scene lost = load_scene("flash1-64").value();
   lost.view.query_row = 1000;
   ASSERT_FALSE(save_scene(lost, folder / "lost.json"));
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("ctrl+o");
   window.key("ctrl+a");
   window.type(folder / "lost.json");
@@ -354,7 +353,7 @@ TEST(Window, ASceneThatPointsAtARowThatIsNotThereChangesNothing) {
 }
 
 TEST(Window, KeysChangeTheLooks) {
-  WindowSession window(kWidth, kHeight);
+  WindowSession window(kWindowWidth, kWindowHeight);
   window.key("F1");
   const Picture help = window.screenshot();
   window.key("Escape");

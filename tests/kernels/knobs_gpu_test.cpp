@@ -39,7 +39,7 @@ std::vector<KnobCase> knob_cases() {
   return cases;
 }
 
-AttentionProblem problem_of(Index d, std::initializer_list<Feature> features) {
+AttentionProblem problem_with(Index d, std::initializer_list<Feature> features) {
   AttentionProblem problem{
       .batch = 2, .heads = 4, .kv_heads = 2, .N = 300, .N_kv = 460, .d = d, .dtype = DType::bf16};
   for (const Feature feature : features) feature(problem);
@@ -52,8 +52,8 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
   ATTNSCOPE_NEEDS_GPU();
   const auto& [kernel, pass, name, value] = GetParam();
   const RunSpec switched{.switches = {{name, value}}};
-  const AttentionProblem problems[] = {problem_of(64, {}), problem_of(128, {add_causal}),
-                                       problem_of(96, {add_window, add_soft_cap})};
+  const AttentionProblem problems[] = {problem_with(64, {}), problem_with(128, {add_causal}),
+                                       problem_with(96, {add_window, add_soft_cap})};
   int computed = 0;
   for (const AttentionProblem& problem : problems) {
     // Each of up to eight warps needs 16 rows; with sliced keys, each warp has O of all rows
@@ -82,9 +82,9 @@ TEST(HiddenTiles, ChangeNoResult) {
   ATTNSCOPE_NEEDS_GPU();
   const KernelInfo* const kernel = find_kernel("flash2");
   for (const AttentionProblem& problem :
-       {problem_of(64, {add_causal}), problem_of(128, {add_causal}),
-        problem_of(96, {add_window, add_soft_cap}),
-        problem_of(64, {add_key_lengths, add_causal})}) {
+       {problem_with(64, {add_causal}), problem_with(128, {add_causal}),
+        problem_with(96, {add_window, add_soft_cap}),
+        problem_with(64, {add_key_lengths, add_causal})}) {
     const AttentionInputs inputs = make_inputs(problem, {.seed = 78});
     const ForwardResult reference = naive_forward(problem, inputs);
     check_forward({.kernel = kernel, .visit_hidden = true}, problem, inputs, reference);

@@ -28,7 +28,7 @@ ResolvedRun resolved(const RunSpec& spec) {
   return run ? std::move(run).value() : ResolvedRun{};
 }
 
-Error refusal(const RunSpec& spec) {
+Error error_of(const RunSpec& spec) {
   const auto run = resolve(spec);
   EXPECT_FALSE(run.ok());
   return run ? Error{} : run.error();
@@ -54,7 +54,7 @@ TEST(ResolveKernel, OneSideAloneKeepsTheDefaultOfTheOther) {
   EXPECT_EQ(run.tiling, (Tiling{own.Br, 32}));
   EXPECT_EQ(asked_tiling(run), run.tiling);
   spec.Br = 40;
-  const Error error = refusal(spec);
+  const Error error = error_of(spec);
   EXPECT_EQ(error.field, "Br");
   EXPECT_EQ(error.code, ErrorCode::does_not_fit);
   EXPECT_THAT(words(error, Reader::file), HasSubstr("40x32"));
@@ -63,7 +63,7 @@ TEST(ResolveKernel, OneSideAloneKeepsTheDefaultOfTheOther) {
 TEST(ResolveKernel, BothPassesShareTheMaskOverTheBackwardPasssTiles) {
   RunSpec spec = spec_of("block_sparse2", PassKind::both);
   spec.problem.d = 128;
-  EXPECT_EQ(refusal(spec).field, "pass");
+  EXPECT_EQ(error_of(spec).field, "pass");
   const auto runs = resolve_passes(spec);
   ASSERT_TRUE(runs.ok()) << words(runs.error(), Reader::file);
   ASSERT_EQ(runs.value().size(), 2u);
@@ -83,7 +83,7 @@ TEST(ResolveKernel, ChoicesOfTheModelAreRefusedWithTheirField) {
                            std::string_view value) {
     RunSpec spec = spec_of(algorithm, pass);
     EXPECT_FALSE(set_field(run_field(key), value, spec));
-    const Error error = refusal(spec);
+    const Error error = error_of(spec);
     EXPECT_EQ(error.code, ErrorCode::not_applicable);
     EXPECT_EQ(error.value, value);
     return error.field;
@@ -136,34 +136,34 @@ TEST(ResolveKernel, OnlyABackwardPassIsDeterministicOnRequest) {
 }
 
 TEST(ResolveKernel, NamesWhatHasNoKernel) {
-  const Error none = refusal(spec_of("block_sparse"));
+  const Error none = error_of(spec_of("block_sparse"));
   EXPECT_EQ(none.field, "algorithm");
   EXPECT_THAT(none.message, HasSubstr("block_sparse has no kernel; these have: standard, flash1"));
   RunSpec spec = spec_of("flash2");
   spec.kernel = "flash9";
-  EXPECT_EQ(refusal(spec).code, ErrorCode::unknown_name);
+  EXPECT_EQ(error_of(spec).code, ErrorCode::unknown_name);
   spec.kernel = "flash1";
-  EXPECT_EQ(refusal(spec).code, ErrorCode::contradiction);
+  EXPECT_EQ(error_of(spec).code, ErrorCode::contradiction);
   spec.kernel = "flash2";
   spec.switches["depth"] = "3";
-  EXPECT_EQ(refusal(spec).field, "switches");
+  EXPECT_EQ(error_of(spec).field, "switches");
 }
 
 TEST(ResolveKernel, ARefusalHasTheFieldToChange) {
   RunSpec spec = spec_of("flash2");
   spec.problem.d = 300;
-  EXPECT_EQ(refusal(spec).field, "head_dim");
-  EXPECT_EQ(words(refusal(spec), Reader::command_line),
+  EXPECT_EQ(error_of(spec).field, "head_dim");
+  EXPECT_EQ(words(error_of(spec), Reader::command_line),
             "--head-dim is 300; kernel flash2 takes 1 to 256");
   spec = spec_of("split_kv");
   spec.problem.dtype = DType::fp32;
-  EXPECT_EQ(refusal(spec).field, "dtype");
+  EXPECT_EQ(error_of(spec).field, "dtype");
   spec = spec_of("flash1", PassKind::backward);
   spec.variant.carry = Carry::fp32;
-  EXPECT_EQ(refusal(spec).field, "carry");
+  EXPECT_EQ(error_of(spec).field, "carry");
   spec = spec_of("standard");
   spec.Br = 64;
-  EXPECT_EQ(refusal(spec).field, "Br");
+  EXPECT_EQ(error_of(spec).field, "Br");
 }
 
 }  // namespace

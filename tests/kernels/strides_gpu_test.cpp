@@ -69,7 +69,7 @@ class FarMemory {
 };
 
 /// A problem with one tile of keys, so that flash1 keeps nothing in HBM between passes.
-AttentionProblem problem_of(Index d) {
+AttentionProblem strided_problem(Index d) {
   return {.batch = 2,
           .heads = 3,
           .kv_heads = 3,
@@ -155,14 +155,15 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
 TEST(FarStrides, BatchEntriesMayLieBeyondThirtyOneBitsOfElements) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index d : {64, 128}) {
-    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d), Heads::own);
+    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, strided_problem(d), Heads::own);
   }
 }
 
 TEST(ZeroStrides, HeadsMayShareTheirKeysValuesAndOutputGradient) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index d : {64, 128}) {
-    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d), Heads::shared);
+    for (const KernelInfo& kernel : catalog())
+      check_kernel(kernel, strided_problem(d), Heads::shared);
   }
 }
 

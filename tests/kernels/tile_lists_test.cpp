@@ -12,7 +12,7 @@
 namespace attnscope::kernels {
 namespace {
 
-constexpr Tiling kTiling{32, 16};
+constexpr Tiling kListedTiling{32, 16};
 
 /// Tile t's list, read as a kernel reads it.
 std::vector<int> list_of(const TileLists& lists, Index t) {
@@ -34,9 +34,9 @@ std::vector<int> tiles_of(const TileRange& range, IsEmpty is_empty) {
 }
 
 void expect_the_schedules_tiles(const AttentionProblem& problem) {
-  const TileGrid grid(problem, kTiling, {});
-  const TileLists columns = column_tile_lists(problem, kTiling);
-  const TileLists rows = row_tile_lists(problem, kTiling);
+  const TileGrid grid(problem, kListedTiling, {});
+  const TileLists columns = column_tile_lists(problem, kListedTiling);
+  const TileLists rows = row_tile_lists(problem, kListedTiling);
   for (std::int32_t i = 0; i < grid.Tr(); ++i) {
     const auto is_empty = [&](std::int32_t j) { return grid.empty(i, j); };
     EXPECT_EQ(list_of(columns, i), tiles_of(grid.column_tiles_for(i), is_empty))
@@ -63,7 +63,7 @@ TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
         SCOPED_TRACE(std::to_string(N) + " x " + std::to_string(N_kv) + ", " + to_string(mask) +
                      ", " + text);
         problem.block_mask =
-            make_block_mask(parse_block_pattern(text).value(), N, N_kv, kTiling).value();
+            make_block_mask(parse_block_pattern(text).value(), N, N_kv, kListedTiling).value();
         expect_the_schedules_tiles(problem);
       }
     }
@@ -80,7 +80,7 @@ TEST(TileLists, OfPackedSequencesAreTheTilesThatTheScheduleVisits) {
     for (const char* text : {"butterfly", "random:0.3,5", "uniform:0.2"}) {
       SCOPED_TRACE(to_string(mask) + ", " + text);
       packed.block_mask =
-          make_block_mask(parse_block_pattern(text).value(), packed.N, packed.N_kv, kTiling)
+          make_block_mask(parse_block_pattern(text).value(), packed.N, packed.N_kv, kListedTiling)
               .value();
       expect_the_schedules_tiles(packed);
     }
@@ -89,18 +89,18 @@ TEST(TileLists, OfPackedSequencesAreTheTilesThatTheScheduleVisits) {
 
 TEST(TileLists, AreThoseOfTheLongestBatchEntry) {
   AttentionProblem padded{.batch = 2, .N = 100, .N_kv = 96, .d = 64, .mask = Mask::window(9, 9)};
-  const TileLists columns = column_tile_lists(padded, kTiling);
-  const TileLists rows = row_tile_lists(padded, kTiling);
+  const TileLists columns = column_tile_lists(padded, kListedTiling);
+  const TileLists rows = row_tile_lists(padded, kListedTiling);
   padded.key_lengths = {30, 96};
-  EXPECT_EQ(column_tile_lists(padded, kTiling), columns);
-  EXPECT_EQ(row_tile_lists(padded, kTiling), rows);
+  EXPECT_EQ(column_tile_lists(padded, kListedTiling), columns);
+  EXPECT_EQ(row_tile_lists(padded, kListedTiling), rows);
 }
 
 TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
   AttentionProblem problem{.N = 96, .N_kv = 48, .d = 64, .mask = {}};
-  problem.block_mask = test::listed_block_mask(kTiling, 3, {{0, 2}, {}, {2}});
-  EXPECT_EQ(column_tile_lists(problem, kTiling), (TileLists{3, 6, 7, 0, 2, -1, -1, 2, -1}));
-  EXPECT_EQ(row_tile_lists(problem, kTiling), (TileLists{3, 5, 6, 0, -1, -1, 0, 2, -1}));
+  problem.block_mask = test::listed_block_mask(kListedTiling, 3, {{0, 2}, {}, {2}});
+  EXPECT_EQ(column_tile_lists(problem, kListedTiling), (TileLists{3, 6, 7, 0, 2, -1, -1, 2, -1}));
+  EXPECT_EQ(row_tile_lists(problem, kListedTiling), (TileLists{3, 5, 6, 0, -1, -1, 0, 2, -1}));
 }
 
 TEST(TileLists, HaveRoomInTheTilingOrInEveryDefaultOne) {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "reference/naive_attention.h"
+#include "reference/rounding.h"
 #include "tests/support/plain_attention.h"
 #include "tests/support/tensor_assertions.h"
 
@@ -12,8 +12,6 @@ namespace attnscope {
 namespace {
 
 using test::is_near;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 AttentionProblem problem_of(Index N, Index N_kv, Index d, Mask mask = {}) {
   AttentionProblem problem;

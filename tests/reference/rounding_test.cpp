@@ -8,8 +8,6 @@
 namespace attnscope {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// One 16-bit format under test.
 struct Format {
   DType dtype;

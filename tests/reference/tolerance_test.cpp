@@ -12,7 +12,6 @@
 namespace attnscope {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Values = std::vector<double>;

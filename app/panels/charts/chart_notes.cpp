@@ -20,7 +20,7 @@ struct Wait {
 };
 
 /// The symbol on the axis: "N".
-std::string_view symbol_of(const SweepKey& key) {
+std::string_view axis_symbol_of(const SweepKey& key) {
   switch (key.over) {
     case ChartAxis::heads:
       return "H";
@@ -55,7 +55,7 @@ std::optional<Wait> wait_of(const SizeSweep& sweep, std::string_view algorithm) 
 }
 
 std::string words_of(const Wait& wait, const SweepKey& key) {
-  const std::string_view symbol = symbol_of(key);
+  const std::string_view symbol = axis_symbol_of(key);
   if (wait.everywhere) return fmt::format("{} at every {}", wait.algorithm, symbol);
   return fmt::format("{} up to {} = {}", wait.algorithm, symbol, axis_tick(key.over, wait.up_to));
 }
@@ -101,7 +101,7 @@ ChartNote latency_note(const SizeSweep& sweep) {
     const std::string_view cause = by_idle_sms ? "idle SMs (few thread blocks)" : "launch latency";
     causes.push_back(fmt::format("mostly {}: {}", cause, fmt::join(words, ", ")));
   }
-  const std::string_view symbol = symbol_of(sweep.key);
+  const std::string_view symbol = axis_symbol_of(sweep.key);
   const std::string range =
       largest ? fmt::format("up to {} = {}", symbol, axis_tick(sweep.key.over, *largest))
               : fmt::format("at every {}", symbol);

@@ -10,8 +10,8 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr Index kShortest = 64;
-constexpr Index kLongest = 512;
+constexpr Index kShortestRun = 64;
+constexpr Index kLongestRun = 512;
 constexpr Tiling kTiling{32, 32};
 
 /// "flash1, O in HBM in fp32".
@@ -38,7 +38,7 @@ Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDes
                                                WorkControl& control) {
   AccuracyRequest request;
   request.problem = key.problem;
-  for (Index N = kShortest; N <= kLongest; N *= 2) request.lengths.push_back(N);
+  for (Index N = kShortestRun; N <= kLongestRun; N *= 2) request.lengths.push_back(N);
   request.dtypes = {key.problem.dtype};
   request.carries = {key.variant.carry};
   request.pass = key.pass;
@@ -71,9 +71,9 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
       to_string(note.empty() ? DType::fp32 : key.problem.dtype), note.empty() ? "" : ":\n", note,
       to_string(carry));
   draw::Chart chart;
-  chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortest) / 1.2,
-             static_cast<double>(kLongest) * 1.2};
-  for (Index N = kShortest; N <= kLongest; N *= 2) {
+  chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortestRun) / 1.2,
+             static_cast<double>(kLongestRun) * 1.2};
+  for (Index N = kShortestRun; N <= kLongestRun; N *= 2) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
   chart.y.name = fmt::format("relative error of {}", output);

@@ -8,8 +8,8 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr Index kShortest = 512;
-constexpr Index kLongest = Index{1024} * 1024;
+constexpr Index kShortestSequence = 512;
+constexpr Index kLongestSequence = Index{1024} * 1024;
 /// Curves end where they need this many times the device's memory.
 constexpr double kFarBeyond = 8.0;
 
@@ -53,7 +53,7 @@ Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescr
     if (key.mode == ModelMode::inference && choice.variant.checkpoint) continue;
     if (control.cancelled()) return cancelled();
     ModelCurve curve{choice, {}, largest_length(choice, question)};
-    for (Index N = kShortest; N <= kLongest; N *= 2) {
+    for (Index N = kShortestSequence; N <= kLongestSequence; N *= 2) {
       question.problem.N = question.problem.N_kv = N;
       const auto peak = model_peak_bytes(choice, question);
       if (peak) curve.peak_bytes.emplace_back(N, *peak);
@@ -80,8 +80,8 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
       "the same as a table: attnscope-cli fits --batch 1",
       draw::format_bytes(question.weights_bytes));
   draw::Chart chart;
-  chart.x = {"N: tokens of a sequence", true, kShortest / 1.2, kLongest * 1.2};
-  for (Index N = 2 * kShortest; N <= kLongest; N *= 4) {
+  chart.x = {"N: tokens of a sequence", true, kShortestSequence / 1.2, kLongestSequence * 1.2};
+  for (Index N = 2 * kShortestSequence; N <= kLongestSequence; N *= 4) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
   for (const ModelCurve& curve : curves) {
@@ -91,7 +91,7 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
                     curve.largest_length > 0 ? "N up to " + draw::format_count(curve.largest_length)
                                              : "none fits"));
   }
-  add_capacity(chart, {kShortest, kLongest}, gpu, theme);
+  add_capacity(chart, {kShortestSequence, kLongestSequence}, gpu, theme);
   chart.legend.push_back({"lines modelled", 0, draw::LegendEntry::Sample::none, {}});
   fit_y(chart, "bytes", 6, bytes_tick);
   shown.picture = std::move(chart);

@@ -73,9 +73,9 @@ std::vector<draw::Tick> round_ticks(const draw::Axis& axis) {
 }
 
 /// A chart under construction.
-class Making {
+class RooflineMaker {
  public:
-  Making(const Roofline& roofline, const GpuDescription& gpu, const Theme& theme)
+  RooflineMaker(const Roofline& roofline, const GpuDescription& gpu, const Theme& theme)
       : model_(roofline.model),
         measured_(roofline.measured),
         gpu_(gpu),
@@ -277,11 +277,11 @@ ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
       "DRAM.\nNo point can lie above the ceiling of its level. Measured ceilings are the "
       "calibration's: reads of L2 and of DRAM, and products on all SMs.\n" +
       time_basis_text(model, gpu);
-  Making making(roofline, gpu, theme);
+  RooflineMaker maker(roofline, gpu, theme);
   using Sample = draw::LegendEntry::Sample;
-  making.add_points(measurements.find_comparable(model, gpu));
-  making.add_ceilings();
-  draw::Chart chart = making.take();
+  maker.add_points(measurements.find_comparable(model, gpu));
+  maker.add_ceilings();
+  draw::Chart chart = maker.take();
   for (const Side side : {Side::dram, Side::l2, Side::requested}) {
     chart.legend.insert(chart.legend.begin(),
                         {std::string(kSideWords[static_cast<std::size_t>(side)]) + " bytes",

@@ -53,7 +53,7 @@ std::optional<double> total(std::optional<double> a, std::optional<double> b) {
 }
 
 /// A chart under construction, and its data.
-struct Making {
+struct SizeChartMaker {
   const SizeSweep& sweep;
   ChartQuantity quantity;
   const GpuDescription& gpu;
@@ -311,27 +311,27 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
                                problem_words(key), gpu.display_name);
   shown.about = about_sweep(sweep);
   const std::vector<double> values = sweep_values(key);
-  Making making{sweep, quantity, gpu, measurements, theme};
-  draw::Chart& chart = making.chart;
+  SizeChartMaker maker{sweep, quantity, gpu, measurements, theme};
+  draw::Chart& chart = maker.chart;
   chart.x = {std::string(axis_name(key)), true, values.front() / 1.15, values.back() * 1.15};
   for (const double value : values) {
     const bool is_even = value < 1.0 || std::has_single_bit(static_cast<std::uint64_t>(value));
     if (is_even) chart.x_ticks.push_back({value, axis_tick(key.over, value)});
   }
-  making.add_legend();
+  maker.add_legend();
   for (const Algorithm& algorithm : algorithms()) {
     if (quantity == ChartQuantity::time) {
-      making.add_times(algorithm.name);
+      maker.add_times(algorithm.name);
     } else if (quantity == ChartQuantity::rate) {
-      making.add_rates(algorithm.name);
+      maker.add_rates(algorithm.name);
     } else if (quantity == ChartQuantity::memory) {
-      making.add_modelled(algorithm.name, "peak", false,
-                          [](const SimulationReport& model) { return model.peak_hbm_bytes; });
+      maker.add_modelled(algorithm.name, "peak", false,
+                         [](const SimulationReport& model) { return model.peak_hbm_bytes; });
     } else {
-      making.add_bytes(algorithm.name);
+      maker.add_bytes(algorithm.name);
     }
   }
-  if (quantity == ChartQuantity::memory) making.add_memory_limits();
+  if (quantity == ChartQuantity::memory) maker.add_memory_limits();
   if (of_time(quantity)) add_peers(chart, sweep, quantity, measurements.peers, gpu, theme);
   if (quantity == ChartQuantity::rate) {
     fit_y(chart, "TFLOP/s", 5, [](double value) { return fmt::format("{:g}", value); });
@@ -340,7 +340,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuD
   } else {
     fit_y(chart, "bytes", 5, bytes_tick);
   }
-  shown.has_recorded = making.has_recorded;
+  shown.has_recorded = maker.has_recorded;
   shown.picture = std::move(chart);
   return shown;
 }

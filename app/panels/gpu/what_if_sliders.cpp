@@ -83,7 +83,7 @@ std::optional<double> draw_slider(const PanelContext& context, const RunField& f
   return multiple_at((ImGui::GetIO().MousePos.x - track.min.x) / track.width());
 }
 
-float pitch_of(const PanelContext& context) {
+float slider_pitch(const PanelContext& context) {
   return std::max(draw::line_height(context.fonts.small), context.px(18.0f));
 }
 
@@ -108,7 +108,7 @@ void set_what_if(RunSpec& spec, const RunField& field, double multiple, const Gp
 }
 
 float what_if_height(const PanelContext& context) {
-  return static_cast<float>(what_if_fields().size()) * pitch_of(context);
+  return static_cast<float>(what_if_fields().size()) * slider_pitch(context);
 }
 
 void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuDescription& own,
@@ -124,11 +124,11 @@ void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuD
   const float gap = context.px(10.0f);
   float y = rect.min.y;
   for (const RunField& field : what_if_fields()) {
-    const float text_y = y + (pitch_of(context) - font.size) * 0.5f;
+    const float text_y = y + (slider_pitch(context) - font.size) * 0.5f;
     const double multiple = what_if_multiple(choice, field, own);
     draw::text(context, font, {rect.min.x, text_y}, theme.text_dim, name_of(field));
     const Rect track{{rect.min.x + labels + gap, y},
-                     {rect.max.x - values - gap, y + pitch_of(context)}};
+                     {rect.max.x - values - gap, y + slider_pitch(context)}};
     if (const auto chosen = draw_slider(context, field, multiple, track)) {
       RunSpec changed = choice;
       set_what_if(changed, field, *chosen, own);
@@ -136,11 +136,11 @@ void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuD
     }
     draw::text(context, font, {rect.max.x, text_y}, multiple == 1.0 ? theme.text_dim : theme.text,
                value_text(choice, field, own), draw::Align::right);
-    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch_of(context)}})) {
+    if (hovered({{rect.min.x, y}, {rect.max.x, y + slider_pitch(context)}})) {
       tooltip(context, fmt::format("{}\ndrag: a quarter to four times; double click: the GPU's own",
                                    field.help));
     }
-    y += pitch_of(context);
+    y += slider_pitch(context);
   }
 }
 

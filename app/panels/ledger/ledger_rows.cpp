@@ -16,10 +16,6 @@ namespace {
 constexpr std::string_view kNotApart =
     "unavailable: hardware counters count all tensors together, not one by one";
 
-double bytes_of(const Bytes& bytes, bool write) {
-  return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
-}
-
 /// The size of the tensor in bytes, in one head or in all of them.
 double size_of(Tensor tensor, const RunInfo& run, bool all_heads) {
   const AttentionProblem& problem = run.problem();

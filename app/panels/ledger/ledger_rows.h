@@ -49,6 +49,10 @@ inline constexpr std::size_t kLastTurnToGiveWay = 5;
 
 /// The row's value with its unit.
 std::string number_text(const LedgerRow& row, double value);
+/// The written or the read bytes.
+inline double bytes_of(const Bytes& bytes, bool write) {
+  return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
+}
 /// The full description of a row, for its tooltip.
 std::string in_words(const LedgerRow& row, bool so_far);
 

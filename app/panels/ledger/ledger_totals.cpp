@@ -9,10 +9,6 @@ namespace attnscope::app {
 
 namespace {
 
-double bytes_of(const Bytes& bytes, bool write) {
-  return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
-}
-
 /// A total that both the model and a GPU have.
 struct Total {
   const char* label;

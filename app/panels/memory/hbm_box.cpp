@@ -19,7 +19,7 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
   return slot == tensor || (is_O(slot) && is_O(tensor));
 }
 
-Area tile_area(const HbmTensorState& tensor, Index row, Index col) {
+Area hbm_tile_area(const HbmTensorState& tensor, Index row, Index col) {
   return {{row * tensor.tile_rows, std::min((row + 1) * tensor.tile_rows, tensor.shape.rows)},
           {col * tensor.tile_cols, std::min((col + 1) * tensor.tile_cols, tensor.shape.cols)}};
 }
@@ -283,8 +283,8 @@ std::optional<Thing> HbmBox::thing_at(const Placed& placed, ImVec2 at) const {
   };
   const float down = (at.y - placed.box.min.y) / placed.box.height();
   const float across = (at.x - placed.box.min.x) / placed.box.width();
-  const Area area = tile_area(tensor, index(down, tensor.shape.rows, tensor.tile_rows),
-                              index(across, tensor.shape.cols, tensor.tile_cols));
+  const Area area = hbm_tile_area(tensor, index(down, tensor.shape.rows, tensor.tile_rows),
+                                  index(across, tensor.shape.cols, tensor.tile_cols));
   if (tensor.never_stored) return ScoreTile{area};
   return MemoryTile{tensor.tensor, area};
 }

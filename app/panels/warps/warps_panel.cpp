@@ -63,13 +63,13 @@ std::span<const Row> rows_of(const PanelContext& context) {
 }
 
 /// The line spacing: smaller in presenter mode, where lines are high.
-float pitch_of(const PanelContext& context) {
+float table_pitch(const PanelContext& context) {
   const FontRef& small = context.fonts.small;
   return context.presenter ? small.size * 1.1f : draw::line_height(small);
 }
 
 float warp_table_height(const PanelContext& context) {
-  return static_cast<float>(2 + rows_of(context).size()) * pitch_of(context);
+  return static_cast<float>(2 + rows_of(context).size()) * table_pitch(context);
 }
 
 /// Draws shared-memory traffic and barriers of both partitions, per operation and pass, as a table.
@@ -77,7 +77,7 @@ void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, cons
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
-  const float pitch = pitch_of(context);
+  const float pitch = table_pitch(context);
   const float labels = small.measure("bytes written").x + context.px(6.0f);
   const float column = (rect.width() - labels) / 4.0f;
   const auto right = [&](int k) {

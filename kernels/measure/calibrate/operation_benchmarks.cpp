@@ -17,9 +17,9 @@ std::string in_kernels(std::string_view type) {
 }
 
 /// Builds the list of benchmarks.
-class List {
+class OperationList {
  public:
-  explicit List(const ProgramTarget& target) : target_(target) {}
+  explicit OperationList(const ProgramTarget& target) : target_(target) {}
 
   struct Kind {
     std::string operation;  ///< its type, in attnscope::kernels
@@ -50,7 +50,7 @@ class List {
   const ProgramTarget& target_;
 };
 
-void add_arithmetic(List& list) {
+void add_arithmetic(OperationList& list) {
   constexpr const char* kSource = "operations.cuh";
   struct Row {
     const char *name, *operation, *how;
@@ -76,7 +76,7 @@ void add_arithmetic(List& list) {
            {"MixedInstructions", kSource, 256}, 1.0 / kWarp);
 }
 
-void add_shared_memory(List& list) {
+void add_shared_memory(OperationList& list) {
   constexpr const char* kSource = "shared_operations.cuh";
   constexpr const char* kUnit = "bytes/cycle/SM";
   constexpr double kVector = 16, kWord = 4;
@@ -106,7 +106,7 @@ void add_shared_memory(List& list) {
 
 constexpr const char* kFlops = "FLOP/cycle/SM";
 
-void add_matrix_products(List& list) {
+void add_matrix_products(OperationList& list) {
   constexpr double kFlopsOfAWarp = 2.0 * 16 * 8 * 16;
   for (const DType dtype : {DType::fp16, DType::bf16}) {
     const std::string name = to_string(dtype) == "fp16" ? "Fp16" : "Bf16";
@@ -123,7 +123,7 @@ void add_matrix_products(List& list) {
   }
 }
 
-void add_warpgroup_products(List& list, const ProgramTarget& target) {
+void add_warpgroup_products(OperationList& list, const ProgramTarget& target) {
   constexpr int kWarpgroup = 128, kOperationsAt64 = 32;
   for (const bool from_registers : {false, true}) {
     for (const int n : {64, 128, 256}) {
@@ -154,7 +154,7 @@ Index shared_bytes_of_whole_sm(const ProgramTarget& target) {
 }
 
 std::vector<OperationBenchmark> operation_benchmarks(const ProgramTarget& target) {
-  List list(target);
+  OperationList list(target);
   add_matrix_products(list);
   add_warpgroup_products(list, target);
   add_arithmetic(list);

@@ -29,9 +29,9 @@ KernelProgram program_of_steps(const BlockProgram& kernel) {
 }
 
 /// Builds the list of steps.
-class List {
+class StepList {
  public:
-  explicit List(const ProgramTarget& target) : target_(target) {}
+  explicit StepList(const ProgramTarget& target) : target_(target) {}
 
   /// `other`: also adds the steps of the program that other GPUs run, if Hopper has its own.
   void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
@@ -131,7 +131,7 @@ std::string first_step_name(std::string_view steps) {
 }
 
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
-  List list(target);
+  StepList list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
   // As fast as the default with Hopper's instructions, and faster in long sequences
   constexpr Tiling kLong{128, 176};

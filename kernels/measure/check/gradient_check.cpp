@@ -17,7 +17,7 @@ namespace {
 using Values = std::vector<double>;
 
 /// One gradient: the kernel's values, the reference's and the yardstick's, block after block.
-struct Gathered {
+struct GatheredGradient {
   Values kernel, reference, yardstick;
 
   void add(const Values& k, const Values& r, const Values& y) {
@@ -29,7 +29,7 @@ struct Gathered {
 };
 
 struct GatheredGradients {
-  Gathered dQ, dK, dV;
+  GatheredGradient dQ, dK, dV;
   AttentionInputs extremes;  ///< every input value that the gradients depend on
   Index rows = 0;
   Index keys = 0;
@@ -261,7 +261,7 @@ double reference_flops(const AttentionProblem& p) {
 /// The gradient's errors, or why they cannot be computed. Sets `is_within` to false when they
 /// exceed the tolerance.
 Result<GradientError> error_of(const char* name, const AttentionProblem& problem,
-                               const AttentionInputs& inputs, const Gathered& gradient,
+                               const AttentionInputs& inputs, const GatheredGradient& gradient,
                                bool& is_within) {
   const ErrorReport report = compare(gradient.kernel, gradient.reference);
   if (report.has_nan) return failed("the kernel's {} holds NaN", name);
@@ -296,7 +296,7 @@ Result<GradientAccuracy> check_gradients(const AttentionProblem& problem, Index 
 
   GradientAccuracy accuracy{.rows_checked = gathered.rows, .keys_checked = gathered.keys};
   accuracy.within_tolerance = true;
-  const std::tuple<const char*, const Gathered&, GradientError&> all[] = {
+  const std::tuple<const char*, const GatheredGradient&, GradientError&> all[] = {
       {"dQ", gathered.dQ, accuracy.dQ},
       {"dK", gathered.dK, accuracy.dK},
       {"dV", gathered.dV, accuracy.dV}};

@@ -120,7 +120,7 @@ bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part)
 namespace {
 
 /// The values to compare, in the order of the blocks.
-struct Gathered {
+struct GatheredRows {
   std::vector<double> kernel;
   std::vector<double> reference;
   std::vector<double> yardstick;
@@ -130,14 +130,15 @@ void append(std::vector<double>& to, const std::vector<double>& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-void append_row(Gathered& O, Gathered& LSE, const ScoredRow& reference, const ScoredRow& unfused) {
+void append_row(GatheredRows& O, GatheredRows& LSE, const ScoredRow& reference,
+                const ScoredRow& unfused) {
   append(O.reference, reference.O);
   append(O.yardstick, unfused.O);
   LSE.reference.push_back(reference.LSE);
   LSE.yardstick.push_back(unfused.LSE);
 }
 
-void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
+void append_empty_rows(GatheredRows& O, GatheredRows& LSE, Index rows, Index d) {
   const std::vector<double> zeros(static_cast<std::size_t>(rows * d), 0.0);
   const std::vector<double> empty(static_cast<std::size_t>(rows),
                                   -std::numeric_limits<double>::infinity());
@@ -173,8 +174,8 @@ RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row
 
 Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<CheckedRows>& blocks,
                             const FetchRows& fetch) {
-  Gathered O;
-  Gathered LSE;
+  GatheredRows O;
+  GatheredRows LSE;
   Accuracy accuracy;
   for (const CheckedRows& chosen : blocks) {
     for (const auto& restricted : restrict_to(problem, chosen)) {

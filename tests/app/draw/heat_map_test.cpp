@@ -5,11 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/rounding.h"
+
 namespace attnscope::app::draw {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(HeatMap, AveragesValuesThatShareACell) {
   const ValueTile values{2, 4, {1, 3, 5, 7, 1, 3, 5, 7}};

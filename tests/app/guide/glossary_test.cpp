@@ -11,17 +11,10 @@
 #include "app/guide/guide.h"
 #include "reference/algorithm.h"
 #include "sim/schedule/algorithm.h"
+#include "tests/app/guide/shipped_guide.h"
 
 namespace attnscope::app {
 namespace {
-
-const Guide& shipped() {
-  static const Guide guide = [] {
-    std::vector<std::string> problems;
-    return load_guide(problems);
-  }();
-  return guide;
-}
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -61,7 +54,7 @@ std::vector<std::string> pseudo_code() {
 }
 
 TEST(Glossary, HasAtMostSixtyTermsInAlphabeticalOrder) {
-  const auto& terms = shipped().glossary.terms();
+  const auto& terms = shipped_guide().glossary.terms();
   EXPECT_GE(terms.size(), 40u);
   EXPECT_LE(terms.size(), 60u);
   for (std::size_t k = 1; k < terms.size(); ++k) {
@@ -86,7 +79,7 @@ TEST(Glossary, ExplainsEverySymbolOfThePseudoCode) {
       const bool is_number = std::isdigit(static_cast<unsigned char>(word[0])) != 0;
       if (!is_symbol || is_number || no_symbols.contains(word)) continue;
       ++symbols;
-      if (shipped().glossary.find(word) == nullptr) unexplained.insert(word);
+      if (shipped_guide().glossary.find(word) == nullptr) unexplained.insert(word);
     }
   }
   EXPECT_GT(symbols, 200);
@@ -96,14 +89,14 @@ TEST(Glossary, ExplainsEverySymbolOfThePseudoCode) {
 TEST(Glossary, ExplainsEveryTensorOfTheMemoryPanel) {
   for (const std::string_view tensor : {"Q",  "K",  "V",  "O",  "LSE", "S",  "P", "m", "l", "alpha",
                                         "dO", "dQ", "dK", "dV", "dP",  "dS", "D", "T", "Z", "P~"}) {
-    EXPECT_NE(shipped().glossary.find(tensor), nullptr) << tensor;
+    EXPECT_NE(shipped_guide().glossary.find(tensor), nullptr) << tensor;
   }
 }
 
 TEST(Glossary, HasOnlyTermsThatAreUsed) {
   std::string text = "O[c] dQ[c] ";  // symbols of the followed row, with a column's number
   for (const std::string& line : pseudo_code()) text += line + " ";
-  for (const GuidePage& page : shipped().pages) {
+  for (const GuidePage& page : shipped_guide().pages) {
     if (page.name == "glossary") continue;
     for (const MarkdownBlock& block : page.blocks) {
       if (const auto* paragraph = std::get_if<Paragraph>(&block)) {
@@ -120,15 +113,15 @@ TEST(Glossary, HasOnlyTermsThatAreUsed) {
     }
   }
   std::set<const Term*> used;
-  for (const std::string& word : words_of(text)) used.insert(shipped().glossary.find(word));
-  for (const Term& term : shipped().glossary.terms()) {
+  for (const std::string& word : words_of(text)) used.insert(shipped_guide().glossary.find(word));
+  for (const Term& term : shipped_guide().glossary.terms()) {
     EXPECT_TRUE(used.contains(&term)) << term.symbol;
   }
 }
 
 TEST(Glossary, FindsSymbolsWithSubscriptsAndNumbersOfColumns) {
   const auto meaning_of = [](std::string_view word) {
-    const Term* term = shipped().glossary.find(word);
+    const Term* term = shipped_guide().glossary.find(word);
     return term != nullptr ? term->symbol : "";
   };
   EXPECT_EQ(meaning_of("Q_i"), "Q");

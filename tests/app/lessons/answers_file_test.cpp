@@ -98,7 +98,7 @@ TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrContainsSomethingElse) {
   const auto other = AnswersFile::open(folder.write("notes.txt", "my notes\n"));
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("something other than answers"));
-  EXPECT_EQ(read_text(folder.file("notes.txt")), "my notes\n");
+  EXPECT_EQ(attnscope::read_text(folder.file("notes.txt")), "my notes\n");
 }
 
 /// Whatever a crash leaves at the end of the file, the answers before it are kept and new ones are
@@ -110,7 +110,7 @@ TEST(AnswersFile, ATornLastLineLosesNothingElse) {
   const auto file = AnswersFile::open(path);
   ASSERT_TRUE(file.ok());
   answer(lesson, file.value(), 0, {"1", "262144"});
-  const std::string whole = read_text(path);
+  const std::string whole = attnscope::read_text(path);
   const std::size_t second = whole.find('\n') + 1;
   for (std::size_t size = second; size < whole.size(); size += 37) {
     folder.write("ann.jsonl", whole.substr(0, size));
@@ -132,7 +132,7 @@ TEST(Grade, MarksAreComputedFromTheLessonAndNotReadFromTheFile) {
   answer(lesson, AnswersFile::open(folder.file("ann.jsonl")).value(), 1, {"b", "a"});
   answer(lesson, AnswersFile::open(folder.file("bob.jsonl")).value(), 0, {"7", "show", "262144"});
   // A student who edits the outcome gains nothing
-  std::string text = read_text(folder.file("bob.jsonl"));
+  std::string text = attnscope::read_text(folder.file("bob.jsonl"));
   text.replace(text.find("\"wrong\""), 7, "\"right\"");
   folder.write("bob.jsonl", text + "not an answer\n");
 

@@ -12,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 
 /// One question and its runs.
-struct Asked {
-  explicit Asked(const char* ask)
+struct JudgedQuestion {
+  explicit JudgedQuestion(const char* ask)
       : lesson(parsed(lesson_asking(ask)).value()), runs(LessonRuns::create(lesson).value()) {}
 
   const Question& question() const { return *lesson.steps[0].ask; }
@@ -34,7 +34,7 @@ constexpr const char* kBytes =
         "mistakes": [{"is": "fa2.traffic.requested.write_bytes", "why": "That writes O once."}]})";
 
 TEST(Judge, ANumberIsRightWithinItsFactor) {
-  Asked asked(kBytes);
+  JudgedQuestion asked(kBytes);
   const double truth = std::get<double>(asked.truth());
   // O, m and l of 64 rows, once for each of the 4 column tiles
   EXPECT_EQ(truth, 4.0 * 64 * (16 * 2 + 4 + 4));
@@ -51,14 +51,14 @@ TEST(Judge, ANumberIsRightWithinItsFactor) {
 }
 
 TEST(Judge, AMistakeIsNamed) {
-  Asked asked(kBytes);
+  JudgedQuestion asked(kBytes);
   const Verdict verdict = asked.verdict("2304 B");  // O and LSE once
   EXPECT_EQ(verdict.kind, Verdict::Kind::mistake);
   EXPECT_EQ(verdict.why, "That writes O once.");
 }
 
 TEST(Judge, UnderstandsUnits) {
-  Asked asked(kBytes);
+  JudgedQuestion asked(kBytes);
   const auto number = [&](std::string_view text) {
     return std::get<double>(parse_answer(asked.question(), text).value());
   };
@@ -76,7 +76,7 @@ TEST(Judge, UnderstandsUnits) {
 }
 
 TEST(Judge, AChoiceHasOneRightOptionAndNamesTheMistakeOfTheOthers) {
-  Asked asked(R"({"choice": "Which one reads more?", "options": [
+  JudgedQuestion asked(R"({"choice": "Which one reads more?", "options": [
     {"text": "FA1", "when": "fa1.traffic.requested.write_bytes > fa2.traffic.requested.write_bytes"},
     {"text": "FA2", "when": "fa1.traffic.requested.write_bytes < fa2.traffic.requested.write_bytes",
      "why": "It writes O once."}]})");
@@ -91,7 +91,7 @@ TEST(Judge, AChoiceHasOneRightOptionAndNamesTheMistakeOfTheOthers) {
 }
 
 TEST(Judge, ATileIsFoundInTheOrderOfTheLoops) {
-  Asked asked(R"json({"tile": "Which is second?", "answer": "tile(fa1, visit(fa1, 1))",
+  JudgedQuestion asked(R"json({"tile": "Which is second?", "answer": "tile(fa1, visit(fa1, 1))",
     "mistakes": [{"is": "tile(fa2, visit(fa2, 1))", "why": "That goes along the row."}]})json");
   EXPECT_EQ(std::get<TilePlace>(asked.truth()), (TilePlace{1, 0}));
   EXPECT_EQ(asked.verdict("1, 0").kind, Verdict::Kind::right);
@@ -102,7 +102,7 @@ TEST(Judge, ATileIsFoundInTheOrderOfTheLoops) {
 }
 
 TEST(Judge, ACurveIsRightWhenEveryPointIs) {
-  Asked asked(R"({"curve": "Operations?", "over": "seq-len", "values": [32, 64, 128],
+  JudgedQuestion asked(R"({"curve": "Operations?", "over": "seq-len", "values": [32, 64, 128],
     "answer": "fa2.flops.matmul", "within": 1.2,
     "mistakes": [{"is": "fa2.flops.matmul * 64 / fa2.problem.seq_len", "why": "Not a line."}]})");
   EXPECT_THAT(std::get<std::vector<double>>(asked.truth()),

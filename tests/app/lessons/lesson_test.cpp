@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string refusal(const std::string& text) {
+std::string lesson_refusal(const std::string& text) {
   const auto lesson = parsed(text);
   EXPECT_FALSE(lesson.ok()) << text;
   return lesson ? "" : lesson.error().message;
@@ -60,20 +60,21 @@ TEST(Lesson, ItsHashFollowsTheContentsAndNotTheLayout) {
 }
 
 TEST(Lesson, RefusesFieldsThatAreWrong) {
-  EXPECT_THAT(refusal(R"({"schema": "attnscope.scene/1"})"), HasSubstr("attnscope.lesson"));
-  EXPECT_THAT(refusal(lesson_text("[]")), HasSubstr("steps: 0 steps"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"sya": "x"}])")),
+  EXPECT_THAT(lesson_refusal(R"({"schema": "attnscope.scene/1"})"), HasSubstr("attnscope.lesson"));
+  EXPECT_THAT(lesson_refusal(lesson_text("[]")), HasSubstr("steps: 0 steps"));
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"sya": "x"}])")),
               AllOf(HasSubstr("steps[0]"), HasSubstr("unknown field 'sya'; known: say, then")));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": 3}])")), HasSubstr("steps[0]: say"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"panels": ["legder"]}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": 3}])")), HasSubstr("steps[0]: say"));
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"panels": ["legder"]}}])")),
               AllOf(HasSubstr("steps[0]: show: panels"), HasSubstr("did you mean 'ledger'")));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"beside": "fa3"}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"beside": "fa3"}}])")),
               HasSubstr("steps[0]: show: beside"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"run": "fa3"}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"run": "fa3"}}])")),
               HasSubstr("unknown run 'fa3'"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["Z9"]}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["Z9"]}}])")),
               HasSubstr("unknown tensor 'Z9'"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "{fa1.flops"}])")), HasSubstr("'}' is missing"));
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "{fa1.flops"}])")),
+              HasSubstr("'}' is missing"));
 }
 
 TEST(Lesson, HighlightsLinesOfTheLedgerAndHidesPartsOfPanels) {
@@ -84,16 +85,16 @@ TEST(Lesson, HighlightsLinesOfTheLedgerAndHidesPartsOfPanels) {
   const Show& show = lesson.value().steps[0].show;
   EXPECT_THAT(show.highlights, testing::ElementsAre("S", "S written", "DRAM read"));
   EXPECT_THAT(show.hidden, testing::ElementsAre("time", "safe"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["S writen"]}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"highlight": ["S writen"]}}])")),
               HasSubstr("did you mean 'S written'"));
-  EXPECT_THAT(refusal(lesson_text(R"([{"say": "x", "show": {"hide": ["times"]}}])")),
+  EXPECT_THAT(lesson_refusal(lesson_text(R"([{"say": "x", "show": {"hide": ["times"]}}])")),
               AllOf(HasSubstr("steps[0]: show: hide"), HasSubstr("did you mean 'time'")));
 }
 
 TEST(Lesson, RefusesRunsThatAreWrong) {
   const auto with_runs = [](const std::string& runs) {
-    return refusal(R"({"schema": "attnscope.lesson/1", "title": "T", "runs": )" + runs +
-                   R"(, "steps": [{"say": "x"}]})");
+    return lesson_refusal(R"({"schema": "attnscope.lesson/1", "title": "T", "runs": )" + runs +
+                          R"(, "steps": [{"say": "x"}]})");
   };
   EXPECT_THAT(with_runs("{}"), HasSubstr("runs: no run is given"));
   EXPECT_THAT(with_runs(R"({"a": {"set": {"seq_len": 64}}})"),
@@ -107,31 +108,32 @@ TEST(Lesson, RefusesRunsThatAreWrong) {
 }
 
 TEST(Lesson, RefusesQuestionsThatAreWrong) {
-  EXPECT_THAT(refusal(lesson_asking(R"({"answer": "fa1.flops.matmul"})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"answer": "fa1.flops.matmul"})")),
               HasSubstr("steps[0]: ask: a question needs one of number, choice, tile or curve"));
-  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?"})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"number": "?"})")),
               HasSubstr("steps[0]: ask: 'answer' is missing"));
-  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "fa1.flops +"})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"number": "?", "answer": "fa1.flops +"})")),
               HasSubstr("steps[0]: ask: answer"));
-  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "fa9.flops.matmul"})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"number": "?", "answer": "fa9.flops.matmul"})")),
               HasSubstr("unknown run 'fa9'"));
-  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "answer": "1", "within": 0.5})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"number": "?", "answer": "1", "within": 0.5})")),
               HasSubstr("steps[0]: ask: within: 0.5 is out of range"));
+  EXPECT_THAT(lesson_refusal(
+                  lesson_asking(R"({"number": "?", "answer": "1", "mistakes": [{"why": "x"}]})")),
+              HasSubstr("steps[0]: ask: mistakes[0]: 'why' without 'is'"));
   EXPECT_THAT(
-      refusal(lesson_asking(R"({"number": "?", "answer": "1", "mistakes": [{"why": "x"}]})")),
-      HasSubstr("steps[0]: ask: mistakes[0]: 'why' without 'is'"));
-  EXPECT_THAT(refusal(lesson_asking(R"({"choice": "?", "options": [{"text": "a", "why": "x"}]})")),
-              HasSubstr("steps[0]: ask: options[0]: 'when' is missing"));
-  EXPECT_THAT(
-      refusal(lesson_asking(R"({"choice": "?", "options": [{"text": "a", "when": "true"}]})")),
-      HasSubstr("two options or more"));
-  EXPECT_THAT(
-      refusal(lesson_asking(R"({"curve": "?", "over": "seq-len", "values": [64], "answer": "1"})")),
-      HasSubstr("give 2 or more"));
+      lesson_refusal(lesson_asking(R"({"choice": "?", "options": [{"text": "a", "why": "x"}]})")),
+      HasSubstr("steps[0]: ask: options[0]: 'when' is missing"));
+  EXPECT_THAT(lesson_refusal(
+                  lesson_asking(R"({"choice": "?", "options": [{"text": "a", "when": "true"}]})")),
+              HasSubstr("two options or more"));
+  EXPECT_THAT(lesson_refusal(lesson_asking(
+                  R"({"curve": "?", "over": "seq-len", "values": [64], "answer": "1"})")),
+              HasSubstr("give 2 or more"));
 }
 
 TEST(Lesson, AFieldWithAWrongNameIsNamedRatherThanTheOneThatIsMissing) {
-  EXPECT_THAT(refusal(lesson_asking(R"({"number": "?", "anser": "1"})")),
+  EXPECT_THAT(lesson_refusal(lesson_asking(R"({"number": "?", "anser": "1"})")),
               HasSubstr("steps[0]: ask: unknown field 'anser'; did you mean 'answer'?"));
 }
 
@@ -158,7 +160,7 @@ TEST(Lesson, AllMistakesOfAFileAreCollected) {
 }
 
 TEST(Lesson, AMissingSceneIsOneShortLine) {
-  const std::string message = refusal(R"({"schema": "attnscope.lesson/1", "title": "T",
+  const std::string message = lesson_refusal(R"({"schema": "attnscope.lesson/1", "title": "T",
     "runs": {"a": {"scene": "flash1-63"}}, "steps": [{"say": "x"}]})");
   EXPECT_THAT(message, AllOf(StartsWith("test.json: runs: a: scene: 'flash1-63' is not one of"),
                              HasSubstr("see attnscope-cli list scenes"),
@@ -186,9 +188,9 @@ TEST(Lesson, ARunThatTheAnswerBringsExistsAndFollowsAQuestion) {
   };
   const char* const ask = R"(, "ask": {"number": "?", "answer": "1"})";
   EXPECT_TRUE(parsed(step(R"({"run": "fa1", "reveal": "fa1"})", ask)).ok());
-  EXPECT_THAT(refusal(step(R"({"reveal": "fa9"})", ask)),
+  EXPECT_THAT(lesson_refusal(step(R"({"reveal": "fa9"})", ask)),
               HasSubstr("steps[0]: show: reveal: unknown run 'fa9'"));
-  EXPECT_THAT(refusal(step(R"({"reveal": "fa1"})", "")),
+  EXPECT_THAT(lesson_refusal(step(R"({"reveal": "fa1"})", "")),
               HasSubstr("steps[0]: show: reveal: this step has no question"));
 }
 

@@ -30,8 +30,8 @@ std::string recorded_lesson(const std::string& answer, int length = 4096) {
 }
 
 /// The answer to a lesson's first question, in a session that has measured its run or not.
-struct Asked {
-  explicit Asked(const std::string& text)
+struct AskedLesson {
+  explicit AskedLesson(const std::string& text)
       : lesson(parsed(text).value()), runs(LessonRuns::create(lesson).value()) {}
   void measure(double time_s) {
     runs.set_session(session_of({measured_run(*runs.find("a"), time_s)}));
@@ -45,7 +45,7 @@ struct Asked {
 };
 
 TEST(MeasuredValues, AreThoseOfTheSessionBeforeThoseOfAShippedRecording) {
-  Asked asked(recorded_lesson(kTime));
+  AskedLesson asked(recorded_lesson(kTime));
   const auto recorded = asked.truth();
   ASSERT_TRUE(recorded.ok()) << recorded.error().message;
   EXPECT_EQ(asked.kind(), "recorded");
@@ -64,18 +64,18 @@ TEST(MeasuredValues, AreThoseOfTheSessionBeforeThoseOfAShippedRecording) {
 }
 
 TEST(MeasuredValues, ACounterThatTheSessionCouldNotReadIsThatOfTheRecording) {
-  Asked bytes(recorded_lesson(kDramRead));
+  AskedLesson bytes(recorded_lesson(kDramRead));
   const auto recorded = bytes.truth();
   ASSERT_TRUE(recorded.ok()) << recorded.error().message;
   bytes.measure(0.25);
   EXPECT_EQ(bytes.truth().value(), recorded.value());
   EXPECT_EQ(bytes.kind(), "recorded");
 
-  Asked both(recorded_lesson(fmt::format("{} / {}", kDramRead, kTime)));
+  AskedLesson both(recorded_lesson(fmt::format("{} / {}", kDramRead, kTime)));
   both.measure(0.25);
   EXPECT_EQ(both.kind(), "measured and recorded");
 
-  Asked neither(recorded_lesson(kDramRead, 4032));
+  AskedLesson neither(recorded_lesson(kDramRead, 4032));
   neither.measure(0.25);
   ASSERT_FALSE(neither.truth().ok());
   EXPECT_EQ(neither.truth().error().kind, Error::Kind::unavailable);
@@ -83,7 +83,7 @@ TEST(MeasuredValues, ACounterThatTheSessionCouldNotReadIsThatOfTheRecording) {
 }
 
 TEST(MeasuredValues, OnlyOfExactlyThisRunOnThisGpu) {
-  Asked asked(recorded_lesson(kTime, 4032));
+  AskedLesson asked(recorded_lesson(kTime, 4032));
   RunSpec other = *asked.runs.find("a");
   other.problem.batch = 2;
   Recording elsewhere = measured_run(*asked.runs.find("a"), 0.25);
@@ -98,7 +98,7 @@ TEST(MeasuredValues, OnlyOfExactlyThisRunOnThisGpu) {
 }
 
 TEST(MeasuredValues, WithoutAMeasurementOneLineSaysHowToGetOne) {
-  Asked asked(recorded_lesson(kTime, 4032));
+  AskedLesson asked(recorded_lesson(kTime, 4032));
   const auto truth = asked.truth();
   ASSERT_FALSE(truth.ok());
   EXPECT_EQ(truth.error().kind, Error::Kind::unavailable);
@@ -116,7 +116,7 @@ TEST(MeasuredValues, WithoutAMeasurementOneLineSaysHowToGetOne) {
 }
 
 TEST(MeasuredValues, ARunThatNoKernelMeasuresSaysWhy) {
-  Asked asked(R"({"schema": "attnscope.lesson/1", "title": "T",
+  AskedLesson asked(R"({"schema": "attnscope.lesson/1", "title": "T",
     "runs": {"a": {"set": {"algorithm": "standard", "fusion": "separate"}}},
     "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.measured.time.median_s"}}]})");
   const auto truth = asked.truth();
@@ -125,13 +125,13 @@ TEST(MeasuredValues, ARunThatNoKernelMeasuresSaysWhy) {
 }
 
 TEST(MeasuredValues, APathThatDoesNotExistIsAMistake) {
-  Asked asked(recorded_lesson("a.measured.tme.median_s"));
+  AskedLesson asked(recorded_lesson("a.measured.tme.median_s"));
   ASSERT_EQ(check_lesson(asked.lesson).findings.size(), 1U);
   EXPECT_THAT(check_lesson(asked.lesson).findings[0].message, HasSubstr("unknown key 'tme'"));
 }
 
 TEST(MeasuredValues, ACurveHasOneMeasurementForEachPoint) {
-  Asked asked(R"({"schema": "attnscope.lesson/1", "title": "T",
+  AskedLesson asked(R"({"schema": "attnscope.lesson/1", "title": "T",
     "runs": {"a": {"set": {"algorithm": "flash2", "head-dim": 64, "tiling": "kernel"}}},
     "steps": [{"say": "x", "ask": {"curve": "?", "over": "seq-len", "values": [448, 576],
                                    "answer": "a.measured.time.median_s"}}]})");
@@ -151,7 +151,7 @@ TEST(MeasuredValues, ACurveHasOneMeasurementForEachPoint) {
 /// A student's answers, as the app and the terminal write them.
 class MeasuredAnswers : public testing::Test {
  protected:
-  void add(Asked& asked, const std::string& name, double number) {
+  void add(AskedLesson& asked, const std::string& name, double number) {
     const Verdict verdict = judge(asked.question(), number, asked.runs).value();
     const auto file = AnswersFile::open(folder_.file(name)).value();
     ASSERT_FALSE(
@@ -166,7 +166,7 @@ class MeasuredAnswers : public testing::Test {
 
 TEST_F(MeasuredAnswers, AreMarkedWithTheMeasurementInTheirLine) {
   for (const int length : {4096, 4032}) {  // recorded, and not
-    Asked asked(recorded_lesson(kTime, length));
+    AskedLesson asked(recorded_lesson(kTime, length));
     asked.measure(0.25);
     folder_.write("ann.jsonl", "");
     add(asked, "ann.jsonl", 0.25);
@@ -183,20 +183,21 @@ TEST_F(MeasuredAnswers, AreMarkedWithTheMeasurementInTheirLine) {
 }
 
 TEST_F(MeasuredAnswers, WithoutOneTheMarksAreThoseOfTheShippedRecording) {
-  Asked asked(recorded_lesson(kTime));
+  AskedLesson asked(recorded_lesson(kTime));
   const double recorded = std::get<double>(asked.truth().value());
   add(asked, "ann.jsonl", recorded);
-  EXPECT_THAT(read_text(folder_.file("ann.jsonl")), testing::Not(HasSubstr("\"measured\":")));
+  EXPECT_THAT(attnscope::read_text(folder_.file("ann.jsonl")),
+              testing::Not(HasSubstr("\"measured\":")));
   const StudentMarks marks = marks_of(asked.lesson);
   EXPECT_EQ(marks.total().right_first, 1U);
   EXPECT_EQ(marks.measured, 0U);
 }
 
 TEST_F(MeasuredAnswers, AMeasurementOfAnotherRunMarksNothing) {
-  Asked asked(recorded_lesson(kTime, 4032));
+  AskedLesson asked(recorded_lesson(kTime, 4032));
   asked.measure(0.25);
   add(asked, "ann.jsonl", 0.25);
-  std::string line = read_text(folder_.file("ann.jsonl"));
+  std::string line = attnscope::read_text(folder_.file("ann.jsonl"));
   const std::size_t rows = line.find("\"seq_len\":4032", line.find("\"measured\":"));
   ASSERT_NE(rows, line.npos);
   folder_.write("ann.jsonl", line.replace(rows, 14, "\"seq_len\":4031"));

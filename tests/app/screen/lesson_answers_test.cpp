@@ -17,17 +17,13 @@ using test::ScreenSession;
 using Phase = LessonPlayer::Phase;
 
 /// Opens the test's lesson, which has every kind of question, at a step counted from 1.
-void open(ScreenSession& session, std::size_t step) {
-  session.open_lesson(ATTNSCOPE_LESSON_FILE, step);
-}
-
 /// The question of a curve, which is a straight line in its plot: the operations grow with N^2.
 class DrawnCurve : public testing::Test {
  protected:
   DrawnCurve() {
     const auto asked = test::asked_steps(ATTNSCOPE_LESSON_FILE);
     truth_ = std::get<std::vector<double>>(asked.back().truth);
-    open(session_, 5);
+    session_.open_lesson(ATTNSCOPE_LESSON_FILE, 5);
   }
 
   LessonPlayer& player() { return session_.app().lesson_player; }
@@ -121,7 +117,7 @@ TEST(LessonPresenter, ShowsNothingToAnswerWith) {
     for (const bool presenter : {false, true}) {
       ScreenSession session;
       session.app().view.presenter = presenter;
-      open(session, step);
+      session.open_lesson(ATTNSCOPE_LESSON_FILE, step);
       const auto is_shown = [&](std::string_view widget) {
         return session.rects().find(widget).has_value();
       };
@@ -140,7 +136,7 @@ TEST(LessonPresenter, ShowsNothingToAnswerWith) {
 TEST(LessonPresenter, AnOptionIsNoButton) {
   ScreenSession session;
   session.app().view.presenter = true;
-  open(session, 3);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 3);
   session.click("lesson.option.b");
   EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
   EXPECT_FALSE(session.app().lesson_player.draft.option);
@@ -150,7 +146,7 @@ TEST(LessonPresenter, AnOptionIsNoButton) {
 TEST(LessonPresenter, EnterDoesNotCheckATileThatWasPointedAt) {
   ScreenSession session;
   session.app().view.presenter = true;
-  open(session, 4);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 4);
   session.click("scores.grid");
   session.key(Key::enter);
   EXPECT_EQ(session.app().lesson_player.phase(), Phase::asking);
@@ -159,7 +155,7 @@ TEST(LessonPresenter, EnterDoesNotCheckATileThatWasPointedAt) {
 TEST(LessonPresenter, TheComputedCurveIsShownAfterTheAnswer) {
   ScreenSession session;
   session.app().view.presenter = true;
-  open(session, 5);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 5);
   session.click("lesson.show");
   EXPECT_TRUE(session.rects().find("lesson.curve"));
   EXPECT_TRUE(session.rects().find("lesson.truth"));

@@ -2,23 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "app/ui/drawn_texts.h"
+#include "tests/app/play/play_lesson.h"
 #include "tests/app/screen/screen_session.h"
 
 namespace attnscope::app {
 namespace {
 
-void settle(LessonPlayer& player) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  do {
-    player.update();
-    player.take_cue();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!player.settled() && std::chrono::steady_clock::now() < deadline);
-}
+using test::settle;
 
 TEST(LessonGpu, ModelsTheGpuAtHandWhereTheLessonLeavesItOpen) {
   LessonPlayer player;

@@ -15,13 +15,9 @@ using test::ScreenSession;
 using Phase = LessonPlayer::Phase;
 
 /// Opens the step of the lesson, counted from 1.
-void open(ScreenSession& session, std::size_t step) {
-  session.open_lesson(ATTNSCOPE_LESSON_FILE, step);
-}
-
 TEST(LessonScreen, ShowsTheRunAndThePanelsOfItsStep) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   EXPECT_EQ(session.app().view.choice.algorithm, "flash1");
   EXPECT_TRUE(session.rects().find("lesson.say"));
   EXPECT_TRUE(session.rects().find("panel.memory"));
@@ -31,7 +27,7 @@ TEST(LessonScreen, ShowsTheRunAndThePanelsOfItsStep) {
 
 TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   EXPECT_TRUE(session.rects().find("lesson.cover.ledger"));
   EXPECT_FALSE(session.rects().find("panel.ledger"));
   EXPECT_FALSE(session.rects().find("lesson.truth"));
@@ -78,7 +74,7 @@ TEST(LessonScreen, APanelKeepsItsSizesWhenTheAnswerAppears) {
 
 TEST(LessonScreen, ThePlayheadGoesToThePlaceOfTheStep) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   EXPECT_EQ(session.app().view.step, 0);
   session.click("lesson.show");
   EXPECT_EQ(session.app().view.step, *session.app().lesson_player.outcome()->step);
@@ -87,7 +83,7 @@ TEST(LessonScreen, ThePlayheadGoesToThePlaceOfTheStep) {
 
 TEST(LessonScreen, ANumberIsTypedAndEnterChecksIt) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   session.click("lesson.number");
   session.type("many");
   session.key(Key::enter);
@@ -102,7 +98,7 @@ TEST(LessonScreen, ANumberIsTypedAndEnterChecksIt) {
 
 TEST(LessonScreen, TheFirstValueToSetIsTheLessonsOwn) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   EXPECT_TRUE(session.rects().find("lesson.set.seq-len.lesson"));
   EXPECT_FALSE(session.rects().find("lesson.set.seq-len.64")) << "that is the lesson's";
   session.click("lesson.set.seq-len.128");
@@ -113,7 +109,7 @@ TEST(LessonScreen, TheFirstValueToSetIsTheLessonsOwn) {
 
 TEST(LessonScreen, AnEmptyCurveSaysHowToDrawIt) {
   ScreenSession session;
-  open(session, 5);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 5);
   ASSERT_TRUE(session.rects().find("lesson.curve"));
   EXPECT_TRUE(session.rects().find("lesson.curve.hint"));
   session.click("lesson.curve");
@@ -125,7 +121,7 @@ TEST(LessonScreen, TextIsLargerWhereTheStepHasRoom) {
     ScreenSession session;
     session.app().view.presenter = presenter;
     session.resize(width, height);
-    open(session, 2);
+    session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
     const TextRecorder recorder;
     session.frame();
     const auto said = std::ranges::find_if(recorder.texts(), [](const DrawnText& text) {
@@ -142,7 +138,7 @@ TEST(LessonScreen, TextIsLargerWhereTheStepHasRoom) {
 
 TEST(LessonScreen, APictureLeavesTheAnswerThatIsTyped) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   session.click("lesson.number");
   session.type("12");
   ASSERT_TRUE(session.app().lesson_player.draft.typing);
@@ -166,14 +162,14 @@ TEST(LessonScreen, APictureLeavesTheAnswerThatIsTyped) {
 
 TEST(LessonScreen, AnOptionIsAButton) {
   ScreenSession session;
-  open(session, 3);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 3);
   session.click("lesson.option.b");
   EXPECT_EQ(session.app().lesson_player.outcome()->verdict, lessons::Verdict::Kind::right);
 }
 
 TEST(LessonScreen, AClickInScoresIsTheAnswerAndDoesNotMoveThePlayhead) {
   ScreenSession session;
-  open(session, 4);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 4);
   EXPECT_FALSE(session.app().lesson_player.draft.tile);
   const Index step = session.app().view.step;
   session.click("scores.grid");  // its middle, a corner of (1, 1) and of (2, 2)
@@ -193,7 +189,7 @@ TEST(LessonScreen, AClickInScoresIsTheAnswerAndDoesNotMoveThePlayhead) {
 
 TEST(LessonScreen, TheMouseDrawsACurve) {
   ScreenSession session;
-  open(session, 5);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 5);
   session.click("lesson.curve");
   const auto& drawn = session.app().lesson_player.draft.curve;
   ASSERT_EQ(drawn.size(), 4U);
@@ -206,7 +202,7 @@ TEST(LessonScreen, TheMouseDrawsACurve) {
 
 TEST(LessonScreen, PageKeysMoveBetweenStepsAndEscapeLeaves) {
   ScreenSession session;
-  open(session, 1);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 1);
   session.key(Key::page_down);
   session.key(Key::page_down);
   EXPECT_EQ(session.app().lesson_player.step(), 2U);
@@ -220,7 +216,7 @@ TEST(LessonScreen, PageKeysMoveBetweenStepsAndEscapeLeaves) {
 TEST(LessonScreen, InPresenterModePageDownRevealsThenAdvances) {
   ScreenSession session;
   session.app().view.presenter = true;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   EXPECT_FALSE(session.rects().find("lesson.number"));
   session.key(Key::page_down);
   EXPECT_EQ(session.app().lesson_player.step(), 1U);
@@ -276,7 +272,7 @@ TEST(LessonScreen, AnotherRivalLeavesTheLessonAndStays) {
 TEST(LessonScreen, ARaceInAStepWithOneRunLeavesTheLesson) {
   ScreenSession session;
   App& app = session.app();
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   RunSpec rival = app.view.choice;
   rival.algorithm = "standard";
   app.commands.push(ChooseRace{Race{rival, RaceClock::tiles}});
@@ -331,7 +327,7 @@ TEST(LessonScreen, ARaceFromASceneSurvivesLeavingTheLesson) {
 
 TEST(LessonScreen, AnotherSceneLeavesTheLesson) {
   ScreenSession session;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   session.app().commands.push(OpenScene{"flash1-64"});
   session.settle();
   EXPECT_FALSE(session.app().lesson_player.is_open());
@@ -341,7 +337,7 @@ TEST(LessonScreen, AnotherSceneLeavesTheLesson) {
 TEST(LessonScreen, AnotherRunLeavesTheLesson) {
   ScreenSession session;
   App& app = session.app();
-  open(session, 4);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 4);
   RunSpec choice = app.view.choice;
   choice.problem.N = choice.problem.N_kv = 32;
   app.commands.push(Choose{choice});
@@ -356,7 +352,7 @@ TEST(LessonScreen, UndoToAnotherRunLeavesTheLesson) {
   ScreenSession session;
   App& app = session.app();
   const RunSpec before = app.view.choice;
-  open(session, 2);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 2);
   ASSERT_NE(app.view.choice, before);
   session.key(Key::z, false, true);
   EXPECT_EQ(app.view.choice, before);
@@ -366,7 +362,7 @@ TEST(LessonScreen, UndoToAnotherRunLeavesTheLesson) {
 TEST(LessonScreen, ItsOwnStepsAndFieldsChangeTheRun) {
   ScreenSession session;
   App& app = session.app();
-  open(session, 1);
+  session.open_lesson(ATTNSCOPE_LESSON_FILE, 1);
   const RunSpec first = app.view.choice;
   app.lesson_player.change(*app.lesson_player.lesson().vary.front().field, "128");
   session.settle();

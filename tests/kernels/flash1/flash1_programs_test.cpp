@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-AttentionProblem problem_of(Index d, const char* mask, DType dtype = DType::bf16) {
+AttentionProblem flash1_problem(Index d, const char* mask, DType dtype = DType::bf16) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 1024;
   problem.d = d;
@@ -54,7 +54,7 @@ constexpr std::string_view kPlain = "ScoreFeatures{false, false, false, false}";
 constexpr std::string_view kWindowed = "ScoreFeatures{true, false, false, false}";
 
 TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
-  const auto plain = flash1_forward_program(problem_of(80, "causal", DType::fp16), {128, 128},
+  const auto plain = flash1_forward_program(flash1_problem(80, "causal", DType::fp16), {128, 128},
                                             Carry::problem, kMostSharedBytes);
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
@@ -64,12 +64,12 @@ TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.threads, 256);
   EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
 
-  const auto scored = flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32,
-                                             kMostSharedBytes, {.traced = true});
+  const auto scored = flash1_forward_program(flash1_problem(64, "window:100"), {128, 256},
+                                             Carry::fp32, kMostSharedBytes, {.traced = true});
   EXPECT_EQ(arguments_of(scored),
             "flash1_forward<Bf16, float, 64, 128, 256, 4, Columns::all, BlockTrace, "
             "ScoreFeatures{true, false, false, false}>");
-  const auto fp32 = flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64},
+  const auto fp32 = flash1_forward_program(flash1_problem(20, "none", DType::fp32), {64, 64},
                                            Carry::problem, kMostSharedBytes);
   EXPECT_EQ(arguments_of(fp32), "flash1_forward_fp32<32, 64, 64, NoTrace>");
   EXPECT_EQ(fp32.threads, 256);
@@ -100,7 +100,7 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
       {256, {64, 32}, "256, 64, 32, 4, Columns::chunks"},
   };
   for (const Choice& choice : plain) {
-    const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
+    const auto block = flash1_forward_program(flash1_problem(choice.d, "causal"), choice.tiling,
                                               Carry::problem, kMostSharedBytes);
     EXPECT_EQ(arguments_of(block),
               fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
@@ -116,19 +116,19 @@ TEST(Flash1Programs, HaveAsManyStagesAsTheGpuHasRoomFor) {
     EXPECT_LE(made.shared_bytes, most_bytes) << made.program.expression;
     return made;
   };
-  EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::problem, kAda)),
+  EXPECT_EQ(arguments_of(block(flash1_problem(128, "none"), {128, 64}, Carry::problem, kAda)),
             fmt::format("flash1_forward<Bf16, Bf16, 128, 128, 64, 2, Columns::all, NoTrace, {}>",
                         kPlain));
-  EXPECT_EQ(arguments_of(block(problem_of(128, "none"), {128, 64}, Carry::fp32, kAmpere)),
+  EXPECT_EQ(arguments_of(block(flash1_problem(128, "none"), {128, 64}, Carry::fp32, kAmpere)),
             fmt::format("flash1_forward<Bf16, float, 128, 128, 64, 3, Columns::all, NoTrace, {}>",
                         kPlain));
   // Three stages fit beside the data of a window, two beside the bits of dropout
-  AttentionProblem dropped = problem_of(128, "none");
+  AttentionProblem dropped = flash1_problem(128, "none");
   dropped.score.dropout.probability = 0.1;
   const auto stages_of = [&](const AttentionProblem& problem) {
     return arguments_of(block(problem, {128, 256}, Carry::problem, kMostSharedBytes));
   };
-  EXPECT_THAT(stages_of(problem_of(128, "window:100")), HasSubstr("128, 128, 256, 3,"));
+  EXPECT_THAT(stages_of(flash1_problem(128, "window:100")), HasSubstr("128, 128, 256, 3,"));
   EXPECT_THAT(stages_of(dropped), HasSubstr("128, 128, 256, 2,"));
 }
 
@@ -149,7 +149,8 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
       {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
   };
   for (const Choice& choice : plain) {
-    const auto block = flash1_backward_program(problem_of(choice.d, "none"), choice.tiling, false);
+    const auto block =
+        flash1_backward_program(flash1_problem(choice.d, "none"), choice.tiling, false);
     EXPECT_EQ(arguments_of(block),
               fmt::format("flash1_backward<Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
   }
@@ -166,7 +167,7 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
       {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
   };
   for (const Choice& choice : scored) {
-    const auto block = flash1_backward_program(problem_of(choice.d, "window:8"), choice.tiling,
+    const auto block = flash1_backward_program(flash1_problem(choice.d, "window:8"), choice.tiling,
                                                false, {.traced = true});
     EXPECT_EQ(arguments_of(block), fmt::format("flash1_backward<Bf16, {}, BlockTrace, {}>",
                                                choice.arguments, kWindowed));
@@ -175,12 +176,12 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
 }
 
 TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
-  const AttentionProblem problem = problem_of(128, "causal");
+  const AttentionProblem problem = flash1_problem(128, "causal");
   EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
   EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
   EXPECT_FALSE(has_hopper_backward(problem, {64, 128}, {.swizzle = 0}));
-  EXPECT_FALSE(has_hopper_backward(problem_of(127, "causal"), {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(problem_of(128, "window:9"), {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(flash1_problem(127, "causal"), {64, 128}));
+  EXPECT_FALSE(has_hopper_backward(flash1_problem(128, "window:9"), {64, 128}));
 
   ResolvedRun run{.problem = problem, .tiling = {64, 128}};
   run.asked.kernel = "flash1";
@@ -201,7 +202,7 @@ TEST(Flash1Programs, OfARunAreThoseOfItsLaunches) {
   ResolvedRun run;
   run.asked.kernel = "flash1";
   run.asked.variant.carry = Carry::fp32;
-  run.problem = problem_of(128, "none");
+  run.problem = flash1_problem(128, "none");
   run.tiling = {128, 256};
   std::vector<std::string> launches;
   const auto forward = programs_of(run, {"9.0", kMostSharedBytes});
@@ -255,7 +256,7 @@ TEST_P(Flash1Instances, OfDefaultTilingsSpillNoRegister) {
   const Group& group = GetParam();
   const KernelInfo& kernel = *find_kernel("flash1");
   for (const Index d : {64, 128, 256}) {
-    const AttentionProblem problem = problem_of(d, group.mask, group.dtype);
+    const AttentionProblem problem = flash1_problem(d, group.mask, group.dtype);
     const Tiling tiling = default_tilings(kernel, group.pass, problem).front();
     const BlockProgram block = main_program(group, problem, tiling);
     const CompiledKernel made = compiled(block);
@@ -279,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
   for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
-    const AttentionProblem problem = problem_of(64, "none", dtype);
+    const AttentionProblem problem = flash1_problem(64, "none", dtype);
     const ResolvedRun run =
         test::kernel_run("flash1", problem, PassKind::forward, Tiling{64, 64}, Carry::fp32);
     for (const char* const launch : {"initialise", "convert", "lse"}) {
@@ -287,14 +288,14 @@ TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
     }
   }
   const ResolvedRun backward =
-      test::kernel_run("flash1", problem_of(64, "none"), PassKind::backward, Tiling{64, 64});
+      test::kernel_run("flash1", flash1_problem(64, "none"), PassKind::backward, Tiling{64, 64});
   EXPECT_GT(compiled(launch_program("initialise", backward)).resources.registers, 0);
 }
 
 /// Sides that are neither powers of two nor multiples of the rows that the threads copy at a time.
 TEST(Flash1Instances, OfOddTilingsAreCompiled) {
-  const AttentionProblem problem = problem_of(64, "causal");
-  const AttentionProblem scored = problem_of(64, "window:64");
+  const AttentionProblem problem = flash1_problem(64, "causal");
+  const AttentionProblem scored = flash1_problem(64, "window:64");
   EXPECT_GT(compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, kMostSharedBytes,
                                             {.traced = true}))
                 .resources.registers,

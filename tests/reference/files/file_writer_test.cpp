@@ -40,7 +40,7 @@ mode_t mode_of(const fs::path& path) {
   return found.st_mode & 0777U;
 }
 
-std::ptrdiff_t files_in(const fs::path& folder) {
+std::ptrdiff_t count_files(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), {});
 }
 
@@ -75,7 +75,7 @@ TEST_F(FileWriterTest, ReplacesTheWholeFileAndLeavesNothingBeside) {
   ASSERT_FALSE(write_file(path_, "a long first text"));
   ASSERT_FALSE(write_file(path_, "short"));
   EXPECT_EQ(text_of(path_), "short");
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
 }
 
 TEST_F(FileWriterTest, AFileAppearsWhenItIsFinished) {
@@ -87,7 +87,7 @@ TEST_F(FileWriterTest, AFileAppearsWhenItIsFinished) {
     EXPECT_EQ(text_of(path_), "old");
   }
   EXPECT_EQ(text_of(path_), "old");
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
   auto writer = FileWriter::open(path_);
   writer.value().write("a");
   writer.value().write(std::string(200'000, 'x'));
@@ -110,7 +110,7 @@ TEST_F(FileWriterTest, AFailureKeepsTheOldFile) {
   ASSERT_TRUE(full);
   EXPECT_THAT(full->message, HasSubstr("cannot write"));
   EXPECT_EQ(text_of(path_), "old");
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
 }
 
 TEST_F(FileWriterTest, KeepsPermissionsAndANewFileFollowsTheUmask) {
@@ -192,7 +192,7 @@ TEST_F(FileWriterTest, DevicesAreWrittenInPlace) {
 
 TEST_F(FileWriterTest, CheckingLeavesNoTrace) {
   EXPECT_FALSE(check_can_write(path_));
-  EXPECT_EQ(files_in(folder_.path()), 0);
+  EXPECT_EQ(count_files(folder_.path()), 0);
   EXPECT_EQ(check_can_write(folder_.path()), std::errc::is_a_directory);
   EXPECT_EQ(check_can_write(folder_.path() / "none" / "f"), std::errc::no_such_file_or_directory);
   EXPECT_EQ(check_can_write(folder_.path() / std::string(300, 'n')), std::errc::filename_too_long);
@@ -228,7 +228,7 @@ TEST_F(FileWriterTest, ALockKeepsOthersOutForABoundedTime) {
     EXPECT_THAT(other.error().message, HasSubstr("another process holds a lock on its folder"));
   }
   EXPECT_TRUE(FileLock::take(path_, std::chrono::milliseconds(30)).ok());
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
 }
 
 TEST_F(FileWriterTest, AFolderThatCannotBeReadTakesFilesButNoLock) {
@@ -252,11 +252,11 @@ TEST_F(FileWriterTest, AGrowingFileIsReplacedByEveryWrite) {
     expected = expected.substr(0, begin) + piece;
     ASSERT_FALSE(file.write(begin, piece));
     ASSERT_EQ(text_of(path_), expected) << n;
-    ASSERT_LE(files_in(folder_.path()), 2);
+    ASSERT_LE(count_files(folder_.path()), 2);
   }
   ASSERT_FALSE(file.finish());
   EXPECT_EQ(text_of(path_), expected);
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
 }
 
 TEST_F(FileWriterTest, OfTwoGrowingFilesOfOneNameTheOneThatIsReplacedFails) {
@@ -278,7 +278,7 @@ TEST_F(FileWriterTest, OfTwoGrowingFilesOfOneNameTheOneThatIsReplacedFails) {
     ASSERT_TRUE((a && text == whole('a')) || (b && text == whole('b')))
         << text.size() << " bytes, "
         << "of them a: " << std::ranges::count(text, 'a');
-    EXPECT_EQ(files_in(folder_.path()), 1);
+    EXPECT_EQ(count_files(folder_.path()), 1);
   }
 }
 
@@ -315,7 +315,7 @@ TEST_F(FileWriterTest, AGrowingFileKeepsItsContentsWhenTheDiskIsFull) {
   EXPECT_EQ(text_of(path_), std::string(50'000, 'a') + std::string(40'000, 'b'));
   EXPECT_EQ(mode_of(path_), 0600U);
   ASSERT_FALSE(file.finish());
-  EXPECT_EQ(files_in(folder_.path()), 1);
+  EXPECT_EQ(count_files(folder_.path()), 1);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace attnscope {
 namespace {
 
-test::ModelRequest request_of(std::string algorithm, PassKind pass, Index heads = 1) {
+test::ModelRequest l2_request(std::string algorithm, PassKind pass, Index heads = 1) {
   test::ModelRequest request;
   request.algorithm = std::move(algorithm);
   request.pass = pass;
@@ -59,16 +59,16 @@ class Sums : public Observer {
   Index block_ = 0, op_ = 0;
 };
 
-struct Case {
+struct L2Case {
   const char* algorithm;
   PassKind pass;
   Index l2_bytes;
 };
 
-class L2AnswersOf : public testing::TestWithParam<Case> {};
+class L2AnswersOf : public testing::TestWithParam<L2Case> {};
 
 TEST_P(L2AnswersOf, AHeadAddUpToThePredictionOfThePass) {
-  test::ModelRequest request = request_of(GetParam().algorithm, GetParam().pass);
+  test::ModelRequest request = l2_request(GetParam().algorithm, GetParam().pass);
   request.gpu_description.l2_bytes = GetParam().l2_bytes;
   const GpuDescription& gpu = request.gpu_description;
   const ResolvedRun run = test::resolve(request).value();
@@ -90,15 +90,15 @@ TEST_P(L2AnswersOf, AHeadAddUpToThePredictionOfThePass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, L2AnswersOf,
-                         testing::Values(Case{"standard", PassKind::forward, 1 << 26},
-                                         Case{"flash1", PassKind::forward, 1 << 26},
-                                         Case{"flash1", PassKind::backward, 1 << 18},
-                                         Case{"flash2", PassKind::forward, 1 << 26},
-                                         Case{"flash2", PassKind::forward, 1 << 17},
-                                         Case{"flash2", PassKind::backward, 1 << 26}));
+                         testing::Values(L2Case{"standard", PassKind::forward, 1 << 26},
+                                         L2Case{"flash1", PassKind::forward, 1 << 26},
+                                         L2Case{"flash1", PassKind::backward, 1 << 18},
+                                         L2Case{"flash2", PassKind::forward, 1 << 26},
+                                         L2Case{"flash2", PassKind::forward, 1 << 17},
+                                         L2Case{"flash2", PassKind::backward, 1 << 26}));
 
 TEST(L2Answers, TheFirstBlocksMissAndTheLaterOnesHit) {
-  const test::ModelRequest request = request_of("flash2", PassKind::forward);
+  const test::ModelRequest request = l2_request("flash2", PassKind::forward);
   const ResolvedRun run = test::resolve(request).value();
   const GpuDescription& gpu = request.gpu_description;
   const L2Answers answers = answers_of_head(run, gpu, {{1}, {}}, 0, 0).value();
@@ -126,7 +126,7 @@ TEST(L2Answers, TheFirstBlocksMissAndTheLaterOnesHit) {
 }
 
 TEST(L2Answers, AFollowedHeadStandsForOneOfTheManyAfterIt) {
-  test::ModelRequest request = request_of("flash2", PassKind::forward, 4096);
+  test::ModelRequest request = l2_request("flash2", PassKind::forward, 4096);
   const ResolvedRun run = test::resolve(request).value();
   const auto of = [&](Index head) {
     return answers_of_head(run, request.gpu_description, {{2}, {}}, 0, head).value();
@@ -138,7 +138,7 @@ TEST(L2Answers, AFollowedHeadStandsForOneOfTheManyAfterIt) {
 }
 
 TEST(L2Answers, AreNotGivenForWhatIsTooLargeOrCancelled) {
-  const ResolvedRun run = test::resolve(request_of("flash2", PassKind::forward)).value();
+  const ResolvedRun run = test::resolve(l2_request("flash2", PassKind::forward)).value();
   const GpuDescription gpu = load_gpu("h200").value();
   const auto none = answers_of_head(run, gpu, {{1}, {}}, 0, 0, 100);
   ASSERT_FALSE(none.ok());

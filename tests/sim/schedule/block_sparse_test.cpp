@@ -17,7 +17,7 @@ namespace {
 
 using test::is_near;
 
-struct Case {
+struct SparseCase {
   std::string pattern;
   Index N, N_kv;
   Tiling tiling;
@@ -25,12 +25,12 @@ struct Case {
   Index heads = 1, kv_heads = 1;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const SparseCase& c, std::ostream* out) {
   *out << fmt::format("{} N={} N_kv={} {}x{} {} heads={}/{}", c.pattern, c.N, c.N_kv, c.tiling.Br,
                       c.tiling.Bc, to_string(c.mask), c.heads, c.kv_heads);
 }
 
-test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
+test::ModelRequest request_for(const SparseCase& c, std::string_view algorithm) {
   test::ModelRequest request =
       test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, algorithm);
   request.pass = PassKind::both;
@@ -43,7 +43,7 @@ test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
 
 constexpr std::string_view kNames[] = {"block_sparse", "block_sparse2"};
 
-class BlockSparse : public testing::TestWithParam<Case> {};
+class BlockSparse : public testing::TestWithParam<SparseCase> {};
 
 TEST_P(BlockSparse, EqualsTheReference) {
   for (const std::string_view name : kNames) {
@@ -84,8 +84,8 @@ TEST_P(BlockSparse, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBlocks) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<SparseCase> sparse_cases() {
+  std::vector<SparseCase> all;
   for (const char* pattern : {"butterfly", "local-global:1,1", "random:0.2,3", "uniform:0.3,1"}) {
     for (const Tiling& tiling : {Tiling{16, 16}, Tiling{8, 24}, Tiling{24, 8}}) {
       for (const auto& [N, N_kv] : {std::pair<Index, Index>{96, 96}, {100, 75}, {37, 90}}) {
@@ -99,7 +99,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(PatternsRaggedAndMasked, BlockSparse, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(PatternsRaggedAndMasked, BlockSparse, testing::ValuesIn(sparse_cases()));
 
 TEST(BlockSparse, EqualsFlashAttentionIfEveryTileIsKept) {
   for (const auto& [sparse, dense] : {std::pair<std::string, std::string>{"block_sparse", "flash1"},
@@ -159,13 +159,14 @@ Ones count_ones(const AttentionProblem& problem) {
 }
 
 /// Cases large enough to leave column tiles unused.
-const Case kLarge[] = {
+const SparseCase kLarge[] = {
     {"random:0.05,3", 1000, 1300, {64, 32}, Mask::none(), 3, 3},
     {"uniform:0.1", 2048, 2048, {128, 128}, Mask::none()},
     {"butterfly", 1024, 1024, {32, 64}, Mask::none(), 2, 2},
 };
 
-SimulationReport counted(const Case& c, std::string_view name, PassKind pass, bool skip = false) {
+SimulationReport counted(const SparseCase& c, std::string_view name, PassKind pass,
+                         bool skip = false) {
   test::ModelRequest request = request_for(c, name);
   request.problem.dtype = DType::bf16;
   request.pass = pass;
@@ -174,7 +175,7 @@ SimulationReport counted(const Case& c, std::string_view name, PassKind pass, bo
 }
 
 TEST(BlockSparseTraffic, ForwardIsAlgorithm5ToTheByte) {
-  for (const Case& c : kLarge) {
+  for (const SparseCase& c : kLarge) {
     const SimulationReport report = counted(c, "block_sparse", PassKind::forward);
     const Ones ones = count_ones(report.run.problem);
     const Index d = report.run.problem.d;
@@ -188,7 +189,7 @@ TEST(BlockSparseTraffic, ForwardIsAlgorithm5ToTheByte) {
 
 TEST(BlockSparseTraffic, OfEvenTilesFollowsTheDensity) {
   // 2 N d + 3 N d Tc s + 4 N Tc s, in elements and row statistics
-  const Case c{"uniform:0.25", 1024, 1024, {64, 64}, Mask::none()};
+  const SparseCase c{"uniform:0.25", 1024, 1024, {64, 64}, Mask::none()};
   const SimulationReport report = counted(c, "block_sparse", PassKind::forward);
   const Index d = report.run.problem.d;
   const Index Tc_s = 4;  // 16 column tiles, a quarter of them
@@ -197,7 +198,7 @@ TEST(BlockSparseTraffic, OfEvenTilesFollowsTheDensity) {
 }
 
 TEST(BlockSparseTraffic, SkippingUnusedKeysSavesTheirBytesAlone) {
-  for (const Case& c : kLarge) {
+  for (const SparseCase& c : kLarge) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       const SimulationReport all = counted(c, "block_sparse", pass);
       const SimulationReport used = counted(c, "block_sparse", pass, true);
@@ -213,7 +214,7 @@ TEST(BlockSparseTraffic, SkippingUnusedKeysSavesTheirBytesAlone) {
 }
 
 TEST(BlockSparseTraffic, BackwardStreamsFourRowTensorsForEachOne) {
-  for (const Case& c : kLarge) {
+  for (const SparseCase& c : kLarge) {
     const SimulationReport report = counted(c, "block_sparse", PassKind::backward);
     const Ones ones = count_ones(report.run.problem);
     const Index d = report.run.problem.d;
@@ -225,7 +226,7 @@ TEST(BlockSparseTraffic, BackwardStreamsFourRowTensorsForEachOne) {
 }
 
 TEST(BlockSparseTraffic, InFlashAttention2sLoopsFollowsTheListsOfTheRows) {
-  for (const Case& c : kLarge) {
+  for (const SparseCase& c : kLarge) {
     const SimulationReport forward = counted(c, "block_sparse2", PassKind::forward);
     const Ones ones = count_ones(forward.run.problem);
     const Index d = forward.run.problem.d;

@@ -14,26 +14,27 @@ namespace attnscope {
 namespace {
 
 using test::is_near;
-using Case = test::ScheduleCase;
+using test::ScheduleCase;
 
-std::vector<Case> cases() {
+std::vector<ScheduleCase> gradient_cases() {
   const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
                         Mask::window(5, 3)};
   const Tiling tilings[] = {{16, 16}, {8, 24}, {24, 8}, {128, 128}};
   const std::pair<Index, Index> lengths[] = {{64, 64}, {37, 90}, {90, 37}, {1, 33}};
-  std::vector<Case> all = test::all_cases(masks, tilings, lengths);
+  std::vector<ScheduleCase> all = test::all_cases(masks, tilings, lengths);
   all.push_back({50, 70, 16, {16, 32}, Mask::causal(), 6, 2});
   all.push_back({70, 50, 16, {32, 16}, Mask::none(), 4, 1});
   return all;
 }
 
-test::ModelRequest backward_request(const Case& c, std::string_view algorithm, DType dtype) {
+test::ModelRequest backward_request(const ScheduleCase& c, std::string_view algorithm,
+                                    DType dtype) {
   test::ModelRequest request = test::request_for(c, algorithm, dtype, /*batch=*/2);
   request.pass = PassKind::backward;
   return request;
 }
 
-class EveryBackwardSchedule : public testing::TestWithParam<Case> {};
+class EveryBackwardSchedule : public testing::TestWithParam<ScheduleCase> {};
 
 /// The algorithms of the catalog that have a backward pass.
 std::vector<Algorithm> algorithms_with_backward() {
@@ -75,7 +76,8 @@ TEST_P(EveryBackwardSchedule, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBloc
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EveryBackwardSchedule, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EveryBackwardSchedule,
+                         testing::ValuesIn(gradient_cases()));
 
 TEST(TwoSweepGradient, EqualsTheReferenceWhenTwoRowsDoNotFit) {
   test::ModelRequest request =
@@ -93,7 +95,7 @@ TEST(TwoSweepGradient, EqualsTheReferenceWhenTwoRowsDoNotFit) {
   EXPECT_LE(result.value().dV_error.max_abs_error, 1e-11);
 }
 
-const Case kShapes[] = {
+const ScheduleCase kGradientShapes[] = {
     {64, 64, 16, {16, 16}, Mask::none()},
     {100, 100, 32, {16, 48}, Mask::none(), 3, 3},
     {257, 129, 64, {64, 32}, Mask::none(), 2, 2},
@@ -103,7 +105,7 @@ const Case kShapes[] = {
 class BackwardTraffic : public testing::TestWithParam<DType> {};
 
 TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {
-  for (const Case& c : kShapes) {
+  for (const ScheduleCase& c : kGradientShapes) {
     const SimulationReport report = simulate(backward_request(c, "standard", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
@@ -115,7 +117,7 @@ TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {
 }
 
 TEST_P(BackwardTraffic, Flash1StreamsFourRowTensorsForEachColumnTile) {
-  for (const Case& c : kShapes) {
+  for (const ScheduleCase& c : kGradientShapes) {
     const SimulationReport report = simulate(backward_request(c, "flash1", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
@@ -129,7 +131,7 @@ TEST_P(BackwardTraffic, Flash1StreamsFourRowTensorsForEachColumnTile) {
 }
 
 TEST_P(BackwardTraffic, Flash2AddsDqAtomicallyInFp32) {
-  for (const Case& c : kShapes) {
+  for (const ScheduleCase& c : kGradientShapes) {
     const SimulationReport report = simulate(backward_request(c, "flash2", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
@@ -147,7 +149,7 @@ TEST_P(BackwardTraffic, Flash2AddsDqAtomicallyInFp32) {
 }
 
 TEST_P(BackwardTraffic, MatrixProductsAreTenNNdWhereRecomputedAndEightWhereStored) {
-  for (const Case& c : kShapes) {
+  for (const ScheduleCase& c : kGradientShapes) {
     for (const Algorithm& algorithm : algorithms_with_backward()) {
       const SimulationReport report =
           simulate(backward_request(c, algorithm.name, GetParam())).value();
@@ -181,7 +183,7 @@ TEST(Passes, BothIsTheSumOfForwardAndBackward) {
 }
 
 TEST(GroupedHeads, SumTheGradientsOfTheirKeysOnceForEachKvHead) {
-  const Case c{64, 64, 16, {16, 16}, Mask::none(), 8, 2};
+  const ScheduleCase c{64, 64, 16, {16, 16}, Mask::none(), 8, 2};
   const SimulationReport report = simulate(backward_request(c, "flash2", DType::bf16)).value();
   ASSERT_EQ(report.launches.back().name, "sum_heads");
   const Bytes& sum_heads = report.launches.back().requested;

@@ -14,22 +14,22 @@ namespace {
 
 using test::is_near;
 using test::request_for;
-using Case = test::ScheduleCase;
+using test::ScheduleCase;
 
-std::vector<Case> cases() {
+std::vector<ScheduleCase> number_cases() {
   const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
                         Mask::window(5, 3), Mask::window(0, 0)};
   const Tiling tilings[] = {{16, 16}, {8, 24}, {24, 8}, {128, 128}, {1, 7}};
   const std::pair<Index, Index> lengths[] = {{64, 64}, {100, 100}, {37, 90}, {90, 37}, {1, 33}};
-  std::vector<Case> all = test::all_cases(masks, tilings, lengths);
+  std::vector<ScheduleCase> all = test::all_cases(masks, tilings, lengths);
   all.push_back({50, 70, 16, {16, 32}, Mask::causal(), 6, 2});
   all.push_back({70, 50, 16, {32, 16}, Mask::causal(), 4, 1});
   return all;
 }
 
-class EverySchedule : public testing::TestWithParam<Case> {};
+class EverySchedule : public testing::TestWithParam<ScheduleCase> {};
 
-void expect_equals_reference(const Case& c, InputKind kind, double tolerance) {
+void expect_equals_reference(const ScheduleCase& c, InputKind kind, double tolerance) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Carry carry : {Carry::problem, Carry::fp32}) {
       if (carry == Carry::fp32 && !algorithm.carries_output) continue;
@@ -69,10 +69,10 @@ TEST_P(EverySchedule, DoesNotDependOnTheOrderOfThreadBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EverySchedule, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EverySchedule, testing::ValuesIn(number_cases()));
 
 TEST(TwoSweepSoftmax, EqualsTheReferenceWhenARowDoesNotFit) {
-  Case c{40, 300, 8, {16, 32}, Mask::causal()};
+  ScheduleCase c{40, 300, 8, {16, 32}, Mask::causal()};
   test::ModelRequest request = request_for(c, "standard");
   request.gpu_description.shared_bytes_per_block = 1024;  // a row of 300 fp32 scores does not fit
   request.gpu_description.register_bytes_per_sm = 4096;   // panels of 128 columns

@@ -50,7 +50,7 @@ struct Size {
   Index d = 8;
 };
 
-struct Case {
+struct ScoredCase {
   Feature feature;
   Tiling tiling;
   Mask mask;
@@ -58,14 +58,14 @@ struct Case {
   bool sparse = false;  ///< row tiles of 16 skip some of the column tiles of 16 keys
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const ScoredCase& c, std::ostream* out) {
   *out << fmt::format("{}{} {}x{} {} heads {}/{} N={} N_kv={} d={}", c.feature.name,
                       c.sparse ? " sparse" : "", c.tiling.Br, c.tiling.Bc, to_string(c.mask),
                       c.size.heads, c.size.kv_heads, c.size.N, c.size.N_kv, c.size.d);
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<ScoredCase> scored_cases() {
+  std::vector<ScoredCase> all;
   for (const Feature& feature : features()) {
     for (const Tiling& tiling : {Tiling{16, 16}, {8, 24}, {1, 7}, {64, 64}}) {
       for (const Mask& mask : {Mask::none(), Mask::causal(),
@@ -93,7 +93,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-AttentionProblem problem_of(const Case& c) {
+AttentionProblem problem_of(const ScoredCase& c) {
   AttentionProblem problem{.heads = c.size.heads,
                            .kv_heads = c.size.kv_heads,
                            .N = c.size.N,
@@ -112,7 +112,7 @@ AttentionProblem problem_of(const Case& c) {
   return problem;
 }
 
-test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
+test::ModelRequest request_for(const ScoredCase& c, std::string_view algorithm) {
   test::ModelRequest request;
   request.problem = problem_of(c);
   request.algorithm = algorithm;
@@ -123,7 +123,7 @@ test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
   return request;
 }
 
-class EveryScheduleWithSteps : public testing::TestWithParam<Case> {};
+class EveryScheduleWithSteps : public testing::TestWithParam<ScoredCase> {};
 
 TEST_P(EveryScheduleWithSteps, EqualsTheReferenceInBothPassesAndAnyOrder) {
   const AttentionProblem problem = problem_of(GetParam());
@@ -213,7 +213,8 @@ TEST_P(EveryScheduleWithSteps, VisitsTheTilesThatShowSomethingAndMasksTheirEdges
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(FeaturesTilingsMasks, EveryScheduleWithSteps, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(FeaturesTilingsMasks, EveryScheduleWithSteps,
+                         testing::ValuesIn(scored_cases()));
 
 TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
   const Feature plain{"plain", {}, {}, {}, {}};
@@ -222,7 +223,7 @@ TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
   const Feature packed{"packed", steps.score, {}, {0, 2, 5}, {0, 4, 6}};
   for (const Feature& feature : {plain, steps, padded, packed}) {
     for (const Mask& mask : {Mask::causal(), Mask::window(2, 1)}) {
-      const Case c{feature, {2, 2}, mask, {2, 1, 5, 6, 3}};
+      const ScoredCase c{feature, {2, 2}, mask, {2, 1, 5, 6, 3}};
       const AttentionProblem problem = problem_of(c);
       const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
       const HeadTensor dQ = test::finite_differences(problem, inputs, &AttentionInputs::Q);
@@ -242,7 +243,7 @@ TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
 }
 
 TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
-  Case c{features()[5], {16, 32}, Mask::causal(), {}};
+  ScoredCase c{features()[5], {16, 32}, Mask::causal(), {}};
   test::ModelRequest request = request_for(c, "standard");
   request.problem.N_kv = 300;
   request.problem.key_lengths = {300, 129, 0};
@@ -263,7 +264,7 @@ TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
 
 TEST(StoragePrecision, StepsRoundedToBf16StayNearTheReference) {
   for (const Algorithm& algorithm : algorithms()) {
-    Case c{features()[3], {16, 16}, Mask::causal(), {}};
+    ScoredCase c{features()[3], {16, 16}, Mask::causal(), {}};
     test::ModelRequest request = request_for(c, algorithm.name);
     request.problem.dtype = DType::bf16;
     request.pass = PassKind::forward;

@@ -16,7 +16,7 @@ namespace {
 
 using test::is_near;
 
-struct Case {
+struct SplitCase {
   Index N, N_kv;
   Tiling tiling;
   Index splits;
@@ -24,12 +24,12 @@ struct Case {
   Index heads = 1, kv_heads = 1;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const SplitCase& c, std::ostream* out) {
   *out << fmt::format("N={} N_kv={} {}x{} {} splits {} heads={}/{}", c.N, c.N_kv, c.tiling.Br,
                       c.tiling.Bc, c.splits, to_string(c.mask), c.heads, c.kv_heads);
 }
 
-test::ModelRequest request_for(const Case& c) {
+test::ModelRequest request_for(const SplitCase& c) {
   test::ModelRequest request =
       test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, "split_kv",
                         DType::fp32, /*batch=*/2);
@@ -37,7 +37,7 @@ test::ModelRequest request_for(const Case& c) {
   return request;
 }
 
-class SplitKv : public testing::TestWithParam<Case> {};
+class SplitKv : public testing::TestWithParam<SplitCase> {};
 
 TEST_P(SplitKv, EqualsTheReferenceInAnyOrderOfThreadBlocks) {
   const test::ModelRequest request = request_for(GetParam());
@@ -56,8 +56,8 @@ TEST_P(SplitKv, EqualsTheReferenceInAnyOrderOfThreadBlocks) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<SplitCase> split_cases() {
+  std::vector<SplitCase> all;
   for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(40, 0)}) {
     for (const Index splits : {1, 2, 3, 7}) {
       for (const auto& [N, N_kv] : {std::pair<Index, Index>{1, 100}, {5, 130}, {40, 128}}) {
@@ -70,11 +70,11 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, SplitKv, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, SplitKv, testing::ValuesIn(split_cases()));
 
 TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
-  for (const Case& c : {Case{1, 65536, {16, 128}, 16, Mask::none(), 8, 8},
-                        Case{100, 1000, {32, 48}, 5, Mask::none(), 3, 1}}) {
+  for (const SplitCase& c : {SplitCase{1, 65536, {16, 128}, 16, Mask::none(), 8, 8},
+                             SplitCase{100, 1000, {32, 48}, 5, Mask::none(), 3, 1}}) {
     test::ModelRequest request = request_for(c);
     request.problem.dtype = DType::bf16;
     const SimulationReport report = simulate(request).value();

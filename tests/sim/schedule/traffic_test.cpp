@@ -12,13 +12,13 @@
 namespace attnscope {
 namespace {
 
-struct Shape4 {
+struct TrafficShape {
   Index batch, heads, kv_heads, N, N_kv, d;
   Tiling tiling;
   DType dtype;
 };
 
-const Shape4 kShapes[] = {
+const TrafficShape kTrafficShapes[] = {
     {1, 1, 1, 64, 64, 16, {16, 16}, DType::fp16},
     {2, 4, 2, 100, 100, 32, {16, 48}, DType::bf16},
     {1, 3, 3, 257, 129, 64, {64, 32}, DType::fp32},
@@ -26,12 +26,12 @@ const Shape4 kShapes[] = {
     {16, 16, 16, 1024, 1024, 64, {64, 256}, DType::fp16},
 };
 
-test::ModelRequest request_for(const Shape4& s, std::string_view algorithm) {
+test::ModelRequest request_for(const TrafficShape& s, std::string_view algorithm) {
   return test::request_for({s.N, s.N_kv, s.d, s.tiling, Mask::none(), s.heads, s.kv_heads},
                            algorithm, s.dtype, s.batch);
 }
 
-SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
+SimulationReport simulate_shape(const TrafficShape& s, std::string_view algorithm,
                                 const Mask& mask = Mask::none(), Carry carry = Carry::problem) {
   test::ModelRequest request = request_for(s, algorithm);
   request.problem.mask = mask;
@@ -42,7 +42,7 @@ SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
 }
 
 TEST(Traffic, StandardPaperBytesAreFourPassesOverTheScores) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "standard");
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
@@ -54,7 +54,7 @@ TEST(Traffic, StandardPaperBytesAreFourPassesOverTheScores) {
 }
 
 TEST(Traffic, StandardRequestedBytesAddThePanelReReads) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "standard");
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
@@ -68,7 +68,7 @@ TEST(Traffic, StandardRequestedBytesAddThePanelReReads) {
 }
 
 TEST(Traffic, Flash1StreamsQAndOOnceForEachColumnTile) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "flash1");
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
@@ -81,7 +81,7 @@ TEST(Traffic, Flash1StreamsQAndOOnceForEachColumnTile) {
 }
 
 TEST(Traffic, Flash1WithTheFp32CarryMovesOInFourBytesAndConvertsItOnce) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "flash1", Mask::none(), Carry::fp32);
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
@@ -94,7 +94,7 @@ TEST(Traffic, Flash1WithTheFp32CarryMovesOInFourBytesAndConvertsItOnce) {
 }
 
 TEST(Traffic, StandardReadsVOnceForEachTileOfItsOutputProduct) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     test::ModelRequest request = request_for(s, "standard");
     const SimulationReport as_scores = simulate(request).value();
     request.variant.product_tiles.O.rows = 4 * s.tiling.Br;
@@ -110,7 +110,7 @@ TEST(Traffic, StandardReadsVOnceForEachTileOfItsOutputProduct) {
 }
 
 TEST(Traffic, Flash2ReadsKAndVOnceForEachRowTile) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "flash2");
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
@@ -122,7 +122,7 @@ TEST(Traffic, Flash2ReadsKAndVOnceForEachRowTile) {
 }
 
 TEST(Traffic, CausalFlash2VisitsOnlyTheTilesThatARowSees) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     const SimulationReport report = simulate_shape(s, "flash2", Mask::causal());
     Index keys_visited = 0;
     for (Index row = 0; row < s.N; row += s.tiling.Br) {
@@ -169,7 +169,7 @@ TEST(Traffic, PaperBytesAreNeverMoreThanTheRequestedOnes) {
 }
 
 TEST(Traffic, ByTensorAddsUpToTheTotalAndToTheLaunches) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     for (const Algorithm& algorithm : algorithms()) {
       const SimulationReport report = simulate_shape(s, algorithm.name, Mask::causal());
       EXPECT_EQ(sum(report.by_tensor), report.requested);
@@ -181,7 +181,7 @@ TEST(Traffic, ByTensorAddsUpToTheTotalAndToTheLaunches) {
 }
 
 TEST(Flops, MatrixProductsAreFourNNd) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     for (const Algorithm& algorithm : algorithms()) {
       EXPECT_EQ(simulate_shape(s, algorithm.name).matmul_flops,
                 4 * s.batch * s.heads * s.N * s.N_kv * s.d)
@@ -191,14 +191,14 @@ TEST(Flops, MatrixProductsAreFourNNd) {
 }
 
 TEST(Flops, Flash1DoesMoreOtherWorkThanFlash2) {
-  for (const Shape4& s : kShapes) {
+  for (const TrafficShape& s : kTrafficShapes) {
     EXPECT_GT(simulate_shape(s, "flash1").non_matmul_flops,
               simulate_shape(s, "flash2").non_matmul_flops);
   }
 }
 
 TEST(Memory, StandardKeepsTheScoresAndFlashDoesNot) {
-  const Shape4 s{2, 4, 2, 512, 512, 64, {64, 64}, DType::bf16};
+  const TrafficShape s{2, 4, 2, 512, 512, 64, {64, 64}, DType::bf16};
   const Index io = Index{2} * (4 * 2 * 512 * 64 + 2 * 2 * 512 * 64) * 2;  // Q, O; K, V
   EXPECT_EQ(simulate_shape(s, "standard").peak_hbm_bytes, io + Index{2} * 2 * 4 * 512 * 512 * 2);
   EXPECT_EQ(simulate_shape(s, "flash2").peak_hbm_bytes, io + Index{2} * 4 * 512 * 4);

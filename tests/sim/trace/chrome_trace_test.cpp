@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-test::ModelRequest request_for(std::string_view algorithm, PassKind pass = PassKind::both) {
+test::ModelRequest traced_request(std::string_view algorithm, PassKind pass = PassKind::both) {
   test::ModelRequest request;
   request.problem = {.batch = 2,
                      .heads = 4,
@@ -58,7 +58,7 @@ Written write(const test::ModelRequest& request, const BlockOrder& order = {}) {
 }
 
 TEST(TraceOfAgents, HasATrackForEachUnitThatAnAgentUses) {
-  test::ModelRequest request = request_for("flash2");
+  test::ModelRequest request = traced_request("flash2");
   request.variant = {.stages = 2, .consumers = 2};
   std::map<std::pair<int, int>, std::string> names;
   std::map<std::string, std::set<std::string>> kinds;  // operations on the tracks of each agent
@@ -87,7 +87,7 @@ TEST(TraceOfAgents, HasATrackForEachUnitThatAnAgentUses) {
 class EveryAlgorithmsTrace : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   EXPECT_EQ(written.document.at("displayTimeUnit"), "ns");
   const std::string clock = written.document.at("otherData").at("clock");
   EXPECT_NE(clock.find("lower bound"), std::string::npos);
@@ -112,7 +112,7 @@ TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
 /// of the known names, a name for every process and track before its first slice, numbers in
 /// counters.
 TEST_P(EveryAlgorithmsTrace, NamesEveryTrackBeforeItsFirstSlice) {
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   const std::map<std::string, std::string> metadata = {{"process_name", "name"},
                                                        {"process_sort_index", "sort_index"},
                                                        {"thread_name", "name"},
@@ -153,7 +153,7 @@ TEST_P(EveryAlgorithmsTrace, NamesEveryTrackBeforeItsFirstSlice) {
 /// begins before the one before it on its track has ended.
 TEST_P(EveryAlgorithmsTrace, LosesNoSliceToPerfettosRounding) {
   std::map<std::pair<int, int>, Index> track_end_ns;
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   Index longest_ns = 0;
   for (const json& event : written.document.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
@@ -169,7 +169,7 @@ TEST_P(EveryAlgorithmsTrace, LosesNoSliceToPerfettosRounding) {
 
 TEST_P(EveryAlgorithmsTrace, NothingOverlapsOnOneTrack) {
   std::map<std::pair<int, int>, double> track_end_us;
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   for (const json& event : written.document.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     double& end = track_end_us[{event.at("pid"), event.at("tid")}];
@@ -181,7 +181,7 @@ TEST_P(EveryAlgorithmsTrace, NothingOverlapsOnOneTrack) {
 }
 
 TEST_P(EveryAlgorithmsTrace, HoldsEveryOperationAndEveryByte) {
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   Index ops = 0, bytes = 0, blocks = 0, launches = 0;
   for (const json& event : written.document.at("traceEvents")) {
     const std::string category = event.value("cat", "");
@@ -201,7 +201,7 @@ TEST_P(EveryAlgorithmsTrace, HoldsEveryOperationAndEveryByte) {
 }
 
 TEST_P(EveryAlgorithmsTrace, CountersRiseToTheRequestedBytes) {
-  const Written written = write(request_for(GetParam()));
+  const Written written = write(traced_request(GetParam()));
   double at = -1;
   Index read = 0, wrote = 0;
   for (const json& event : written.document.at("traceEvents")) {
@@ -218,7 +218,7 @@ TEST_P(EveryAlgorithmsTrace, CountersRiseToTheRequestedBytes) {
 }
 
 TEST_P(EveryAlgorithmsTrace, NoUnitBeatsTheDatasheet) {
-  const test::ModelRequest request = request_for(GetParam());
+  const test::ModelRequest request = traced_request(GetParam());
   const TraceSummary summary = write(request).summary;
   const double end_s = static_cast<double>(summary.end_ps) * 1e-12;
   EXPECT_GE(end_s, summary.report.bound_s);
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Forward, EveryAlgorithmsTrace,
                          [](const auto& test) { return test.param; });
 
 TEST(Trace, ALaunchBeginsWhenTheOneBeforeHasEnded) {
-  const Written written = write(request_for("standard"));
+  const Written written = write(traced_request("standard"));
   double end = 0;
   for (const json& event : written.document.at("traceEvents")) {
     if (event.value("cat", "") != "launch") continue;
@@ -240,7 +240,7 @@ TEST(Trace, ALaunchBeginsWhenTheOneBeforeHasEnded) {
 }
 
 TEST(Trace, BlockOrderChangesWhereBlocksRunAndNoBytes) {
-  const test::ModelRequest request = request_for("flash2", PassKind::forward);
+  const test::ModelRequest request = traced_request("flash2", PassKind::forward);
   const Written ascending = write(request);
   const Written shuffled = write(request, {BlockOrder::Kind::shuffled, 3});
   EXPECT_NE(ascending.document, shuffled.document);
@@ -248,7 +248,7 @@ TEST(Trace, BlockOrderChangesWhereBlocksRunAndNoBytes) {
 }
 
 TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
-  test::ModelRequest request = request_for("flash2");
+  test::ModelRequest request = traced_request("flash2");
   request.problem.N = request.problem.N_kv = 1 << 13;
   bool written = false;
   const auto sink = [&written](std::string_view) {
@@ -264,13 +264,13 @@ TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
 
 TEST(Trace, SaysWhenItCouldNotBeWritten) {
   const auto sink = [](std::string_view) { return false; };
-  const auto summary = write_trace_of(request_for("flash2"), sink);
+  const auto summary = write_trace_of(traced_request("flash2"), sink);
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().kind, Error::Kind::failed);
 }
 
 TEST(Timeline, LoadsShareTheCompulsoryBytesBecauseL2ServesTheOthers) {
-  test::ModelRequest request = request_for("flash2", PassKind::forward);
+  test::ModelRequest request = traced_request("flash2", PassKind::forward);
   request.problem.heads = 6;  // thread blocks that fill the slots of three SMs
   request.problem.N = request.problem.N_kv = 256;
   request.problem.mask = Mask::none();
@@ -316,7 +316,7 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
 }
 
 TEST(Timeline, MoreWarpsLeaveRoomForFewerBlocks) {
-  test::ModelRequest request = request_for("flash2", PassKind::forward);
+  test::ModelRequest request = traced_request("flash2", PassKind::forward);
   const auto placed = [&request](Index warps) {
     request.warps = warps;
     Index slots = 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/app/panels/charts/find_series.h"
 #include "tests/app/panels/sample_snapshot.h"
 #include "tests/app/report/recorded_run.h"
 
@@ -23,13 +24,6 @@ ResolvedRun run_of(Index N = 4096) {
   row.run.problem.dtype = DType::bf16;
   row.run.tiling = {128, 128};
   return model_of(row, load_gpu("h200").value()).run;
-}
-
-const draw::Series* series_named(const draw::Chart& chart, std::string_view part) {
-  const auto found = std::ranges::find_if(chart.series, [&](const draw::Series& series) {
-    return series.name.find(part) != std::string::npos;
-  });
-  return found == chart.series.end() ? nullptr : &*found;
 }
 
 bool has_label(const draw::Chart& chart, std::string_view part) {
@@ -56,13 +50,13 @@ TEST(RooflineChart, PredictedPointsLieBelowTheMeasuredCeilingsOfTheirLevels) {
                 {"DRAM, predicted", "DRAM 4.", model.dram.value().total.total()}};
   for (const auto& level : levels) {
     SCOPED_TRACE(level.series);
-    const draw::Series* points = series_named(chart, level.series);
+    const draw::Series* points = find_series(chart, level.series);
     ASSERT_NE(points, nullptr);
     ASSERT_EQ(points->points.size(), 1U);
     const draw::ChartPoint& point = points->points[0];
     EXPECT_DOUBLE_EQ(point.x, flops / static_cast<double>(level.bytes));
     EXPECT_DOUBLE_EQ(point.y, rate / kTera);
-    const draw::Series* roof = series_named(chart, level.roof);
+    const draw::Series* roof = find_series(chart, level.roof);
     ASSERT_NE(roof, nullptr);
     EXPECT_NE(roof->name.find("measured"), std::string::npos);
     const draw::ChartPoint& corner = roof->points.back();
@@ -72,7 +66,7 @@ TEST(RooflineChart, PredictedPointsLieBelowTheMeasuredCeilingsOfTheirLevels) {
     EXPECT_LT(chart.y.low, point.y);
     EXPECT_GT(chart.y.high, corner.y);
   }
-  const draw::Series* datasheet = series_named(chart, "datasheet");
+  const draw::Series* datasheet = find_series(chart, "datasheet");
   ASSERT_NE(datasheet, nullptr);
   EXPECT_TRUE(datasheet->dashed);
   EXPECT_NE(datasheet->name.find("4.8 TB/s"), std::string::npos) << datasheet->name;
@@ -100,20 +94,20 @@ TEST(RooflineChart, ARecordedRunHasAPointAtEveryLevel) {
   const auto flops = static_cast<double>(roofline.model.matmul_flops);
   const auto requested = static_cast<double>(roofline.model.requested.total());
   for (const char* name : {"requested, recorded", "L2, recorded", "DRAM, recorded"}) {
-    const draw::Series* points = series_named(chart, name);
+    const draw::Series* points = find_series(chart, name);
     ASSERT_NE(points, nullptr) << name;
     ASSERT_EQ(points->points.size(), 1U) << name;
     EXPECT_EQ(points->marker, draw::Marker::square);
     EXPECT_DOUBLE_EQ(points->points[0].y, flops / 2e-3 / kTera) << name;
     EXPECT_NE(points->points[0].about.find("NVIDIA H200"), std::string::npos);
   }
-  EXPECT_NEAR(series_named(chart, "L2, recorded")->points[0].x, flops / (0.5 * requested), 1e-6);
+  EXPECT_NEAR(find_series(chart, "L2, recorded")->points[0].x, flops / (0.5 * requested), 1e-6);
   EXPECT_TRUE(has_label(chart, "recorded on NVIDIA H200"));
 
   // Without its counter, a point is left out
   measurements.recorded[0].row.measurement->counters.erase(std::string(counter::kL2ReadSectors));
   const ShownChart without = roofline_chart(roofline, gpu, measurements, theme(ThemeName::dark));
-  EXPECT_EQ(series_named(std::get<draw::Chart>(without.picture), "L2, recorded"), nullptr);
+  EXPECT_EQ(find_series(std::get<draw::Chart>(without.picture), "L2, recorded"), nullptr);
 }
 
 TEST(RooflineChart, WithoutACalibrationHasBoundsOnlyAndSaysSo) {
@@ -131,13 +125,13 @@ TEST(RooflineChart, WithoutACalibrationHasBoundsOnlyAndSaysSo) {
   const auto& chart = std::get<draw::Chart>(shown.picture);
   EXPECT_TRUE(shown.subtitle.starts_with("bounds only: ")) << shown.subtitle;
   EXPECT_TRUE(has_label(chart, "bounds only: the GPU is not calibrated"));
-  EXPECT_EQ(series_named(chart, "predicted"), nullptr);
-  EXPECT_EQ(series_named(chart, "measured"), nullptr);
-  const draw::Series* bound = series_named(chart, "DRAM, bound");
+  EXPECT_EQ(find_series(chart, "predicted"), nullptr);
+  EXPECT_EQ(find_series(chart, "measured"), nullptr);
+  const draw::Series* bound = find_series(chart, "DRAM, bound");
   ASSERT_NE(bound, nullptr);
   EXPECT_DOUBLE_EQ(bound->points.at(0).y, static_cast<double>(roofline.model.matmul_flops) /
                                               roofline.model.bound_s / kTera);
-  EXPECT_NE(series_named(chart, "datasheet"), nullptr);
+  EXPECT_NE(find_series(chart, "datasheet"), nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
+#include "tests/app/panels/charts/find_series.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
@@ -38,13 +39,6 @@ MeasuredRun recorded(const SweepPoint& point) {
   return run;
 }
 
-const draw::Series* series_named(const draw::Chart& chart, std::string_view part) {
-  const auto found = std::ranges::find_if(chart.series, [&](const draw::Series& series) {
-    return series.name.find(part) != std::string::npos;
-  });
-  return found == chart.series.end() ? nullptr : &*found;
-}
-
 draw::Chart chart_of(ChartQuantity quantity, const Measurements& measurements) {
   return std::get<draw::Chart>(
       size_chart(sweep(), quantity, load_gpu("h200").value(), measurements, theme(ThemeName::dark))
@@ -55,20 +49,20 @@ TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
   const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
   for (const char* name : {"standard, requested", "flash1, requested", "flash2, requested",
                            "block_sparse, requested", "block_sparse2, requested"}) {
-    const draw::Series* series = series_named(chart, name);
+    const draw::Series* series = find_series(chart, name);
     ASSERT_NE(series, nullptr) << name;
     EXPECT_TRUE(series->line);
     ASSERT_EQ(series->points.size(), sweep_values(sweep().key).size());
     EXPECT_NE(series->points[0].about.find("modelled"), std::string::npos);
   }
-  EXPECT_EQ(series_named(chart, "recorded"), nullptr);
-  EXPECT_EQ(series_named(chart, "split_kv"), nullptr);
+  EXPECT_EQ(find_series(chart, "recorded"), nullptr);
+  EXPECT_EQ(find_series(chart, "split_kv"), nullptr);
 }
 
 TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
   const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
-  const auto& standard = series_named(chart, "standard, requested")->points;
-  const auto& flash2 = series_named(chart, "flash2, requested")->points;
+  const auto& standard = find_series(chart, "standard, requested")->points;
+  const auto& flash2 = find_series(chart, "flash2, requested")->points;
   for (std::size_t k = 0; k < standard.size(); ++k) EXPECT_GT(standard[k].y, flash2[k].y);
 }
 
@@ -76,9 +70,9 @@ TEST(SizeCharts, ShowRecordedPointsWithTheirGpu) {
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
   const draw::Chart bytes = chart_of(ChartQuantity::bytes, measurements);
-  ASSERT_NE(series_named(bytes, "requested, recorded"), nullptr);
+  ASSERT_NE(find_series(bytes, "requested, recorded"), nullptr);
   const draw::Chart time = chart_of(ChartQuantity::time, measurements);
-  const draw::Series* points = series_named(time, "recorded on NVIDIA H200");
+  const draw::Series* points = find_series(time, "recorded on NVIDIA H200");
   ASSERT_NE(points, nullptr);
   EXPECT_FALSE(points->line);
   ASSERT_EQ(points->points.size(), 1U);
@@ -129,9 +123,9 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
   const draw::Chart time = chart(ChartQuantity::time);
   const draw::Chart rate = chart(ChartQuantity::rate);
   for (const std::string name : {"standard", "flash1", "flash2"}) {
-    const draw::Series* predicted_times = series_named(time, name + ", predicted");
-    const draw::Series* bounds = series_named(time, name + ", lower bound");
-    const draw::Series* rates = series_named(rate, name + ", predicted");
+    const draw::Series* predicted_times = find_series(time, name + ", predicted");
+    const draw::Series* bounds = find_series(time, name + ", lower bound");
+    const draw::Series* rates = find_series(rate, name + ", predicted");
     ASSERT_TRUE(predicted_times != nullptr && bounds != nullptr && rates != nullptr) << name;
     ASSERT_EQ(predicted_times->points.size(), bounds->points.size());
     EXPECT_FALSE(predicted_times->dashed);
@@ -142,7 +136,7 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
       EXPECT_LT(rates->points[k].y, 989.5) << "the peak of the tensor cores";
     }
   }
-  EXPECT_EQ(series_named(chart_of(ChartQuantity::time, {}), "flash2, predicted"), nullptr)
+  EXPECT_EQ(find_series(chart_of(ChartQuantity::time, {}), "flash2, predicted"), nullptr)
       << "that sweep makes no predictions";
 }
 
@@ -153,15 +147,15 @@ TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {
                         {"cuDNN", "NVIDIA H200", "recorded", problem, true, 3e-3},
                         {"other", "NVIDIA H100 80GB HBM3", "recorded", problem, false, 2e-3}};
   const draw::Chart time = chart_of(ChartQuantity::time, measurements);
-  const draw::Series* peers = series_named(time, "cuDNN");
+  const draw::Series* peers = find_series(time, "cuDNN");
   ASSERT_NE(peers, nullptr);
   ASSERT_EQ(peers->points.size(), 1U);
   EXPECT_DOUBLE_EQ(peers->points[0].y, 1e-3);
-  EXPECT_EQ(series_named(time, "other"), nullptr);
+  EXPECT_EQ(find_series(time, "other"), nullptr);
   const draw::Chart rate = chart_of(ChartQuantity::rate, measurements);
-  EXPECT_DOUBLE_EQ(series_named(rate, "cuDNN")->points[0].y,
+  EXPECT_DOUBLE_EQ(find_series(rate, "cuDNN")->points[0].y,
                    tflops(sweep(), sweep().points[2].report, 1e-3));
-  EXPECT_EQ(series_named(chart_of(ChartQuantity::bytes, measurements), "cuDNN"), nullptr);
+  EXPECT_EQ(find_series(chart_of(ChartQuantity::bytes, measurements), "cuDNN"), nullptr);
 }
 
 /// standard computes hidden scores too, and four products in the backward pass where flash2 has
@@ -191,10 +185,10 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   Measurements measurements;
   measurements.recorded.push_back(run);
   const draw::Chart chart = chart_of(ChartQuantity::memory, measurements);
-  const draw::Series* refused = series_named(chart, "did not run");
+  const draw::Series* refused = find_series(chart, "did not run");
   ASSERT_NE(refused, nullptr);
   EXPECT_NE(refused->points[0].about.find("out of memory"), std::string::npos);
-  EXPECT_NE(series_named(chart, "of HBM"), nullptr);
+  EXPECT_NE(find_series(chart, "of HBM"), nullptr);
   EXPECT_TRUE(capacity_words(load_gpu("rtx4090").value()).ends_with("of GDDR6X"));
 }
 
@@ -204,7 +198,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuOrCacheStateAndMarkThoseInOtherTi
     measurements.recorded.push_back(run);
     const ShownChart shown = size_chart(sweep(), ChartQuantity::time, load_gpu(gpu).value(),
                                         measurements, theme(ThemeName::dark));
-    return series_named(std::get<draw::Chart>(shown.picture), "recorded on") != nullptr;
+    return find_series(std::get<draw::Chart>(shown.picture), "recorded on") != nullptr;
   };
   const MeasuredRun alike = recorded(sweep().points[3]);
   EXPECT_TRUE(points_beside(alike, "h200"));
@@ -222,7 +216,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuOrCacheStateAndMarkThoseInOtherTi
     measurements.recorded.push_back(tiles);
     if (both) measurements.recorded.push_back(alike);
     const draw::Chart time = chart_of(ChartQuantity::time, measurements);
-    const draw::Series* apart = series_named(time, "other tiles or program, recorded");
+    const draw::Series* apart = find_series(time, "other tiles or program, recorded");
     ASSERT_EQ(apart != nullptr, !both) << "the run itself is shown if it was recorded";
     if (both) continue;
     EXPECT_EQ(apart->marker, draw::Marker::diamond);
@@ -366,19 +360,18 @@ TEST(SweptAxes, PredictTimesAndShowRecordedOnesWhereTheyExist) {
                                      .picture);
   };
   const draw::Chart widths = chart_over(swept);
-  const draw::Series* predicted = series_named(widths, "flash2, predicted");
-  const draw::Series* bound = series_named(widths, "flash2, lower bound");
+  const draw::Series* predicted = find_series(widths, "flash2, predicted");
+  const draw::Series* bound = find_series(widths, "flash2, lower bound");
   ASSERT_TRUE(predicted != nullptr && bound != nullptr);
   EXPECT_FALSE(predicted->dashed);
   EXPECT_TRUE(bound->dashed);
-  ASSERT_NE(series_named(widths, "flash2 time, recorded"), nullptr);
-  EXPECT_EQ(series_named(widths, "flash2 time, recorded")->points[0].x, 128.0);
-  ASSERT_EQ(series_named(widths, "cuDNN")->points.size(), 1U);
+  ASSERT_NE(find_series(widths, "flash2 time, recorded"), nullptr);
+  EXPECT_EQ(find_series(widths, "flash2 time, recorded")->points[0].x, 128.0);
+  ASSERT_EQ(find_series(widths, "cuDNN")->points.size(), 1U);
 
   // Another library's time does not depend on the tiles
   const SizeSweep tiles = sweep_over(ChartAxis::block_size, false);
-  EXPECT_EQ(series_named(chart_over(tiles), "cuDNN")->points.size(),
-            sweep_values(tiles.key).size());
+  EXPECT_EQ(find_series(chart_over(tiles), "cuDNN")->points.size(), sweep_values(tiles.key).size());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr Index kBlockPs = 1000;
 
 /// A run with `count` blocks in each slot of SM 0, one after the other, with waiting at both ends;
 /// in the second slot, every second block is left out.
-SmRun run_of(Index count) {
+SmRun run_of_blocks(Index count) {
   SmRun run{.end_ps = count * kBlockPs, .slots = kSlots};
   for (Index block = 0; block < count; ++block) {
     for (Index slot = 0; slot < kSlots; ++slot) {
@@ -76,7 +76,7 @@ class SmLaneTest : public testing::Test {
 
 TEST_F(SmLaneTest, FillsEveryPixelAtMostOnceAndLeavesOnlyGaps) {
   constexpr Index kBlocks = 8;  // each is 100 pixels wide
-  const SmRun run = run_of(kBlocks);
+  const SmRun run = run_of_blocks(kBlocks);
   const auto filled = fills(run, {});
   int gaps = 0;
   for (const auto& row : filled) {
@@ -97,7 +97,7 @@ TEST_F(SmLaneTest, FillsEveryPixelAtMostOnceAndLeavesOnlyGaps) {
 
 TEST_F(SmLaneTest, TakesNoMoreRectanglesForManyBlocksThanForThoseThatCanBeTold) {
   for (const Index blocks : {2048, 100'000}) {
-    const SmRun run = run_of(blocks);
+    const SmRun run = run_of_blocks(blocks);
     for (const auto& row : fills(run, {})) {
       EXPECT_LE(std::ranges::max(row), 1) << blocks;
     }
@@ -108,7 +108,7 @@ TEST_F(SmLaneTest, TakesNoMoreRectanglesForManyBlocksThanForThoseThatCanBeTold) 
 }
 
 TEST_F(SmLaneTest, DrawsOnlyTheVisibleTime) {
-  const SmRun run = run_of(2048);
+  const SmRun run = run_of_blocks(2048);
   const double of_block = 1.0 / 2048.0;
   fills(run, {}, {of_block, 2.0 * of_block});  // shows the second block alone
   EXPECT_LE(rectangles_, 2 * 4);
@@ -116,7 +116,7 @@ TEST_F(SmLaneTest, DrawsOnlyTheVisibleTime) {
 }
 
 TEST_F(SmLaneTest, OutlinesTheHighlightedBlockAndDimsTheOthers) {
-  const SmRun run = run_of(8);
+  const SmRun run = run_of_blocks(8);
   fills(run, {});
   const ImU32 plain = color_at(260.0f, 25.0f);
   imgui_.frame({{0.0f, 0.0f}, {900.0f, 100.0f}}, [&] {

@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 namespace {
 
 /// A finished backward pass, read row by row as from a GPU's memory.
-struct Memory {
+struct GradientMemory {
   AttentionProblem problem;
   AttentionInputs inputs;
   ForwardResult forward;
@@ -33,15 +33,15 @@ struct Memory {
   }
 };
 
-void run_reference(Memory& memory) {
+void run_reference(GradientMemory& memory) {
   memory.inputs = make_inputs(memory.problem, {});
   memory.forward = naive_forward(memory.problem, memory.inputs);
   memory.gradients = naive_backward(memory.problem, memory.inputs, memory.forward);
 }
 
-Memory exact(Index N, Index N_kv, const Mask& mask,
-             std::shared_ptr<const BlockMask> block_mask = nullptr) {
-  Memory memory;
+GradientMemory exact(Index N, Index N_kv, const Mask& mask,
+                     std::shared_ptr<const BlockMask> block_mask = nullptr) {
+  GradientMemory memory;
   memory.problem.block_mask = std::move(block_mask);
   memory.problem.heads = 4;
   memory.problem.kv_heads = 2;
@@ -58,7 +58,7 @@ constexpr Index kLargeN = 1200;
 
 TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    const Memory memory = exact(kLargeN, kLargeN + 17, mask);
+    const GradientMemory memory = exact(kLargeN, kLargeN + 17, mask);
     const auto accuracy = memory.check(32);
     ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
     EXPECT_EQ(accuracy.value().rows_checked, 32);
@@ -74,7 +74,7 @@ TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {
 
 TEST(CheckGradients, BlocksOfALargeProblemObeyItsBlockMask) {
   const auto mask = test::listed_block_mask({400, 300}, 4, {{0, 3}, {}, {1, 2}});
-  Memory memory = exact(kLargeN, kLargeN, Mask::causal(), mask);
+  GradientMemory memory = exact(kLargeN, kLargeN, Mask::causal(), mask);
   const auto accuracy = memory.check(64);
   ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
   for (const GradientError& error :
@@ -102,7 +102,7 @@ TEST(CheckGradients, BlocksOfALargeProblemWithAScoreFunctionEqualTheWhole) {
   AttentionProblem sparse_window = sparse;
   sparse_window.score = {};
   for (const AttentionProblem& problem : {scored, packed, sparse, sparse_window}) {
-    Memory memory{.problem = problem, .inputs = {}, .forward = {}, .gradients = {}};
+    GradientMemory memory{.problem = problem, .inputs = {}, .forward = {}, .gradients = {}};
     run_reference(memory);
     const auto accuracy = memory.check(32);
     ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
@@ -120,7 +120,7 @@ TEST(CheckGradients, BlocksOfALargeProblemWithAScoreFunctionEqualTheWhole) {
 
 TEST(CheckGradients, TheUnfusedComputationItselfIsWithinTolerance) {
   for (const Index N : {Index{40}, kLargeN}) {
-    Memory memory = exact(N, N, Mask::causal());
+    GradientMemory memory = exact(N, N, Mask::causal());
     memory.gradients = unfused_backward(memory.problem, memory.inputs);
     const auto accuracy = memory.check(32);
     ASSERT_TRUE(accuracy.ok());
@@ -132,7 +132,7 @@ TEST(CheckGradients, TheUnfusedComputationItselfIsWithinTolerance) {
 TEST(CheckGradients, AWrongGradientIsOutsideTheTolerance) {
   for (HeadTensor Gradients::*wrong : {&Gradients::dQ, &Gradients::dK, &Gradients::dV}) {
     for (const Index N : {Index{40}, kLargeN}) {
-      Memory memory = exact(N, N, Mask::none());
+      GradientMemory memory = exact(N, N, Mask::none());
       for (double& value : (memory.gradients.*wrong).data) value *= 1.1;
       const auto accuracy = memory.check(32);
       ASSERT_TRUE(accuracy.ok());
@@ -142,7 +142,7 @@ TEST(CheckGradients, AWrongGradientIsOutsideTheTolerance) {
 }
 
 TEST(CheckGradients, NaNIsAFailureThatNamesTheTensor) {
-  Memory memory = exact(40, 40, Mask::none());
+  GradientMemory memory = exact(40, 40, Mask::none());
   memory.gradients.dV.at(0, 1, 3, 5) = std::numeric_limits<double>::quiet_NaN();
   const auto accuracy = memory.check(32);
   ASSERT_FALSE(accuracy.ok());

@@ -25,7 +25,7 @@ AttentionProblem problem_of(Index N, Index N_kv, Mask mask) {
 }
 
 /// Reads rows of whole tensors, as from a GPU's memory.
-struct Memory {
+struct RowMemory {
   AttentionInputs inputs;
   ForwardResult output;
 
@@ -61,7 +61,7 @@ TEST(CheckRows, BlocksOfRowsEqualTheSameRowsOfTheWholeProblem) {
   for (const Mask& mask : masks) {
     for (const auto& [N, N_kv] : {std::pair<Index, Index>{40, 40}, {40, 23}, {23, 40}}) {
       const AttentionProblem problem = problem_of(N, N_kv, mask);
-      Memory memory{make_inputs(problem, {}), {}};
+      RowMemory memory{make_inputs(problem, {}), {}};
       memory.output = naive_forward(problem, memory.inputs);
       const auto accuracy = check_rows(problem, choose_rows(problem, 48), memory.fetch());
       ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
@@ -78,7 +78,7 @@ TEST(CheckRows, TakesTheRowsOfABlockMask) {
   for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
     AttentionProblem problem = problem_of(44, 41, mask);
     problem.block_mask = test::listed_block_mask({12, 16}, 3, {{0, 1}, {}, {2}, {0, 2}});
-    Memory memory{make_inputs(problem, {}), {}};
+    RowMemory memory{make_inputs(problem, {}), {}};
     memory.output = naive_forward(problem, memory.inputs);
     const auto accuracy = check_rows(problem, choose_rows(problem, 160), memory.fetch());
     ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
@@ -128,7 +128,7 @@ std::vector<AttentionProblem> sparse_scored_problems() {
 
 TEST(CheckRows, TakesABlockMaskWithScoreFunctionsWindowsAndSequences) {
   for (const AttentionProblem& problem : sparse_scored_problems()) {
-    Memory memory{make_inputs(problem, {}), {}};
+    RowMemory memory{make_inputs(problem, {}), {}};
     memory.output = naive_forward(problem, memory.inputs);
     const auto accuracy = check_rows(problem, choose_rows(problem, 160), memory.fetch());
     ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
@@ -151,7 +151,7 @@ TEST(CheckRows, TakesABlockMaskWithScoreFunctionsWindowsAndSequences) {
 
 TEST(CheckRows, RowsOfAScoreFunctionEqualTheSameRowsOfTheWholeProblem) {
   for (const AttentionProblem& problem : scored_problems()) {
-    Memory memory{make_inputs(problem, {}), {}};
+    RowMemory memory{make_inputs(problem, {}), {}};
     memory.output = naive_forward(problem, memory.inputs);
     const auto accuracy = check_rows(problem, choose_rows(problem, 48), memory.fetch());
     ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
@@ -169,7 +169,7 @@ TEST(CheckRows, RowsOfAScoreFunctionEqualTheSameRowsOfTheWholeProblem) {
 
 TEST(CheckRows, TheUnfusedComputationItselfIsWithinTolerance) {
   const AttentionProblem problem = problem_of(32, 32, Mask::causal());
-  Memory memory{make_inputs(problem, {}), {}};
+  RowMemory memory{make_inputs(problem, {}), {}};
   memory.output = unfused_forward(problem, memory.inputs);
   const auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
   ASSERT_TRUE(accuracy.ok());
@@ -180,7 +180,7 @@ TEST(CheckRows, TheUnfusedComputationItselfIsWithinTolerance) {
 
 TEST(CheckRows, DetectsAWrongValue) {
   const AttentionProblem problem = problem_of(32, 32, Mask::none());
-  Memory memory{make_inputs(problem, {}), {}};
+  RowMemory memory{make_inputs(problem, {}), {}};
   memory.output = naive_forward(problem, memory.inputs);
   memory.output.O.at(1, 3, 31, 15) += 0.5;
   auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
@@ -198,7 +198,7 @@ TEST(CheckRows, RefusesNanAndInfinity) {
   const AttentionProblem problem = problem_of(8, 8, Mask::none());
   for (double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    Memory memory{make_inputs(problem, {}), {}};
+    RowMemory memory{make_inputs(problem, {}), {}};
     memory.output = naive_forward(problem, memory.inputs);
     memory.output.O.at(0, 0, 3, 3) = bad;
     const auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
