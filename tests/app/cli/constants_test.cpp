@@ -18,12 +18,12 @@
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "sim/device/calibration.h"
 #include "tests/app/cli/cli_process.h"
-#include "tests/app/cli/source_root.h"
 
 namespace attnscope {
 namespace {
 
 namespace fs = std::filesystem;
+const fs::path kCodeRoot = ATTNSCOPE_SOURCE_DIR;
 
 constexpr const char* kPage = "assets/guide/constants.md";
 
@@ -61,7 +61,7 @@ Row cells_of(const std::string& line) {
 /// The rows of all tables whose first column has this heading; each has four cells.
 std::vector<Row> rows_of(const std::string& heading) {
   std::vector<Row> rows;
-  std::istringstream page(read_text(kSourceRoot / kPage));
+  std::istringstream page(read_text(kCodeRoot / kPage));
   std::string table;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with('|')) {
@@ -104,15 +104,15 @@ const std::map<std::string, std::string>& prediction_code() {
   static const auto kCode = [] {
     std::map<std::string, std::string> code;
     for (const char* folder : {"sim/dram", "sim/time"}) {
-      for (const auto& entry : fs::directory_iterator(kSourceRoot / folder)) {
-        code[fs::relative(entry.path(), kSourceRoot).generic_string()] = code_of(entry.path());
+      for (const auto& entry : fs::directory_iterator(kCodeRoot / folder)) {
+        code[fs::relative(entry.path(), kCodeRoot).generic_string()] = code_of(entry.path());
       }
     }
     for (const std::string file :
          {"app/report/kernel_dram.cpp", "app/report/kernel_dram.h", "app/report/kernel_time.cpp",
           "app/report/kernel_time.h", "app/report/residency.cpp", "app/report/residency.h",
           "sim/residency.cpp", "sim/residency.h"}) {
-      code[file] = code_of(kSourceRoot / file);
+      code[file] = code_of(kCodeRoot / file);
     }
     return code;
   }();
@@ -243,7 +243,7 @@ TEST(ConstantsPage, HasEveryCalibratedQuantityThatIsRead) {
 }
 
 TEST(ConstantsPage, NamesTheQuantitiesOfTileSteps) {
-  const std::vector<std::string> quotes = quoted(read_text(kSourceRoot / kPage));
+  const std::vector<std::string> quotes = quoted(read_text(kCodeRoot / kPage));
   const std::set<std::string> names(quotes.begin(), quotes.end());
   using kernels::StepCost;
   for (const StepCost cost :
@@ -274,7 +274,7 @@ TEST(ConstantsPage, HasEveryFieldOfTheGpuThatIsRead) {
   const std::vector<Row> rows = rows_of("field");
   EXPECT_EQ(names_of(rows), read);
 
-  const auto gpu = nlohmann::json::parse(read_text(kSourceRoot / "assets/gpus/h200.json"));
+  const auto gpu = nlohmann::json::parse(read_text(kCodeRoot / "assets/gpus/h200.json"));
   for (const Row& row : rows) {
     const nlohmann::json& field = gpu.at(quoted(row[0]).front());
     const nlohmann::json& value = field.is_object() ? field.at("value") : field;

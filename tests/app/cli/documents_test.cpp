@@ -17,7 +17,6 @@
 #include "app/cli/commands.h"
 #include "kernels/catalog.h"
 #include "tests/app/cli/cli_process.h"
-#include "tests/app/cli/source_root.h"
 #include "tests/support/documents.h"
 
 namespace attnscope {
@@ -27,6 +26,7 @@ namespace fs = std::filesystem;
 
 using test::DocumentedCommand;
 using test::lines_of;
+const fs::path kDocumentsRoot = ATTNSCOPE_SOURCE_DIR;
 
 constexpr std::string_view kProgram = "attnscope-cli";
 constexpr std::ptrdiff_t kMostReadmeLines = 220, kMostKernelsReadmeLines = 120;
@@ -86,7 +86,7 @@ std::string shortened(const std::string& words) {
 /// The files that commands read and that a reader of the guide would have: a recording, and the
 /// answers that the lesson of the same page writes.
 void add_files_of_a_reader(const ScratchFolder& folder) {
-  fs::copy_file(kSourceRoot / "tests/fuzz/seeds/recording/flash2.json",
+  fs::copy_file(kDocumentsRoot / "tests/fuzz/seeds/recording/flash2.json",
                 folder.path() / "mine.json");
   fs::create_directory(folder.path() / "answers");
   fs::create_symlink("../ann.jsonl", folder.path() / "answers/ann.jsonl");
@@ -111,7 +111,7 @@ std::vector<std::string> files_written_by(const std::string& words) {
 class Document : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<DocumentedCommand> commands() {
-    return test::commands_of(kSourceRoot / GetParam(), kProgram);
+    return test::commands_of(kDocumentsRoot / GetParam(), kProgram);
   }
 };
 
@@ -153,7 +153,7 @@ TEST_P(Document, ShowsCommandsThatEndWellWithoutAGpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Documents, Document,
-                         testing::ValuesIn(test::documents_with_commands(kSourceRoot)),
+                         testing::ValuesIn(test::documents_with_commands(kDocumentsRoot)),
                          [](const auto& document) {
                            std::string name = fs::path(document.param).replace_extension();
                            std::ranges::replace(name, '/', '_');
@@ -187,18 +187,18 @@ std::set<std::string> anchors_of(const fs::path& document) {
 
 TEST(Documents, EveryLinkLeadsToAFileAndAHeading) {
   static const std::regex kLink(R"(\]\(([^)#]*)#?([^)]*)\))");
-  std::vector<std::string> documents = test::documents_with_commands(kSourceRoot);
+  std::vector<std::string> documents = test::documents_with_commands(kDocumentsRoot);
   documents.insert(documents.end(), {"ARCHITECTURE.md", "CONTRIBUTING.md"});
   int links = 0;
   for (const std::string& document : documents) {
-    const std::string text = read_text(kSourceRoot / document);
+    const std::string text = read_text(kDocumentsRoot / document);
     for (std::sregex_iterator link(text.begin(), text.end(), kLink), end; link != end; ++link) {
       const std::string path = (*link)[1];
       const std::string anchor = (*link)[2];
       if (path.starts_with("https://")) continue;
       ++links;
-      const fs::path target =
-          path.empty() ? kSourceRoot / document : (kSourceRoot / document).parent_path() / path;
+      const fs::path target = path.empty() ? kDocumentsRoot / document
+                                           : (kDocumentsRoot / document).parent_path() / path;
       ASSERT_TRUE(fs::exists(target)) << document << ": " << path;
       if (anchor.empty()) continue;
       EXPECT_TRUE(anchors_of(target).contains(anchor)) << document << ": " << path << "#" << anchor;
@@ -208,9 +208,9 @@ TEST(Documents, EveryLinkLeadsToAFileAndAHeading) {
 }
 
 TEST(Documents, TheReadmeIsShortAndLinksEveryPage) {
-  const std::string readme = read_text(kSourceRoot / "README.md");
+  const std::string readme = read_text(kDocumentsRoot / "README.md");
   EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), kMostReadmeLines);
-  const std::vector<std::string> pages = test::guide_pages(kSourceRoot);
+  const std::vector<std::string> pages = test::guide_pages(kDocumentsRoot);
   EXPECT_GE(pages.size(), 6u);
   for (const std::string& page : pages) {
     EXPECT_NE(readme.find("](" + page + ")"), readme.npos) << page;
@@ -218,7 +218,7 @@ TEST(Documents, TheReadmeIsShortAndLinksEveryPage) {
 }
 
 TEST(Documents, TheKernelsReadmeIsShortAndHasTheLadder) {
-  const std::string readme = read_text(kSourceRoot / "kernels/README.md");
+  const std::string readme = read_text(kDocumentsRoot / "kernels/README.md");
   EXPECT_LE(std::count(readme.begin(), readme.end(), '\n'), kMostKernelsReadmeLines);
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     EXPECT_NE(readme.find(fmt::format("\n| `{}` |", kernel.name)), readme.npos) << kernel.name;

@@ -11,10 +11,17 @@
 #include "app/guide/guide.h"
 #include "reference/algorithm.h"
 #include "sim/schedule/algorithm.h"
-#include "tests/app/guide/shipped_guide.h"
 
 namespace attnscope::app {
 namespace {
+
+const Guide& shipped_guide() {
+  static const Guide guide = [] {
+    std::vector<std::string> problems;
+    return load_guide(problems);
+  }();
+  return guide;
+}
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/draw/chart.h"
 #include "app/panels/panels.h"
 #include "app/panels/parts/panel.h"
 #include "app/screen/layout.h"
@@ -19,6 +21,14 @@
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::test {
+
+/// The first series whose name contains `part`, or null.
+inline const app::draw::Series* find_series(const app::draw::Chart& chart, std::string_view part) {
+  const auto found = std::ranges::find_if(chart.series, [&](const app::draw::Series& series) {
+    return series.name.find(part) != std::string::npos;
+  });
+  return found == chart.series.end() ? nullptr : &*found;
+}
 
 /// A screen on which panels are drawn.
 struct ScreenSize {

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/app/panels/charts/find_series.h"
+#include "tests/app/panels/panel_helpers.h"
 #include "tests/app/panels/sample_snapshot.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
 namespace {
+
+using test::find_series;
 
 constexpr double kTera = 1e12;
 

@@ -8,11 +8,13 @@
 
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
-#include "tests/app/panels/charts/find_series.h"
+#include "tests/app/panels/panel_helpers.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
 namespace {
+
+using test::find_series;
 
 /// Settings of recorded runs: 16k tokens with the default d and precision.
 SweepKey recorded_settings() {
