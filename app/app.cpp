@@ -198,16 +198,11 @@ void App::read_shipped_files() {
     };
   });
   files_.post([this] {
-    std::vector<std::string> unreadable;
-    auto recorded = load_shipped_recordings(unreadable);
-    auto traced = load_shipped_traces(unreadable);
-    auto peers = load_shipped_peer_times(unreadable);
-    return [this, recorded = std::move(recorded), traced = std::move(traced),
-            peers = std::move(peers), unreadable = std::move(unreadable)]() mutable {
-      measurements.recorded = std::move(recorded);
-      measurements.traced = std::move(traced);
-      measurements.peers = std::move(peers);
-      if (!unreadable.empty()) show_notice(unreadable.front());
+    return [this, shipped = shipped_runs()]() mutable {
+      measurements.recorded = std::move(shipped.recorded);
+      measurements.traced = std::move(shipped.traced);
+      measurements.peers = std::move(shipped.peers);
+      if (!shipped.problems.empty()) show_notice(shipped.problems.front());
     };
   });
 }

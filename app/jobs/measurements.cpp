@@ -46,8 +46,8 @@ std::vector<MeasuredRun> load_runs(std::string_view folder, const Read& read,
   for (const std::string& name : list_assets(folder)) {
     const Result<std::filesystem::path> path = find_asset(folder, name);
     if (!path) continue;
-    const Result<std::vector<MeasuredRun>> runs = read(path.value());
-    if (runs) std::ranges::copy(runs.value(), std::back_inserter(all));
+    Result<std::vector<MeasuredRun>> runs = read(path.value());
+    if (runs) std::ranges::move(runs.value(), std::back_inserter(all));
     if (!runs) problems.push_back(words(runs.error(), Reader::screen));
   }
   return all;
@@ -179,6 +179,17 @@ std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems)
     return std::vector{run_of(trace)};
   };
   return load_runs("recordings/traces", read, problems);
+}
+
+const ShippedRuns& shipped_runs() {
+  static const ShippedRuns shipped = [] {
+    ShippedRuns read;
+    read.recorded = load_shipped_recordings(read.problems);
+    read.traced = load_shipped_traces(read.problems);
+    read.peers = load_shipped_peer_times(read.problems);
+    return read;
+  }();
+  return shipped;
 }
 
 }  // namespace attnscope::app

@@ -100,6 +100,16 @@ struct SeenRuns {
 
 SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);
 
+/// What is in assets/recordings.
+struct ShippedRuns {
+  std::vector<MeasuredRun> recorded, traced;
+  std::vector<PeerTime> peers;
+  std::vector<std::string> problems;  ///< a line for each file that cannot be read
+};
+/// Reads the files at the first call: they do not change while the program runs, and all apps of a
+/// test program share them.
+const ShippedRuns& shipped_runs();
+
 /// Every recording in assets/recordings; files that cannot be read are left out and named in
 /// `problems`.
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems);

@@ -1,6 +1,7 @@
 #include "tests/app/panels/headless_imgui.h"
 
 #include <algorithm>
+#include <map>
 
 #include "app/platform/imgui_session.h"
 #include "app/ui/theme.h"
@@ -9,13 +10,36 @@ namespace attnscope::test {
 
 using app::Rect;
 
+namespace {
+
+struct LoadedFonts {
+  ImFontAtlas atlas;
+  app::Fonts fonts;
+};
+
+/// The fonts of a scale, in the atlas that the current context then has: rasterising them takes
+/// longer than most tests.
+const app::Fonts& use_fonts(float scale) {
+  static std::map<float, LoadedFonts> all;
+  const auto [place, is_new] = all.try_emplace(scale);
+  LoadedFonts& loaded = place->second;
+  ImGui::GetIO().Fonts = &loaded.atlas;
+  if (is_new) {
+    loaded.atlas.Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters are textured
+    loaded.fonts = app::load_fonts(app::find_font_files(), {scale}).front();
+    loaded.atlas.Build();
+  }
+  return loaded.fonts;
+}
+
+}  // namespace
+
 HeadlessImGui::HeadlessImGui(float width, float height, float layout_scale, float font_scale) {
-  ImGui::CreateContext();
+  ImGui::CreateContext(&none_);
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
   io.DeltaTime = 1.0f / 60.0f;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
-  io.Fonts->Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters are textured
   resize(width, height, layout_scale, font_scale);
   set_mouse({-1000.0f, -1000.0f});
 }
@@ -24,21 +48,11 @@ HeadlessImGui::~HeadlessImGui() {
   ImGui::DestroyContext();
 }
 
-void HeadlessImGui::load_fonts(const std::vector<float>& font_scales) {
-  for (const float scale : font_scales) fonts_.try_emplace(scale);
-  std::vector<float> scales;
-  for (const auto& [scale, fonts] : fonts_) scales.push_back(scale);
-  const std::vector<app::Fonts> loaded = app::load_fonts(app::find_font_files(), scales);
-  for (std::size_t k = 0; k < scales.size(); ++k) fonts_[scales[k]] = loaded[k];
-  ImGui::GetIO().Fonts->Build();
-}
-
 void HeadlessImGui::resize(float width, float height, float layout_scale, float font_scale,
                            app::ThemeName theme) {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {width, height};
-  font_scale_ = font_scale;
-  if (!fonts_.contains(font_scale)) load_fonts({font_scale});
+  fonts_ = &use_fonts(font_scale);
   app::apply_to_imgui(app::theme(theme), layout_scale);
   ImGui::GetStyle().AntiAliasedLinesUseTex = false;
 }

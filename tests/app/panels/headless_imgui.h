@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "app/ui/named_rects.h"
@@ -20,11 +19,9 @@ class HeadlessImGui {
   HeadlessImGui(const HeadlessImGui&) = delete;
   HeadlessImGui& operator=(const HeadlessImGui&) = delete;
 
-  /// Loads the fonts of these scales at once, which is faster than one scale after the other.
-  void load_fonts(const std::vector<float>& font_scales);
-  const app::Fonts& fonts() const { return fonts_.at(font_scale_); }
+  const app::Fonts& fonts() const { return *fonts_; }
   /// Changes the size of the screen, the theme and the scales from the next frame on. The fonts of
-  /// a scale stay loaded; those of a new scale take tens of milliseconds.
+  /// a scale are loaded once for all screens of the program.
   void resize(float width, float height, float layout_scale, float font_scale,
               app::ThemeName theme = app::ThemeName::dark);
   void set_mouse(ImVec2 at, bool pressed = false);
@@ -43,8 +40,8 @@ class HeadlessImGui {
   int letters_on_letters() const;
 
  private:
-  std::map<float, app::Fonts> fonts_;  ///< the loaded fonts by their scale
-  float font_scale_ = 1.0f;
+  ImFontAtlas none_;  ///< until the first fonts are chosen
+  const app::Fonts* fonts_ = nullptr;
 };
 
 }  // namespace attnscope::test

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <bit>
-#include <tuple>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -15,15 +15,13 @@ using app::Rect;
 /// The glyphs of all fonts, by their upper left corner in the atlas.
 class GlyphIndex {
  public:
-  /// The index of the current fonts; rebuilt only when they have changed.
+  /// The index of the current fonts.
   static const GlyphIndex& current() {
-    static GlyphIndex index;
-    std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts;
-    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
-      fonts.emplace_back(font, font->Glyphs.Data, font->Glyphs.Size, font->FontSize);
-    }
-    if (fonts != index.fonts_) index.build(std::move(fonts));
-    return index;
+    static std::map<const ImFontAtlas*, GlyphIndex> all;
+    const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+    const auto [place, is_new] = all.try_emplace(&atlas);
+    if (is_new) place->second.add_glyphs(atlas);
+    return place->second;
   }
 
   std::pair<const ImFont*, const ImFontGlyph*> find(ImVec2 uv) const {
@@ -37,17 +35,14 @@ class GlyphIndex {
     return (std::uint64_t{std::bit_cast<std::uint32_t>(u)} << 32U) |
            std::bit_cast<std::uint32_t>(v);
   }
-  void build(std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts) {
-    fonts_ = std::move(fonts);
-    glyphs_.clear();
-    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
+  void add_glyphs(const ImFontAtlas& atlas) {
+    for (const ImFont* font : atlas.Fonts) {
       for (const ImFontGlyph& glyph : font->Glyphs) {
         if (glyph.Visible) glyphs_[key_of(glyph.U0, glyph.V0)] = {font, &glyph};
       }
     }
   }
 
-  std::vector<std::tuple<const ImFont*, const void*, int, float>> fonts_;
   std::unordered_map<std::uint64_t, std::pair<const ImFont*, const ImFontGlyph*>> glyphs_;
 };
 

@@ -33,7 +33,6 @@ std::optional<Rect> popup_place() {
 class PartsLayout : public testing::TestWithParam<bool> {
  protected:
   PartsLayout() {
-    session_.load_fonts(std::span(&kSize, 1));
     session_.resize(kSize.first, kSize.second);
     session_.app().view.presenter = GetParam();
     session_.settle();

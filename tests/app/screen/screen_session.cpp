@@ -102,16 +102,6 @@ void ScreenSession::open_lesson(const std::string& file, std::size_t step) {
   ASSERT_TRUE(app_.lesson_player.is_open());
 }
 
-void ScreenSession::load_fonts(std::span<const std::pair<float, float>> sizes) {
-  std::vector<float> scales;
-  for (const auto& [width, height] : sizes) {
-    for (const bool presenter : {false, true}) {
-      scales.push_back(app::scales_for(width, height, 1.0f, presenter).font);
-    }
-  }
-  imgui_.load_fonts(scales);
-}
-
 void ScreenSession::resize(float width, float height) {
   size_ = {width, height};
 }

@@ -23,9 +23,6 @@ class ScreenSession {
   /// Opens a step, counted from 1, of a lesson's file.
   void open_lesson(const std::string& file, std::size_t step);
 
-  /// Loads the fonts of these sizes of the window, with small and large text, all at once.
-  void load_fonts(std::span<const std::pair<float, float>> sizes);
-
   /// Changes the size of the window from the next frame on, in pixels.
   void resize(float width, float height);
 

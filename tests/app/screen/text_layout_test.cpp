@@ -72,9 +72,7 @@ void show_tabs(ViewState& view, std::size_t round) {
 /// Checks a scene at every size, in every theme, with small and large text.
 class SizesLayout : public testing::Test {
  protected:
-  explicit SizesLayout(const std::string& scene = "default") : session_(scene) {
-    session_.load_fonts(kSizes);
-  }
+  explicit SizesLayout(const std::string& scene = "default") : session_(scene) {}
 
   void check_sizes(const std::string& where, bool also_large_text) {
     for (const auto& [width, height] : kSizes) {
@@ -172,8 +170,6 @@ std::vector<std::string> shipped_lessons() {
 /// Checks a card beside panels in its current state, at both sizes, with small and large text.
 class CardLayout : public testing::Test {
  protected:
-  CardLayout() { session_.load_fonts(std::span(kSizes).first(2)); }
-
   void check_sizes(const std::string& where) {
     for (const auto& [width, height] : {kSizes[0], kSizes[1]}) {
       session_.resize(width, height);
