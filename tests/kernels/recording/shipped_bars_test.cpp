@@ -119,8 +119,8 @@ double density_of(const RecordingRow& row) {
 }
 
 /// block_sparse2's time is proportional to the density of its mask, down to 20 % at N = 16k and 10
-/// % at 64k, unless DRAM limits it, since blocks no longer share row tiles in L2; in the backward
-/// pass, that of the launch with the tiles.
+/// % at 64k; in the backward pass, that of the launch with the tiles. At d = 256 and N = 64k, the
+/// blocks of a sparse backward pass share too few row tiles in L2, and wait for DRAM instead.
 TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
   const Recording recording = read_shipped("h200-sweeps.json");
   const auto is_compared = [](const RecordingRow& row) {
@@ -134,7 +134,6 @@ TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
     const double pass_ns = row.measurement->counter(counter::kTimeNs).value();
     return row.measurement->time.median_s * launch.at(std::string(counter::kTimeNs)) / pass_ns;
   };
-  constexpr double kDramBytesPerS = 4.8e12;  // the datasheet's, H200
   const auto dram_bytes_per_s = [](const RecordingRow& row) {
     return (row.measurement->counter(counter::kDramReadBytes).value() +
             row.measurement->counter(counter::kDramWriteBytes).value()) /
@@ -155,12 +154,15 @@ TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
              row.run.tiling == sparse.run.tiling;
     });
     if (whole == recording.rows.end()) continue;  // recorded for its bytes
-    if (dram_bytes_per_s(sparse) > 0.35 * kDramBytesPerS) continue;
+    ++compared;
+    if (sparse.run.pass() == PassKind::backward && problem.d == 256 && problem.N == 65536) {
+      EXPECT_GT(dram_bytes_per_s(sparse), 15 * dram_bytes_per_s(*whole)) << describe(sparse);
+      continue;
+    }
     EXPECT_LE(std::abs(launch_s(sparse) / launch_s(*whole) / density - 1.0), 0.15)
         << describe(sparse) << ", density " << density;
-    ++compared;
   }
-  EXPECT_GE(compared, 38);
+  EXPECT_GE(compared, 40);
 }
 
 /// Times of a row of tests/bench/peers.py, ms.
