@@ -9,52 +9,12 @@
 #include <vector>
 
 #include "app/report/kernel_dram.h"
+#include "app/report/run_difference.h"
 #include "kernels/recording/recording.h"
 #include "sim/device/gpu_description.h"
 #include "sim/simulation.h"
 
 namespace attnscope {
-
-// Whether a measurement may be compared with the model: the only definition, for the ledger,
-// the charts, the timeline's SMs, `compare` and reports.
-
-/// The device of a measurement, and the state of its L2 cache before each pass.
-struct MeasuredOn {
-  DeviceInfo device;
-  CacheState cache = CacheState::cold;
-};
-
-/// Whether the description matches the device: same name (if the description has one), compute
-/// capability, number of SMs, L2 cache and memory size, and no number that a user changed.
-bool describes(const GpuDescription& gpu, const DeviceInfo& device);
-
-/// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
-/// separate": a variant, splits or a pass that only the model has. Empty if a kernel runs it.
-std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
-
-/// The difference between a model and a measurement.
-enum class DifferenceIn : std::uint8_t {
-  nothing,
-  kernel,  ///< see why_no_kernel()
-  problem,
-  choice,  ///< algorithm, pass, kernel, switches, precision of O in HBM, deterministic dQ, or
-           ///< settings unknown to this version
-  gpu,
-  tiling,
-  cache
-};
-
-struct RunDifference {
-  DifferenceIn in = DifferenceIn::nothing;
-  std::string
-      words;  ///< "recorded on NVIDIA H200, modelled for NVIDIA T4 16 GB"; empty for nothing
-  bool none() const { return in == DifferenceIn::nothing; }
-};
-
-/// The first difference found. A gap may be shown only if there is none:
-/// GPU, problem, algorithm, tiling, variant, pass, switches and cache state match the measurement.
-RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
-                         const RecordingRow& row, const MeasuredOn& on);
 
 /// What a line is about: one level of traffic, or the time. `l2`, `dram` and `time` are
 /// predictions; `bound` is the compulsory bytes and the lower bound of the time. Predictions and
@@ -185,10 +145,6 @@ struct GapWords {
 std::optional<GapWords> words_in_place_of_gap(const ComparisonLine& line,
                                               const SimulationReport& model,
                                               const GpuDescription& gpu, const RecordingRow& run);
-
-/// The run's variant. If its agents and stages are those of its kernel on this GPU, they are
-/// replaced by a single group of warps that both load and compute (kernel_agents.cpp).
-ScheduleVariant without_kernel_agents(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// The number of thread blocks of the launch that requests the most bytes; 0 if there is no launch.
 Index thread_blocks_of_main_launch(const SimulationReport& model);
