@@ -45,10 +45,8 @@ Index query_box_rows(const ResolvedRun& run) {
   return run.pass() == PassKind::forward ? kForwardBoxRows : run.tiling.Br;
 }
 
-Index bytes_per_taken_tile(const ResolvedRun& run) {
-  constexpr Index kSectorBytes = 32;  // an atomic addition (device::TileCounter) writes one
-  const bool takes = run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
-  return takes ? kSectorBytes : 0;
+bool takes_tile_numbers(const ResolvedRun& run) {
+  return run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

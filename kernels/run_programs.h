@@ -31,8 +31,8 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
 
 /// The rows of the boxes in which a program with Hopper's instructions loads a tile of queries.
 Index query_box_rows(const ResolvedRun& run);
-/// The bytes that such a program writes to take the number of its next row tile, each time.
-Index bytes_per_taken_tile(const ResolvedRun& run);
+/// Whether a block of such a program takes the number of each next row tile by an atomic addition.
+bool takes_tile_numbers(const ResolvedRun& run);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
 /// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.

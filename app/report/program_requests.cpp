@@ -58,7 +58,9 @@ std::vector<Bytes> requests_beyond_tiles(const SimulationReport& model, const Gp
     if (launch.flops.matmul == 0) continue;  // not a program with Hopper's instructions
     requests[index] += of_boxes;
     requests[index] += of_added_pieces;
-    requests[index].write_bytes += kernels::bytes_per_taken_tile(model.run) * launch.thread_blocks;
+    if (kernels::takes_tile_numbers(model.run)) {
+      requests[index].write_bytes += kSectorBytes * launch.thread_blocks;
+    }
   }
   return requests;
 }

@@ -75,12 +75,13 @@ struct Reason {
 };
 
 /// What the program requested beyond the tiles of its schedule.
-std::string beyond_tiles_text(const ComparisonLine& line) {
+std::string beyond_tiles_text(const ComparisonLine& line, const SimulationReport& model) {
   const std::string bytes = bytes_text(line.beyond_tiles);
   if (line.quantity == "read") {
     return bytes + " beyond the tensors, since bulk copies request whole boxes";
   }
-  return bytes + " for unused rows in the last piece of dQ, or to take the numbers of row tiles";
+  return bytes + (model.run.pass() == PassKind::forward ? " to take the numbers of row tiles"
+                                                        : " for unused rows in pieces of dQ");
 }
 
 Reason requested_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -91,7 +92,7 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
   if (std::abs(gap) <= kAgreementPercent) {
     if (product) return {"agrees" + product_tiles_text(run, line.launch)};
     const bool has_more = line.beyond_tiles > 0.001 * *line.modelled;
-    return {has_more ? "agrees, including " + beyond_tiles_text(line) : "agrees"};
+    return {has_more ? "agrees, including " + beyond_tiles_text(line, model) : "agrees"};
   }
   if (product) {
     return {product_reason(line, model, run,
@@ -105,7 +106,7 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
   }
   const bool boxes_explain = line.level == Level::paper && line.beyond_tiles > 0 &&
                              2 * line.beyond_tiles > *line.recorded - *line.modelled;
-  if (boxes_explain && gap > 0) return {beyond_tiles_text(line)};
+  if (boxes_explain && gap > 0) return {beyond_tiles_text(line, model)};
   const std::string difference = bytes_text(*line.recorded - *line.modelled);
   if (line.quantity == "written") {
     if (gap < 0) return {"stores were merged before they left the SM"};
