@@ -152,6 +152,7 @@ class ScoreRows {
   template <int kRowPieces>
   __device__ void draw(int j, int warp_row, int lane) const {
     if constexpr (!kFeatures.dropout) return;
+    __syncwarp();  // Barrier: drop() has read the bits of the previous tile in all lanes.
 #pragma unroll
     for (int r = 0; r < kRowPieces; ++r) {
       const int row = warp_row + r * 16 + lane % 2 * 8 + lane / 4;
