@@ -11,8 +11,11 @@ namespace attnscope::kernels::device {
 /// kSlots. Each slot has two:
 ///   filled:  the warps that empty it wait for all that fill it;
 ///   emptied: the warps that fill it wait for all that emptied it after the previous visit.
-template <int kSlots>
+/// One lane arrives for its warp, or all kArrivingLanes = 32 do. racecheck follows only the latter:
+/// it is for slots that threads read and write, not for those of bulk copies and products.
+template <int kSlots, int kArrivingLanes = 1>
 struct SlotBarriers {
+  static_assert(kArrivingLanes == 1 || kArrivingLanes == 32);
   static constexpr int kBarriers = 2 * kSlots;
 
   uint32_t barriers;  ///< address in shared memory
@@ -22,12 +25,12 @@ struct SlotBarriers {
     return {barriers + (kSlots + visit % kSlots) * 8};
   }
 
-  /// Called by one thread of the block. The arguments are the numbers of arrivals at each barrier:
-  /// one per warp, or per single thread.
+  /// Called by one thread of the block. Each visit is filled and emptied by so many warps, or single
+  /// threads if kArrivingLanes = 1.
   __device__ void initialise(int who_fill, int who_empty) const {
     for (int visit = 0; visit < kSlots; ++visit) {
-      filled(visit).initialise(who_fill);
-      emptied(visit).initialise(who_empty);
+      filled(visit).initialise(who_fill * kArrivingLanes);
+      emptied(visit).initialise(who_empty * kArrivingLanes);
     }
   }
 
@@ -41,8 +44,8 @@ struct SlotBarriers {
 
  private:
   __device__ static void arrive_as_warp(ArrivalBarrier barrier) {
-    __syncwarp();
-    if (thread_index() % 32 == 0) barrier.arrive();
+    __syncwarp();  // also with kArrivingLanes = 32: without it, the compiler spills
+    if (kArrivingLanes == 32 || thread_index() % 32 == 0) barrier.arrive();
   }
 };
 

@@ -110,7 +110,9 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ device::ArrivalBarrier K_arrived() const { return {barrier(Barrier::K)}; }
   __device__ device::ArrivalBarrier V_arrived() const { return {barrier(Barrier::V)}; }
   /// Filled by the warp that loads them, emptied by the consumers.
-  __device__ device::SlotBarriers<2> statistics() const { return {barrier(Barrier::statistics)}; }
+  __device__ device::SlotBarriers<2, 32> statistics() const {
+    return {barrier(Barrier::statistics)};
+  }
   /// Filled and emptied by the consumers: each reads what both have written.
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
   /// Filled by the consumers, emptied by the thread that adds.
@@ -191,9 +193,11 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ device::ArrivalBarrier K_arrived() const { return {barrier(Barrier::K)}; }
   __device__ device::ArrivalBarrier V_arrived() const { return {barrier(Barrier::V)}; }
   /// Filled by the warp that loads them, emptied by the consumers.
-  __device__ device::SlotBarriers<2> statistics() const { return {barrier(Barrier::statistics)}; }
+  __device__ device::SlotBarriers<2, 32> statistics() const {
+    return {barrier(Barrier::statistics)};
+  }
   /// Filled by consumer 0, emptied by consumer 1.
-  __device__ device::SlotBarriers<2> P_slots() const { return {barrier(Barrier::P)}; }
+  __device__ device::SlotBarriers<2, 32> P_slots() const { return {barrier(Barrier::P)}; }
   /// Filled by consumer 1, emptied by both.
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
   /// The panels of dQ that a consumer has: consumer 1, which finishes a tile earlier, has more.
