@@ -67,7 +67,7 @@ test: install-draw install-test build ## build everything, run every CPU and GUI
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu
 
-gpu-sanitize: build ## run every kernel on small problems under compute-sanitizer: memory, races
+gpu-sanitize: build ## run every kernel on small problems under compute-sanitizer: memory, races, barriers
 	tests/kernels/sanitize.sh $(BUILD)/attnscope-cli
 
 bench: install-draw install-test build ## print the speed of the model and of the app's frames

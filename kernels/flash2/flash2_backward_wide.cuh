@@ -87,14 +87,14 @@ struct Flash2WideConsumer {
     block.dQ_slot(kConsumer).fill(handed_over);
   }
 
-  /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows.
+  /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows. Called when no
+  /// warp multiplies with that tile any more.
   __device__ void store(const typename Block::TileKV& slot, const TensorMap& map) {
     using namespace device;
     const int first_row = warp() * kFragmentRows;
-    both_warpgroups_barrier();  // Barrier A: no warp multiplies with Kj or Vj any more.
     write_part<T, 1, d>(slot, first_row, 0, gradient, lane());
     show_to_async_units();
-    __syncwarp();  // Barrier B: the rows of all lanes are written before the stores read them.
+    __syncwarp();  // Barrier A: the rows of all lanes are written before the stores read them.
     if (lane() != 0) return;
     TilePlace place{0, block.j * Bc + first_row, block.head(), block.batch()};
     store_rows(map, place, slot, first_row);
@@ -123,8 +123,9 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
         accumulate_value_gradient(n, trace);
         add_query_gradient(n - 1, trace);
       }
-      add_query_gradient(n - 1, trace);
+      add_query_gradient(n - 1, trace);  // all of dS is there: no warp needs Vj any more
     }
+    block.V_arrived().wait(0);  // even if no row tile sees it
     this->store(block.V(), block.parameters.maps.dV_columns);
     trace.did(TraceStep::store_dKj, 0, block.j);
     trace.did(TraceStep::store_dVj, 0, block.j);
@@ -189,7 +190,8 @@ struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
     using namespace device;
     block.K_arrived().wait(0);
     block.V_arrived().wait(0);
-    for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+    int n = row_tiles.first;
+    for (; row_tiles.has(n); ++n) {
       compute_score_gradient(n);
       block.Q().await(visit(n));
       open_products();
@@ -198,6 +200,8 @@ struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
       this->add_query_gradient(n);
       block.Q().release(visit(n));
     }
+    // Both consumers have multiplied the last dS with Kj.
+    if (n > row_tiles.first) block.dS_slots().await_emptied(visit(n) + 1);
     scale_all(this->gradient, block.parameters.shape.softmax_scale);
     this->store(block.K(), block.parameters.maps.dK_columns);
   }
@@ -239,7 +243,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();
-  __syncthreads();  // Barrier C: no thread uses a barrier before it is initialised.
+  __syncthreads();  // Barrier B: no thread uses a barrier before it is initialised.
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
   if (warpgroup == Block::kServer) {

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Runs every kernel on small problems, odd lengths among them, under compute-sanitizer:
 #   tests/kernels/sanitize.sh build/release/attnscope-cli [TOOL...]
-# TOOL: memcheck and racecheck unless named. Exit status 1 when a tool reports an error, when a
-# measurement has no result, or when a tool saw no kernel at all.
+# TOOL: memcheck, racecheck and synccheck unless named. Exit status 1 when a tool reports an error,
+# when a measurement has no result, or when a tool saw no kernel at all.
 set -euo pipefail
 cli=$1
 shift
 tools=("$@")
-(($# > 0)) || tools=(memcheck racecheck)
+(($# > 0)) || tools=(memcheck racecheck synccheck)
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 once="--no-counters --warm-ups 0 --repeats 1 --checked-rows 4 --heads 2"
