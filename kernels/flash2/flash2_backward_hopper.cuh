@@ -30,18 +30,16 @@ __device__ inline void add_query_gradients(const Block& block) {
   const TurnsOfBlock<Block> turns(block, 0);
   float* const dQ_head = dQ_of_head(block);
   const auto row_tiles = block.row_tiles();
-  int n = row_tiles.first;
 #pragma unroll 1
-  for (; row_tiles.has(n); ++n) {
+  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
+    turns.await(row_tiles[n]);  // while the consumers compute
     block.dQ_slot().await_filled(visit);
-    if (visit > 0) turns.pass_on(row_tiles[n - 1]);  // its adds have had a tile's time to complete
-    turns.await(row_tiles[n]);
     add_pieces(block, dQ_head, row_tiles[n] * kRowPieces, kRowPieces, block.dQ(), 0,
                Block::kWidth / 8);
     block.dQ_slot().emptied(visit).arrive();
+    turns.pass_on(row_tiles[n]);
   }
-  if (n > row_tiles.first) turns.pass_on(row_tiles[n - 1]);
   device::wait_bulk_stores();
 }
 

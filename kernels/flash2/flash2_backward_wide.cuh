@@ -28,8 +28,7 @@ __device__ inline void add_query_gradients(const Block& block) {
 #pragma unroll 1
   for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     const int first = (n - row_tiles.first) * kPanels;
-    block.dQ_slot(kConsumer).await_filled(first);
-    turns.await(row_tiles[n]);
+    turns.await(row_tiles[n]);  // while the consumers compute
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       block.dQ_slot(kConsumer).await_filled(first + panel);
