@@ -203,11 +203,11 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   add_common_options(app, arguments, raw);
   app.add_option("--answers", arguments.answers,
                  "Append your answers to lesson questions to this file");
-  app.add_option("--frames", arguments.frames, "End after this many frames");
+  app.add_option("--frames", arguments.frames, "Exit after this many frames");
   app.add_option("--state", raw.state,
                  "Keep window, theme, scene and recent files in this file; \"none\": in no file");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
-                "Print the widgets' rectangles as JSON at the end");
+                "Print the widgets' rectangles as JSON on exit");
   add_flag_once(app, "--log-frames", arguments.log_frames,
                 "Print a line after each frame: works, plays or rests");
 

@@ -33,9 +33,9 @@ constexpr Knob kKnobs[] = {
      "less often.",
      kWarpCounts, &Knobs::warps, ""},
     {"partition",
-     "What the warps of a block share: split-q, the rows of the row tile, each with all keys; "
-     "sliced-k, the keys of each column tile, so that every warp has m, l and O of all rows, which "
-     "are merged at the end.",
+     "How a block's warps divide the work: split-q, by rows of the row tile, each with all keys; "
+     "sliced-k, by keys of each column tile, so every warp has m, l and O of all rows, which are "
+     "merged at the end.",
      kPartitions, &Knobs::sliced_k, "ATTNSCOPE_SLICED_K"},
     {"copies",
      "How a tile is copied to shared memory: async, by asynchronous copies from L2 while the "
@@ -60,7 +60,7 @@ constexpr Knob kKnobs[] = {
      kOrders, &Knobs::ascending, "ATTNSCOPE_ASCENDING"},
     {kInstructionsKnob,
      "The program, if there are two: hopper, with wgmma and bulk copies where the GPU has them; "
-     "mma, the program of all other problems.",
+     "mma, the program for all other problems.",
      kInstructionSets, &Knobs::hopper, ""},
     {"overlap",
      "In Hopper's program, what is under way while four warps compute a softmax: on, their product "
@@ -77,19 +77,17 @@ constexpr Knob kKnobs[] = {
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",
      "In Hopper's program under a causal mask, the order in which row tiles start: together, those "
-     "of "
-     "as many heads as have K and V that fit in 32 MiB of L2, the longest first; apart, head after "
+     "of as many heads as fit their K and V in 32 MiB of L2, the longest first; apart, head after "
      "head.",
      kHeadOrders, &Knobs::heads_together, "", true},
     {"trim",
-     "In Hopper's program, the column tiles that four warps multiply: on, those that some of their "
-     "64 rows see; off, those that the row tile sees.",
+     "In Hopper's program, which column tiles four warps multiply: on, those that any of their 64 "
+     "rows sees; off, all that the row tile sees.",
      kOnOff, &Knobs::trim, "ATTNSCOPE_TRIM", true},
     {"exp",
-     "In Hopper's program, where exponentials of tiles without a mask are computed: special, in "
-     "the "
-     "special function units; mixed, every fourth by a polynomial on the units for multiply-adds, "
-     "within 7.5e-5 of it.",
+     "In Hopper's program, where exponentials of tiles without a mask are computed: special, on "
+     "the special function units; mixed, every fourth by a polynomial on the multiply-add units, "
+     "to within 7.5e-5.",
      kExponentials, &Knobs::polynomial, "ATTNSCOPE_POLYNOMIAL_EVERY", true},
 };
 

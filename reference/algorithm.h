@@ -22,7 +22,7 @@ enum class SoftmaxForm : std::uint8_t {
   divided_once,   ///< online; O is divided at the end; LSE is kept
 };
 
-/// How the warps of a thread block divide the scores of a tile among them.
+/// How the warps of a thread block divide the scores of a tile among themselves.
 /// FlashAttention-2 (arXiv 2307.08691), section 3.3 and Figure 3:
 ///   split_q    each warp has its own query rows, and all keys: FlashAttention-2;
 ///   sliced_k   each warp has its own keys, and all query rows: FlashAttention-1.

@@ -97,7 +97,7 @@ Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
   ATTNSCOPE_TRY(auto array, read_npy(path));
   HeadTensor result = empty_tensor(problem, tensor);
   if (with_batch_and_heads(array.shape) != wanted) {
-    return failed("{}: the file changed while it was read", path);
+    return failed("{}: the file changed while being read", path);
   }
   result.data = std::move(array.data);
   for (std::size_t n = 0; n < result.data.size(); ++n) {

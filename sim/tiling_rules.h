@@ -34,8 +34,8 @@ struct OnChipFit {
   Index register_bytes_per_block = 0;  ///< of valid elements
   bool fits = true;                    ///< including the padding, if any
   std::string overflow_reason;         ///< when it does not fit
-  /// With d as a tensor-core kernel pads it; nothing if d needs no padding, or if the
-  /// products are a library's, which tiles d as well.
+  /// With d as a tensor-core kernel pads it; nothing if d needs no padding, or if a
+  /// library computes the products and tiles d itself.
   std::optional<PaddedOnChip> padded;
 };
 

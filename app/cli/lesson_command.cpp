@@ -176,7 +176,7 @@ CommandSpec lesson_command() {
                     adds_to_answers()},
                    {"step", "K", "run: begin at this step [1]"},
                    {"gpu", "NAME",
-                    "run: the GPU to model [the one of this computer if list gpus has it, else the "
+                    "run: the GPU to model [this computer's if list gpus has it, otherwise the "
                     "lesson's]"},
                    {"measured", "FILE", "run: answer with this recording of measure", true,
                     reads_recording()},

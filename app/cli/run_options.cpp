@@ -166,7 +166,7 @@ Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec
   if (!given.has("gpu")) {
     const auto fitting = find_gpu_of(device);
     if (!fitting) {
-      return unavailable("no shipped description fits the GPU '{}'; name one with {}", device.name,
+      return unavailable("no shipped description of the GPU '{}'; name one with {}", device.name,
                          field_name("gpu"));
     }
     beside.gpu = *fitting;

@@ -182,7 +182,7 @@ std::optional<Error> run_modelled_trace(const GivenOptions& given, const std::st
 
 std::optional<Error> run_trace(const GivenOptions& given) {
   if (!given.has("out"))
-    return invalid_request("--out is required: the trace's file, or - for standard output");
+    return invalid_request("--out is required: the trace file, or - for standard output");
   ATTNSCOPE_TRY(const auto path, parse_output(given, "out"));
   if (auto error = check_measured_options(given)) return error;
   const bool is_real = given.has("measured") || given.has("recording");
@@ -196,8 +196,7 @@ CommandSpec trace_command() {
       .name = "trace",
       .summary = "Writes the modelled run, or a real one, as a Chrome trace (opens in Perfetto).",
       .options = joined(
-          {{{"out", "FILE", "required; the trace's file, - is standard output", false,
-             writes_file()},
+          {{{"out", "FILE", "required; the trace file, - is standard output", false, writes_file()},
             {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"},
             {"measured", "",
              "trace the real kernel on this machine's GPU; the kernel records itself"},

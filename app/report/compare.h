@@ -123,7 +123,7 @@ std::vector<Comparison> compare_rows(std::span<const RecordingRow* const> rows,
                                      const MeasuredOn& on, const GpuDescription& gpu,
                                      const std::function<void(const std::string&)>& report = {});
 
-/// The name of the shipped description that fits a recording's device, as describes() decides.
+/// The name of the shipped description that matches a recording's device, as describes() decides.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 
 // Why a recorded number differs from the modelled one: sentences derived from the data

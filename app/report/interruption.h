@@ -8,7 +8,7 @@
 
 namespace attnscope {
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the program at once, whatever it computes: a
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the program at once, whatever it is doing: a
 /// thread removes temporary files, prints one line that states what is saved (unless that would
 /// block), and ends the program by the signal. Files under their final names are always complete. A
 /// signal that the caller of the program ignores stays ignored; so does SIGXFSZ, so that a file

@@ -130,7 +130,7 @@ Reason requested_reason(const ComparisonLine& line, const SimulationReport& mode
 std::string paper_reason(const ComparisonLine& line, const SimulationReport& model,
                          const RecordingRow& run) {
   if (std::abs(*line.gap_percent) <= kAgreementPercent) {
-    return "agrees: thread blocks ask for what the paper counts";
+    return "agrees: thread blocks request what the paper counts";
   }
   if (model.run.algorithm() == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
     return product_reason(
@@ -195,7 +195,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
   if (*line.modelled <= static_cast<double>(gpu.l2_bytes)) {
     return fmt::format(
         "{} more than the operands, which fit in {}: whole lines, instructions, and "
-        "lines asked for again before they arrived",
+        "lines requested again before they arrived",
         bytes_text(*line.recorded - *line.modelled), l2_text);
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));

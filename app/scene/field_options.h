@@ -26,7 +26,7 @@ std::string unset_word(const RunField& field);
 /// npy_files_beside().
 std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice);
 
-/// Whether the field's list also has the files of npy_files_beside().
+/// Whether the field's list also offers the files of npy_files_beside().
 bool takes_npy_files(const RunField& field);
 /// The .npy files in the folder of the file, or in the current folder if the name is empty. Reads
 /// the folder: do not call it on the thread that draws.

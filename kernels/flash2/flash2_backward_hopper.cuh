@@ -1,7 +1,7 @@
 /// FlashAttention-2, backward, with Hopper's own instructions: flash2_backward's program, tile by
 /// tile and byte by byte, for compute capability 9.0.
 ///
-/// Two consumers, groups of four warps, have 64 keys of the column tile each. S and dP are held
+/// Each of two consumers, groups of four warps, owns 64 keys of the column tile. S and dP are held
 /// transposed, 64 keys by all queries, so that P and dS go from registers straight into the
 /// products for dVj and dKj. Only dS passes through shared memory: dQi = dS Kj sums over the keys
 /// of both consumers.

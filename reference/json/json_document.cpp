@@ -267,7 +267,7 @@ Result<json> read_json_file(const std::filesystem::path& path) {
     return invalid_request("{}: a file of {} bytes is too large; at most {} are read",
                            path.string(), size_bytes, kMaxFileBytes);
   }
-  // A file that grows while it is read is not read to its end, and some system files have no end
+  // A file that grows while being read is not read to its end, and some system files have no end
   std::string text(ignored ? 0 : size_bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return failed("cannot read {}: input error", path.string());

@@ -27,7 +27,7 @@ constexpr PseudoLine kSumPseudoCode[] = {
     {1, Step::inner_loop, "for each query head of the group", "They all read this KV head."},
     {2, Step::load_head_gradients, "load its dK_j, dV_j", "Each query head has stored its part."},
     {2, Step::add_heads, "add them", "The gradient of a shared tensor is the sum over its uses."},
-    {1, Step::store_key_gradients, "store dK_j, dV_j", "The gradients that the caller asked for."},
+    {1, Step::store_key_gradients, "store dK_j, dV_j", "The gradients that the caller requested."},
 };
 static_assert(has_each_step_once(kSumPseudoCode));
 

@@ -60,7 +60,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
      "The denominator of the softmax: the whole row is available."},
     {1, Step::normalize, "P_i = P_i / l", "Every row of P sums to 1."},
     {1, Step::log_sum_exp, "store LSE_i = m + log l",
-     "Asked for by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
+     "Requested by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
     {1, Step::store, "store P_i", "N × N probabilities are stored."},
     dropped_line(1),
 };
@@ -92,7 +92,7 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, Step::store, "store P_ij", "N × N probabilities are stored."},
     dropped_line(2),
     {1, Step::log_sum_exp, "store LSE_i = m + log l",
-     "Asked for by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
+     "Requested by the caller; the paper's algorithm has no LSE.", ScoreStep::asked_lse},
 };
 static_assert(has_each_step_once(kTwoSweepPseudoCode));
 

@@ -67,7 +67,7 @@ struct CopyText {
 struct PanelPicture {
   Slot slot = Slot::charts;
   bool of_rival = false;      ///< of a race's second run
-  std::string path;           ///< ends in ".svg" for a vector graphic; else it is a PNG
+  std::string path;           ///< ends in ".svg" for a vector graphic; otherwise a PNG
   int width = 0, height = 0;  ///< in pixels
   ThemeName theme = ThemeName::dark;
 };

@@ -285,7 +285,7 @@ Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic
   const DeviceInfo& device = trace.header.device;
   const auto gpu_name = find_gpu_of(device);
   if (!gpu_name) {
-    return unavailable("no shipped description fits the trace's GPU '{}'", device.name);
+    return unavailable("no shipped description of the trace's GPU '{}'", device.name);
   }
   ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
   ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));

@@ -234,7 +234,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
       if (error) return *error;
     }
     if (!complete)
-      return failed("hardware counters: the profiler asked for more passes than planned");
+      return failed("hardware counters: the profiler requested more passes than planned");
     if (profiler.decode() != 0) return failed("hardware counters: the profiler lost launches");
 
     // Translate to values, launch by launch

@@ -71,7 +71,7 @@ inline void draw_frame(HeadlessImGui& imgui, const app::Panel& panel, const Snap
   });
 }
 
-/// Draws a few frames of a panel, and more until its own background work is done.
+/// Draws a few frames of a panel, then more until its own background work is done.
 inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snapshot& snapshot,
                        const app::Rect& rect, const app::Scales& scales, bool presenter,
                        Surroundings& around) {
