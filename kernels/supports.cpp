@@ -214,11 +214,11 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
   // A fixed order of the dQ additions requires that every column tile up to the last one that
   // visits a row tile visits it too
   if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, "deterministic",
-      "a deterministic dQ of kernel {} takes plain softmax attention over whole sequences with "
-      "mask none, causal or causal:top-left; that of standard takes all",
-      kernel.name);
+  return invalid_field(ErrorCode::not_applicable, "deterministic",
+                       "with deterministic dQ, kernel {} takes only plain softmax attention over "
+                       "whole sequences with "
+                       "mask none, causal or causal:top-left; standard takes all",
+                       kernel.name);
 }
 
 }  // namespace

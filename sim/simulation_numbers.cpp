@@ -45,7 +45,7 @@ std::optional<Error> check_numeric_memory(const ResolvedRun& run) {
   const double bytes = numeric_bytes(run);
   if (bytes <= kMaxNumericBytes) return std::nullopt;
   return invalid_field(ErrorCode::does_not_fit, "seq_len",
-                       "values of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
+                       "values of this problem need {:.0f} GB of memory (limit: {:.0f} GB); "
                        "choose a smaller problem, or count only",
                        bytes / 1e9, kMaxNumericBytes / 1e9);
 }

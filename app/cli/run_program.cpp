@@ -16,7 +16,7 @@ namespace {
 
 std::string overview(const std::vector<CommandSpec>& commands) {
   std::string text =
-      "attnscope-cli: attention kernels on a modelled and on a real GPU\n\n"
+      "attnscope-cli: attention kernels on a modelled and a real GPU\n\n"
       "Usage: attnscope-cli COMMAND [options]\n\nCommands:\n";
   for (const CommandSpec& command : commands) {
     text += fmt::format("  {:<10} {}\n", command.name, command.summary);

@@ -15,7 +15,7 @@ nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 /// time_bound_json() and the prediction: "predicted_s", "primitives_s" (from the rates of the units
 /// alone), "clock_hz", "parts" (seconds) and "launches", absent if there is none; "calibrated",
 /// false with a "calibration_reason" for a prediction that is not based on calibrated steps;
-/// "what_if" for a description with other values than the GPU's.
+/// "what_if" for a description with values other than the GPU's.
 nlohmann::ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu);
 
 /// Lines of {quantity, value}: the prediction, its parts and its basis, or why there is none; and

@@ -31,11 +31,11 @@ Panel make_why_online_panel();
 /// source of its kernel, and one sentence each.
 Panel make_explain_panel();
 
-/// The operations of each thread block of the displayed head, in order but not in time; or the SM
-/// and the time of each block, predicted above recorded.
+/// The operations of each thread block of the displayed head, in order but not on a time axis; or
+/// the SM and the time of each block, predicted above recorded.
 Panel make_timeline_panel();
 
-/// Charts, counted in the background: bytes, time, TFLOP/s and memory over N, heads, d, tiles or
+/// Charts, counted in the background: bytes, time, TFLOP/s and memory against N, heads, d, tiles or
 /// masks; errors; the IO theorems beside the counts; fusion step by step; memory of whole models.
 Panel make_charts_panel();
 

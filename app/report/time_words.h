@@ -12,7 +12,7 @@ namespace attnscope {
 /// The basis of a predicted time.
 enum class TimeBasis : std::uint8_t {
   calibrated,   ///< steps and rates that were measured on this GPU
-  what_if,      ///< as calibrated, but for a description with other values than the GPU's
+  what_if,      ///< as calibrated, but for a description with values other than the GPU's
   estimated,    ///< measured rates; the kernel's steps were not measured
   bounds_only,  ///< no prediction
 };

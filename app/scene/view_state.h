@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
   return {"latest", "S", "P", "dP", "dS"};
 }
 
-/// What the timeline shows: the order of operations, or SMs in time.
+/// What the timeline shows: the order of operations, or the SMs over time.
 enum class TimelineTab : std::uint8_t { operations, sms };
 constexpr std::array<std::string_view, 2> enum_names(TimelineTab) {
   return {"operations", "sms"};

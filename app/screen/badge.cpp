@@ -41,7 +41,7 @@ std::string recorded_help(const RunInfo& run, const MeasuredRun& recorded) {
                      compared ? "" : "\nNo gap: " + differs.words + ".");
 }
 
-/// Whether the chart shows another problem than the run on the screen.
+/// Whether the chart shows a different problem from the run on the screen.
 bool has_own_problem(ChartQuantity chart) {
   return chart == ChartQuantity::figure2 || chart == ChartQuantity::training ||
          chart == ChartQuantity::inference;

@@ -159,7 +159,7 @@ record_sweeps() {
   done
 }
 
-# Problems whose tiles do not fill the boxes of bulk copies: other head dimensions than multiples of
+# Problems whose tiles do not fill the boxes of bulk copies: head dimensions other than multiples of
 # 64, and sequences, heads and key lengths that end within a tile
 record_edges() {
   protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"

@@ -18,8 +18,8 @@ namespace attnscope {
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
 /// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
 /// is the derivative of the soft cap. O_split and LSE_split are the results of split_kv's thread
-/// blocks over their part of the keys; their tile (i, j) is row tile i of split j. Z are dropout's
-/// factors, if a launch stores them.
+/// blocks over their part of the keys; their tile (i, j) is row tile i of split j. Z holds
+/// dropout's factors, if a launch stores them.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,

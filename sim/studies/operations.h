@@ -1,4 +1,4 @@
-/// Counts besides bytes: matrix products and all other floating-point operations, by purpose.
+/// Counts other than bytes: matrix products and all other floating-point operations, by purpose.
 #pragma once
 
 #include "sim/observers/flop_counter.h"

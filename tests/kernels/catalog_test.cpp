@@ -355,10 +355,10 @@ TEST(KernelCatalog, ADeterministicDQTakesMasksWhoseTilesComeInOrder) {
   }
   EXPECT_THAT(message("block_sparse2", problem), HasSubstr("in an arbitrary order"));
   problem.mask = Mask::window(16, 0);
-  EXPECT_EQ(
-      message("flash2", problem),
-      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences "
-      "with mask none, causal or causal:top-left; that of standard takes all");
+  EXPECT_EQ(message("flash2", problem),
+            "with deterministic dQ, kernel flash2 takes only plain softmax attention over whole "
+            "sequences "
+            "with mask none, causal or causal:top-left; standard takes all");
   for (const auto& [scored, text] : scored_problems(DType::bf16)) {
     EXPECT_THAT(message("flash2", scored), HasSubstr("plain softmax")) << text;
     EXPECT_EQ(message("standard", scored), "accepted") << text;

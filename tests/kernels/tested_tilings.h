@@ -30,8 +30,8 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
   return tilings;
 }
 
-/// Whether a Hopper GPU runs another program in this tiling than other GPUs: instructions=mma then
-/// selects theirs.
+/// Whether a Hopper GPU runs a different program from other GPUs in this tiling: instructions=mma
+/// then selects theirs.
 inline bool has_two_programs(const KernelInfo& kernel, PassKind pass,
                              const AttentionProblem& problem, const Tiling& tiling) {
   return has_hopper_program(test::kernel_run(kernel.name, problem, pass, tiling), {});

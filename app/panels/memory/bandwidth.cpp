@@ -72,7 +72,7 @@ Bandwidths bandwidths_of(const GpuDescription& gpu) {
   }
   const bool changed = gpu.what_if.dram_rate.has_value();
   return {{"L2 to the SMs", std::nullopt, "not measured",
-           "This GPU is not calibrated, and no datasheet has the bandwidth of L2."},
+           "This GPU is not calibrated, and no datasheet gives L2's bandwidth."},
           {dram + " to L2", gpu.dram_bytes_per_s, changed ? "what if" : "datasheet",
            datasheet_line(gpu)}};
 }

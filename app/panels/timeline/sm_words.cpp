@@ -98,7 +98,7 @@ std::string_view about_upper(UpperRun kind) {
   }
   return "Lower bound: each SM has an equal share of the datasheet's bandwidth and peak rates, "
          "which "
-         "its resident thread blocks share equally.\nThe ledger's lower bound assumes that the "
+         "its resident thread blocks divide equally.\nThe ledger's lower bound assumes that the "
          "whole GPU works on the pass: it is shorter where SMs stay idle here.";
 }
 
