@@ -166,8 +166,8 @@ void App::reveal_lesson_step() {
     view.step = 0;
   }
   const auto step = lesson_player.outcome()->step;
-  const auto from =
-      glide_ ? std::optional(glide_->to) : std::nullopt;  // the move's start was not reached yet
+  const auto from = glide_ ? std::optional(glide_->to)
+                           : std::nullopt;  // the move's start has not been reached yet
   if (step) glide_ = Glide{.to = *step, .from = from};
 }
 

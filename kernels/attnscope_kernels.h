@@ -10,7 +10,7 @@
  * device pointers of the session's GPU; a stream is a cudaStream_t, NULL the default stream.
  *
  * A session owns the GPU's context in a separate thread. Its calls may come from any thread; they
- * run one after the other. Every call returns a status; attnscope_last_message() explains a status
+ * run one after another. Every call returns a status; attnscope_last_message() explains a status
  * other than ATTNSCOPE_OK in one line, for the calling thread. */
 #ifndef ATTNSCOPE_KERNELS_H
 #define ATTNSCOPE_KERNELS_H

@@ -74,7 +74,7 @@ bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 
-/// The number of heads whose row tiles with the same index that program starts one after the other:
+/// The number of heads whose row tiles with the same index that program starts one after another:
 /// several under a causal mask, so that the longest tiles start first
 /// (flash2_hopper_heads_at_once()).
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,

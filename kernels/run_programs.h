@@ -18,7 +18,7 @@ namespace attnscope::kernels {
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
-  /// The block computes one row tile after the other, and loads the first tiles of the next one in
+  /// The block computes one row tile after another, and loads the first tiles of the next one in
   /// the meantime.
   bool loads_ahead = false;
   bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own

@@ -31,7 +31,7 @@ class Walk {
  public:
   explicit Walk(const Path& path) : path_(path), walked_(path.run) {}
 
-  /// The part's member or element of `at`.
+  /// The member or element of `at` that the part names.
   Result<const ordered_json*> enter(const ordered_json& at, const PathPart& part) {
     if (part.key.empty()) return element(at, part);
     if (!at.is_object()) return invalid_request("{}: {} has no keys", path_.text, walked_);

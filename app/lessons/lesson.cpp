@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kLessonSchema = "attnscope.lesson";
 constexpr int kVersion = 1;
 
-/// Reads one part after the other, and collects what is wrong with them.
+/// Reads one part after another, and collects what is wrong with them.
 class Mistakes {
  public:
   template <typename Read>

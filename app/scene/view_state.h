@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
 }
 
 /// What the cells of the scores panel show. `latest`: S, or, where whole tensors are computed one
-/// after the other, the last complete tensor.
+/// after another, the last complete tensor.
 enum class ScoresTab : std::uint8_t { latest, S, P, dP, dS };
 constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
   return {"latest", "S", "P", "dP", "dS"};

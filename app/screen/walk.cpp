@@ -29,7 +29,7 @@ constexpr std::array<Stop, 8> kWatch{
       "start in HBM. Standard attention would store S and P there as well, N × N numbers each; "
       "FlashAttention never does: here they are only outlines."},
      {"panel.memory", "One tile at a time",
-      "A thread block loads one tile of Q and then one tile of K and V after the other. Each arrow "
+      "A thread block loads one tile of Q, then the tiles of K and V one after another. Each arrow "
       "is a load or a store with its bytes.",
       "0, 0"},
      {"panel.scores", "A tile of scores",

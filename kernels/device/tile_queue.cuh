@@ -1,4 +1,4 @@
-/// How the persistent thread blocks of a launch take numbered tiles one after the other, as the
+/// How the persistent thread blocks of a launch take numbered tiles one after another, as the
 /// hardware assigns the blocks of a larger grid to SMs: in ascending order, each to the first block
 /// that is free.
 #pragma once

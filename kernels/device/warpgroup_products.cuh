@@ -15,7 +15,7 @@ inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWarpgroupRows = 64;  ///< of one product's result
 inline constexpr int kPanelColumns = 64;   ///< 128 bytes, the width of wgmma's widest swizzle
 
-/// A [kRows x d] tile in panels of 64 columns, one after the other: the swizzle of a SharedTile of
+/// A [kRows x d] tile in panels of 64 columns, one after another: the swizzle of a SharedTile of
 /// that width is the one that wgmma reads.
 template <int kRows_, int d>
 struct PanelTile {

@@ -61,7 +61,7 @@ struct Flash2WideConsumer {
   __device__ static int lane() { return device::thread_index() % 32; }
   __device__ static int warp() { return device::thread_index() / 32 % 4; }  ///< of the consumer
 
-  /// dQ = dS Kj, without the scale: the consumer's panels, one after the other.
+  /// dQ = dS Kj, without the scale: the consumer's panels, one after another.
   __device__ void add_query_gradient(int n) {
     using namespace device;
     constexpr int kCount = Block::dQ_panels(kConsumer);

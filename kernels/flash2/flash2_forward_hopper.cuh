@@ -1,7 +1,7 @@
 /// FlashAttention-2, forward, with Hopper's own instructions: flash2_forward's program, tile by
 /// tile and byte by byte, for compute capability 9.0.
 ///
-/// A block stays on its SM and computes one row tile after the other (with knob::kPersistent off,
+/// A block stays on its SM and computes one row tile after another (with knob::kPersistent off,
 /// only one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of
 /// every column tile: flash2_consumer.cuh. One more group, the producer, serves them. One of its
 /// threads chooses the next row tile and loads each Kj, another loads each Vj, into rings of

@@ -107,7 +107,7 @@ constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling,
   return layout;
 }
 
-/// The number of heads whose row tiles of the same index start one after the other under a causal
+/// The number of heads whose row tiles of the same index start one after another under a causal
 /// mask: as many as have K and V that fit in a part of L2, but no more than it takes to give each
 /// SM a few row tiles, or eight if that is more, since row tiles of the same length all end at the
 /// same time. The heads form whole groups of `group` heads that share a KV head; the number of

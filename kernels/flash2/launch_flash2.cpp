@@ -84,7 +84,7 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters,
                                   gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
-    // As many heads as run at once: the blocks of a head begin one after the other, and more heads
+    // As many heads as run at once: the blocks of a head begin one after another, and more heads
     // would not fit in L2. A trace derives a block's head from its number.
     const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;
     if (pass.arguments.trace == nullptr) {

@@ -33,7 +33,7 @@ struct GradientRun {
   TimeStatistics time;  ///< only the backward pass
 };
 
-/// An open GPU. Calls may come from any thread; they run one after the other, and block until done.
+/// An open GPU. Calls may come from any thread; they run one after another, and block until done.
 /// Runs are those of kernels::resolve() for its target().
 class Gpu {
  public:

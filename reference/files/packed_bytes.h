@@ -1,4 +1,4 @@
-/// Numbers and blocks of bytes, one after the other, for files that stay on one machine: numbers
+/// Numbers and blocks of bytes, one after another, for files that stay on one machine: numbers
 /// are in its byte order.
 #pragma once
 

@@ -67,7 +67,7 @@ class L2Run {
     std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
   };
 
-  /// How the pieces of a tensor are numbered, one head after the other.
+  /// How the pieces of a tensor are numbered, one head after another.
   struct PieceNumbers {
     std::uint32_t first = 0;
     Index count = 0;     ///< pieces of a head

@@ -51,7 +51,7 @@ class Program {
   }
 
   /// The agent that executes what follows, until the next call. A block's agents are written one
-  /// after the other and run concurrently (agents.h); if only counts matter, they run in the order
+  /// after another and run concurrently (agents.h); if only counts matter, they run in the order
   /// in which they are written.
   void agent(Agent agent) {
     flush();

@@ -19,7 +19,7 @@ struct BlockWork {
 
 /// How one block of the schedule follows another in the kernel.
 struct BlockFlow {
-  /// A thread block stays on its SM and computes one block of the schedule after the other: it
+  /// A thread block stays on its SM and computes one block of the schedule after another: it
   /// loads the first tiles of the next one during the steps of the previous one.
   bool loads_ahead = false;
   /// It stores the last tiles of one such block during the steps of the next one.

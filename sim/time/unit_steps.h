@@ -2,7 +2,7 @@
 /// measured cycles of any step.
 ///
 /// By the rates, the warps of the resident blocks move through the units of the SM (tensor cores,
-/// exponentials, fp32 arithmetic, shared memory, atomic additions) one after the other, and wait
+/// exponentials, fp32 arithmetic, shared memory, atomic additions) one after another, and wait
 /// where another warp is at work: a closed queueing network, solved by mean value analysis (Reiser
 /// and Lavenberg, J. ACM 27(2), 1980). Each of the SM's four parts has its own share of every unit.
 #pragma once

@@ -1,5 +1,5 @@
 /// Replaces the GPU in tests of programs, on machines with and without one: its measurements echo
-/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it like a real one. It is of no shipped kind,
+/// their inputs. An empty CUDA_VISIBLE_DEVICES hides it like a real one. It matches no shipped GPU,
 /// unless ATTNSCOPE_ECHO_GPU names one.
 #include <chrono>
 #include <cstdlib>

@@ -25,7 +25,7 @@ bool is_word(char c) {
 }
 
 /// Draws the letters of a line that are wholly visible between `at` and `right`; the line begins
-/// `scrolled` pixels to the left of `at`. "…" stands for those beyond the right edge; a tooltip has
+/// `scrolled` pixels to the left of `at`. "…" replaces those beyond the right edge; a tooltip has
 /// the whole line.
 void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
                float right, float scrolled) {

@@ -76,7 +76,7 @@ __device__ inline void start_measured_product(device::FragmentC (&C)[kN / 8],
 #undef ATTNSCOPE_WGMMA
 
 /// Products of each warpgroup, [64 x 16] by [16 x kN], all added to one result: the tensor cores
-/// then execute them one after the other without a gap. A is in registers or, like B, a panel of
+/// then execute them one after another without a gap. A is in registers or, like B, a panel of
 /// shared memory, one of each for all warpgroups.
 template <int kN, bool kFromRegisters>
 struct WarpgroupProducts {

@@ -29,7 +29,7 @@ struct ScreenText {
 /// one, in each case by more than a pixel. Text that a later window hides as a whole is not listed.
 std::vector<ScreenText> texts_on_screen();
 
-/// Whether "…" stands for the rest of the text, as in "FlashAttent…".
+/// Whether "…" replaces the rest of the text, as in "FlashAttent…".
 bool is_shortened(const std::string& words);
 
 /// What check_texts() looks at.

@@ -273,7 +273,7 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
 /// the first that sees each column tile; dQ added in fp32 for each of those, dK and dV written
 /// once. With a fixed order of dQ, each tile adds 4 bytes, a sector, to the turn counter of its row
 /// tile, and a block reads the counter while it waits for its turn: longer under a causal mask,
-/// where the blocks begin one after the other.
+/// where the blocks begin one after another.
 TEST(ShippedRecordings, Flash2sBackwardLaunchRequestsWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   int deterministic = 0;

@@ -17,7 +17,7 @@ constexpr int kWidth = 800;
 constexpr Index kSlots = 2;
 constexpr Index kBlockPs = 1000;
 
-/// A run with `count` blocks in each slot of SM 0, one after the other, with waiting at both ends;
+/// A run with `count` blocks in each slot of SM 0, one after another, with waiting at both ends;
 /// in the second slot, every second block is left out.
 SmRun run_of_blocks(Index count) {
   SmRun run{.end_ps = count * kBlockPs, .slots = kSlots};
