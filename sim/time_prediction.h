@@ -41,7 +41,7 @@ struct LaunchTime {
 
 struct TimePrediction {
   double seconds = 0;
-  /// The SM clock, averaged over the time.
+  /// The SM clock, averaged over the predicted time.
   double clock_hz = 0;
   std::vector<LaunchTime> launches;
   /// The same pass by the rates of the units alone: without the measured cycles of its steps.

@@ -28,7 +28,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// A tensor's error, kernel against reference, and what is tolerated.
+/// A tensor's error, kernel against reference, and the tolerated error.
 struct Check {
   const char* name;
   ErrorReport error;

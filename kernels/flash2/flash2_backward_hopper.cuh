@@ -190,7 +190,7 @@ struct Flash2GradientConsumer {
     using namespace device;
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     const int first_row = warp * kFragmentRows;
-    both_warpgroups_barrier();  // Barrier A: no warp multiplies with Kj any more.
+    both_warpgroups_barrier();  // Barrier A: no warp multiplies by Kj any more.
     trace.did(TraceStep::wait, 0, block.j);
     scale_all(dK, block.parameters.shape.softmax_scale);
     write_part<T, 1, d>(block.K(), first_row, 0, dK, lane);

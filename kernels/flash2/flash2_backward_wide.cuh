@@ -87,7 +87,7 @@ struct Flash2WideConsumer {
   }
 
   /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows. Called when no
-  /// warp multiplies with that tile any more.
+  /// warp multiplies by that tile any more.
   __device__ void store(const typename Block::TileKV& slot, const TensorMap& map) {
     using namespace device;
     const int first_row = warp() * kFragmentRows;
@@ -199,7 +199,7 @@ struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
       this->add_query_gradient(n);
       block.Q().release(visit(n));
     }
-    // Both consumers have multiplied the last dS with Kj.
+    // Both consumers have multiplied the last dS by Kj.
     if (n > row_tiles.first) block.dS_slots().await_emptied(visit(n) + 1);
     scale_all(this->gradient, block.parameters.shape.softmax_scale);
     this->store(block.K(), block.parameters.maps.dK_columns);

@@ -1,5 +1,5 @@
 /// What a consumer of flash2_forward_hopper does with a row tile: a group of four warps that
-/// multiplies 64 of its rows with all keys of each column tile.
+/// multiplies 64 of its rows by all keys of each column tile.
 ///
 /// The loop is skewed: the products S = Qi Kj^T and O += P Vj-1 are started together, and the
 /// softmax of tile j is computed while the second one is running. With knob::kPingPong two
@@ -334,7 +334,7 @@ struct Flash2Consumer {
       if (lane == 0) wait_bulk_stores_read();
       __syncwarp();  // Barrier A: the stores of the warp's previous rows have read the slot.
     } else {
-      warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies with Qi any more.
+      warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies by Qi any more.
     }
     write_part<T, 1, d>(slot, Rows::warp_row(), 0, O, lane);
     show_to_async_units();

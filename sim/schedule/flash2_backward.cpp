@@ -156,7 +156,7 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
 // The same program as agents, as in kernels/flash2/flash2_backward_hopper.cuh, whose barriers are
 // in flash2_gradient_block.cuh. Each consumer has its share of the column tile's keys, with dK_j
 // and dV_j of these keys, and all rows that see the column tile. dQ_i sums over all keys: the
-// consumers put dS together in shared memory, and each multiplies a share of its rows with the
+// consumers put dS together in shared memory, and each multiplies a share of its rows by the
 // whole K_j. Other agents load Q_i and dO_i, load LSE_i and D_i, and add dQ_i.
 //
 // A consumer runs the steps of a row tile in the order of the pseudo-code; the kernel's products

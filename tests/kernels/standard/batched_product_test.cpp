@@ -17,7 +17,7 @@ TensorView interleaved(Index heads, Index rows, Index d) {
 }
 
 /// For each row of scores, by its offset: the offset of its query row, and that of the keys that
-/// the row is multiplied with, as the batches have them.
+/// the row is multiplied by, as the batches have them.
 using RowPlan = std::map<Index, std::pair<Index, Index>>;  // score row -> (query row, keys)
 
 RowPlan plan_of(const AttentionProblem& problem, const TensorView& query, const TensorView& key) {
