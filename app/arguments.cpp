@@ -212,7 +212,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
                 "Print a line after each frame: works, plays or rests");
 
   CLI::App* render = app.add_subcommand(
-      "render", "Draw pictures or an animation into files, no window: a scene, a panel, a lesson");
+      "render",
+      "Draw pictures or an animation to files, without a window: a scene, a panel, a lesson");
   const CLI::Option* out = add_render_options(*render, arguments, raw);
 
   try {

@@ -5,7 +5,7 @@
 
 namespace attnscope::kernels {
 
-/// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
+/// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis contiguous.
 /// If the size of a row of d elements is a multiple of 16 bytes, so are the address and the
 /// strides.
 struct TensorView {

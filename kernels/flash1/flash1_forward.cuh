@@ -120,8 +120,8 @@ class Flash1WarpRows {
 };
 
 /// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is the previous
-/// O's, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor that P V
-/// lacks besides the row sums, and that O already has.
+/// O's, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor, besides
+/// the row sums, that P V lacks and O already has.
 __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowStatistic<1>& weight,
                                       device::RowStatistic<1>& inverse_l,
                                       const device::RowStatistic<1>& alpha,
