@@ -25,8 +25,8 @@ struct SlotBarriers {
     return {barriers + (kSlots + visit % kSlots) * 8};
   }
 
-  /// Called by one thread of the block. Each visit is filled and emptied by so many warps, or single
-  /// threads if kArrivingLanes = 1.
+  /// Called by one thread of the block. Each visit is filled and emptied by so many warps, or
+  /// single threads if kArrivingLanes = 1.
   __device__ void initialise(int who_fill, int who_empty) const {
     for (int visit = 0; visit < kSlots; ++visit) {
       filled(visit).initialise(who_fill * kArrivingLanes);
