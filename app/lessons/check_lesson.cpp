@@ -49,10 +49,12 @@ class Checker {
   }
 
   void check_show(const Show& show, const std::string& path) {
-    if (show.step) {
+    for (const auto& [key, place] : {std::pair("start", &show.start), {"step", &show.step}}) {
+      if (!*place) continue;
       // Whatever the reason, the playhead would not move
-      const auto step = show.step->number(runs_);
-      if (!step) add({path + ": step", words(step.error(), Reader::command_line), ""});
+      const auto step = (*place)->number(runs_);
+      if (!step)
+        add({fmt::format("{}: {}", path, key), words(step.error(), Reader::command_line), ""});
     }
     if (show.run.empty()) return;
     const Index rows = runs_.find(show.run)->problem.N;

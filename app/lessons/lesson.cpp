@@ -133,8 +133,8 @@ std::vector<std::string> highlight_names() {
 }
 
 Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
-  check_keys(object,
-             {"run", "reveal", "beside", "panels", "highlight", "hide", "step", "query_row"});
+  check_keys(object, {"run", "reveal", "beside", "panels", "highlight", "hide", "start", "step",
+                      "query_row"});
   std::vector<std::string> run_names;
   for (const RunRecipe& run : runs) run_names.push_back(run.name);
   Show show{.run = object.string_or("run", ""),
@@ -150,6 +150,7 @@ Show read_show(const JsonObject& object, const std::vector<RunRecipe>& runs) {
       read_names(object, "panels", "panel", {std::begin(kPanelNames), std::end(kPanelNames)});
   show.highlights = read_names(object, "highlight", "tensor", highlight_names());
   show.hidden = read_names(object, "hide", "part", {std::begin(kPartNames), std::end(kPartNames)});
+  if (object.has("start")) show.start = read_expression(object, "start", runs);
   if (object.has("step")) show.step = read_expression(object, "step", runs);
   if (object.has("query_row")) show.query_row = object.integer("query_row");
   return show;

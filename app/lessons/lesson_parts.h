@@ -51,6 +51,7 @@ struct Show {
   /// Tensors, everywhere ("S"), or lines of the ledger ("S written", "DRAM read").
   std::vector<std::string> highlights;
   std::vector<std::string> hidden;  ///< parts of panels to hide, by names of kPartNames
+  std::optional<Expression> start;  ///< the playhead's step before the answer; none: as before
   std::optional<Expression> step;   ///< the playhead's step once the answer is shown
   std::optional<Index> query_row;
 };

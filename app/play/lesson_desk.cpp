@@ -45,10 +45,20 @@ const std::string& LessonDesk::run_after(std::size_t step) const {
   return revealed.empty() ? run_of(step) : revealed;
 }
 
-Result<std::optional<Index>> LessonDesk::place_of(const Step& step) {
-  if (!step.show.step) return std::optional<Index>();
-  ATTNSCOPE_TRY(const double number, step.show.step->number(*runs_));
+Result<std::optional<Index>> LessonDesk::place_of(const std::optional<lessons::Expression>& step) {
+  if (!step) return std::optional<Index>();
+  ATTNSCOPE_TRY(const double number, step->number(*runs_));
   return std::optional(static_cast<Index>(number));
+}
+
+Index LessonDesk::start_of(std::size_t step) {
+  const auto own = place_of(lesson_->steps[step].show.start);
+  if (own && own.value()) return *own.value();
+  for (std::size_t n = step; n-- > 0 && run_after(n) == run_of(step);) {
+    const auto left = place_of(lesson_->steps[n].show.step);
+    if (left && left.value()) return *left.value();
+  }
+  return PreparedStep{}.start;
 }
 
 void LessonDesk::keep_progress(std::size_t step) {
@@ -92,13 +102,7 @@ Result<LessonReply> LessonDesk::prepare(std::size_t number, const lessons::Chang
   if (!step.show.reveal.empty()) prepared.revealed = with_tiles(*runs_->find(step.show.reveal));
   if (!step.show.beside.empty()) prepared.beside = with_tiles(*runs_->find(step.show.beside));
 
-  // The playhead begins where the previous steps left it
-  for (std::size_t n = number; n-- > 0 && run_after(n) == run_of(number);) {
-    const auto place = place_of(lesson_->steps[n]);
-    if (!place || !place.value()) continue;
-    prepared.start = *place.value();
-    break;
-  }
+  prepared.start = start_of(number);
 
   if (!step.ask) {
     ATTNSCOPE_TRY(reply.outcome, outcome_of(number, std::nullopt));
@@ -144,7 +148,7 @@ Result<Outcome> LessonDesk::outcome_of(std::size_t number, const std::optional<A
   const bool has_then = (outcome.truth || !step.ask) && !then.value().unavailable;
   if (has_then) outcome.then = then.value().words;
   if (missing) outcome.unavailable = lessons::reason_sentence(*missing, Reader::screen);
-  const auto place = place_of(step);
+  const auto place = place_of(step.show.step);
   if (place) outcome.step = place.value();
   if (!place) outcome.unplaced = words(place.error(), Reader::screen);
   if (!step.ask) return outcome;

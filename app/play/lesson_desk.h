@@ -31,7 +31,9 @@ struct PreparedStep {
   RunSpec run;                      ///< the run on the screen; Br and Bc are set
   std::optional<RunSpec> revealed;  ///< the run after the answer; nothing: the same run
   std::optional<RunSpec> beside;    ///< a second run to its right; Br and Bc are set
-  Index start = 0;  ///< the playhead's start: where the previous step with the same run left it
+  /// Where the playhead starts: the step's own place, else where the previous step with the same
+  /// run left it.
+  Index start = 0;
   std::optional<CurveAxis> axis;  ///< only if the question asks for a curve
   bool lacks_values = false;      ///< a value in `say`, or the curve, is unavailable
 };
@@ -83,7 +85,9 @@ class LessonDesk {
   Result<Outcome> outcome_of(std::size_t step, const std::optional<lessons::Answer>& answer);
   std::optional<Error> keep_answer(std::size_t step, const std::optional<lessons::Answer>& answer,
                                    const std::optional<lessons::Verdict>& verdict, bool reveals);
-  Result<std::optional<Index>> place_of(const lessons::Step& step);
+  Result<std::optional<Index>> place_of(const std::optional<lessons::Expression>& step);
+  /// PreparedStep::start of a step.
+  Index start_of(std::size_t step);
   void keep_progress(std::size_t step);
 
   std::shared_ptr<const lessons::Lesson> lesson_;

@@ -75,14 +75,15 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 
 /// Parts of panels that a step of a lesson may hide, because a later one asks about them.
 enum class PanelPart : std::uint8_t {
-  dram,    ///< the ledger's lines of L2 and DRAM
-  time,    ///< the ledger's lines of times, and what limits the time
-  notes,   ///< the ledger's footer: bytes of the paper, operations, peak memory
-  safe,    ///< the lines of the safe softmax in WHY ONLINE
-  online,  ///< the lines of the online softmax in WHY ONLINE
+  dram,       ///< the ledger's lines of L2 and DRAM
+  time,       ///< the ledger's lines of times, and what limits the time
+  notes,      ///< the ledger's footer: bytes of the paper, operations, peak memory
+  safe,       ///< the lines of the safe softmax in WHY ONLINE
+  online,     ///< the lines of the online softmax in WHY ONLINE
+  unwritten,  ///< in MEMORY: the tensors of which no tile is written yet
 };
-constexpr std::array<std::string_view, 5> enum_names(PanelPart) {
-  return {"dram", "time", "notes", "safe", "online"};
+constexpr std::array<std::string_view, 6> enum_names(PanelPart) {
+  return {"dram", "time", "notes", "safe", "online", "unwritten"};
 }
 
 /// The quantity of a chart, by the names that scenes use. Each axis has some of these quantities

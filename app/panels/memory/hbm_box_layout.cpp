@@ -38,6 +38,9 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
   std::vector<const HbmTensorState*> gradients;
   std::vector<const HbmTensorState*> others;
   for (const HbmTensorState& tensor : snapshot.hbm) {
+    const bool is_unwritten =
+        !tensor.input && std::ranges::none_of(tensor.written, [](auto tile) { return tile != 0; });
+    if (is_unwritten && view.hidden.contains(PanelPart::unwritten)) continue;
     all.push_back(&tensor);
     const bool lower = is_gradient(tensor.tensor) || tensor.tensor == Tensor::D;
     (lower ? gradients : others).push_back(&tensor);

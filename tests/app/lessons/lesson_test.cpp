@@ -91,6 +91,19 @@ TEST(Lesson, HighlightsLinesOfTheLedgerAndHidesPartsOfPanels) {
               AllOf(HasSubstr("steps[0]: show: hide"), HasSubstr("did you mean 'time'")));
 }
 
+TEST(Lesson, PlacesThePlayheadBeforeTheAnswerAndAfterIt) {
+  const auto lesson = parsed(lesson_text(
+      R"json([{"say": "x", "show": {"start": "visit(fa1, 0)", "step": "visit(fa1, 1)"}}])json"));
+  ASSERT_TRUE(lesson.ok()) << lesson.error().message;
+  const Show& show = lesson.value().steps[0].show;
+  ASSERT_TRUE(show.start && show.step);
+  EXPECT_EQ(show.start->text(), "visit(fa1, 0)");
+  EXPECT_EQ(show.step->text(), "visit(fa1, 1)");
+  EXPECT_THAT(
+      lesson_refusal(lesson_text(R"json([{"say": "x", "show": {"start": "visit(fa1,"}}])json")),
+      HasSubstr("steps[0]: show: start"));
+}
+
 TEST(Lesson, RefusesRunsThatAreWrong) {
   const auto with_runs = [](const std::string& runs) {
     return lesson_refusal(R"({"schema": "attnscope.lesson/1", "title": "T", "runs": )" + runs +
