@@ -159,10 +159,13 @@ class SramBox {
   };
 
   Heights choose_heights();
+  /// Smallest height of the slots if something else can be left out.
+  float least_slots() const { return context_.px(54.0f); }
   /// The left edge of slots and bars; the title is beside them if it has no separate line.
   float left_edge() const;
   void place_slots(const Heights& heights);
-  void place_sizes();
+  /// Places the sizes in their lines; returns whether all have room.
+  bool place_sizes();
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(const Tile& tile) const;
@@ -180,7 +183,12 @@ class SramBox {
   const PanelContext& context_;
   Rect rect_;
   std::vector<Placed> placed_;
-  std::vector<std::pair<std::string, float>> sizes_;  ///< labels with sizes, and their left edges
+  struct SizeLabel {
+    std::string text;
+    float x = 0.0f;  ///< left edge
+    std::size_t line = 0;
+  };
+  std::vector<SizeLabel> sizes_;
   std::string scale_note_;
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
   float split_x_ = 0.0f;     ///< between the two capacity bars
@@ -191,6 +199,7 @@ class SramBox {
   bool names_have_indices_ = true;  ///< true: "K0"; false: "K", if even small names would overlap
   bool show_title_ = true;
   bool show_sizes_ = true;
+  std::size_t lines_of_sizes_ = 1;
 };
 
 }  // namespace attnscope::app

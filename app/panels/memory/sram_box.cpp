@@ -60,9 +60,10 @@ void SramBox::draw() const {
   }
   for (const Placed& placed : placed_) draw_slot(placed);
   const float y = placed_.empty() ? 0.0f : placed_.front().box.max.y + context_.px(2.0f);
-  for (const auto& [size, x] : sizes_) {
-    draw::text(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)}, theme.text_faint,
-               size);
+  for (const SizeLabel& size : sizes_) {
+    const float line = draw::line_height(fonts.small) * static_cast<float>(size.line);
+    draw::text(context_, fonts.small, {size.x, y + draw::line_height(fonts.ui_bold) + line},
+               theme.text_faint, size.text);
   }
 }
 

@@ -17,8 +17,16 @@ std::string size_text(const SlotState& slot) {
 
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
-  const Heights heights = choose_heights();
+  Heights heights = choose_heights();
   place_slots(heights);
+  const float line = draw::line_height(context.fonts.small);
+  if (show_sizes_ && !place_sizes() && heights.slots - line >= least_slots()) {
+    ++lines_of_sizes_;
+    heights.slots -= line;
+    heights.names += line;
+    place_slots(heights);
+    place_sizes();
+  }
 
   // The border between both memories is midway between their slots
   split_x_ = rect.center().x;
@@ -46,7 +54,7 @@ SramBox::Heights SramBox::choose_heights() {
   heights.names = draw::line_height(fonts.ui_bold);
   heights.slots =
       rect_.height() - context_.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
-  const float enough = context_.px(54.0f);
+  const float enough = least_slots();
   if (heights.slots < enough) {
     show_sizes_ = false;
     heights.slots += sizes;
@@ -102,6 +110,7 @@ void SramBox::place_slots(const Heights& heights) {
   if (!names_have_indices_) row = lay_out();
   scale_note_ = row.scale_note();
   const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
+  placed_.clear();
   for (std::size_t k = 0; k < ordered.size(); ++k) {
     const RowPlace& place = row.places[k];
     const float top = bottom - place.height;
@@ -110,45 +119,59 @@ void SramBox::place_slots(const Heights& heights) {
                        {{left + place.cell_x, top},
                         {left + place.cell_x + place.cell_width, bottom + heights.names}}});
   }
-  if (show_sizes_) place_sizes();
 }
 
 /// Places a size under each slot, or, where these would touch, one under all neighbours of the same
-/// size: "each 16 × 16".
-void SramBox::place_sizes() {
+/// size: "each 16 × 16". What has no room in the first line is centered under its slot in the
+/// second, if there is one.
+bool SramBox::place_sizes() {
   const FontRef& font = context_.fonts.small;
-  float free_from = left_edge();
-  const auto place = [&](const std::string& text, const Rect& first, const Rect& last) {
+  sizes_.clear();
+  std::vector<float> free_from(lines_of_sizes_, left_edge());
+  const auto place = [&](const std::string& text, const Rect& first, const Rect& last,
+                         std::size_t line) {
     const float width = font.measure(text).x;
-    const float begin = 0.5f * (first.min.x + last.max.x) - 0.5f * width;
-    const bool fits = width <= last.max.x - first.min.x + context_.px(4.0f) &&
-                      begin >= free_from - context_.px(2.0f);
+    const float room = rect_.max.x - context_.px(6.0f) - width;
+    float begin = 0.5f * (first.min.x + last.max.x) - 0.5f * width;
+    const bool may_overhang = line > 0;
+    if (may_overhang) begin = std::min(std::max(begin, left_edge()), room);
+    const bool fits = (may_overhang || width <= last.max.x - first.min.x + context_.px(4.0f)) &&
+                      begin >= free_from[line] - (may_overhang ? 0.0f : context_.px(2.0f));
     if (!fits) return false;
-    sizes_.push_back({text, begin});
-    free_from = begin + width + context_.px(8.0f);
+    sizes_.push_back({text, begin, line});
+    free_from[line] = begin + width + context_.px(8.0f);
     return true;
   };
+  bool all_placed = true;
   for (std::size_t k = 0; k < placed_.size();) {
-    const Placed& first = placed_[k];
-    const std::string size = size_text(*first.slot);
-    std::size_t past_last = k;
-    while (past_last < placed_.size() && size_text(*placed_[past_last].slot) == size &&
-           placed_[past_last].slot->space == first.slot->space) {
-      ++past_last;
+    const std::string size = size_text(*placed_[k].slot);
+    std::size_t past = k;
+    while (past < placed_.size() && size_text(*placed_[past].slot) == size &&
+           placed_[past].slot->space == placed_[k].slot->space) {
+      ++past;
     }
-    const auto before = std::pair(sizes_.size(), free_from);
-    bool all_fit = true;
-    for (std::size_t n = k; n < past_last && all_fit; ++n) {
-      all_fit = place(size, placed_[n].cell, placed_[n].cell);
-    }
-    if (!all_fit && past_last - k > 1) {
+    const Rect& first = placed_[k].cell;
+    const Rect& last = placed_[past - 1].cell;
+    const auto place_group = [&](std::size_t line) {
+      const auto before = std::pair(sizes_.size(), free_from[line]);
+      bool each_fits = true;
+      for (std::size_t n = k; n < past && each_fits; ++n) {
+        each_fits = place(size, placed_[n].cell, placed_[n].cell, line);
+      }
+      if (each_fits) return true;
       sizes_.resize(before.first);
-      free_from = before.second;
-      const Rect& last = placed_[past_last - 1].cell;
-      if (!place("each " + size, first.cell, last)) place(size, first.cell, last);
+      free_from[line] = before.second;
+      return past - k > 1 &&
+             (place("each " + size, first, last, line) || place(size, first, last, line));
+    };
+    bool is_placed = false;
+    for (std::size_t line = 0; line < lines_of_sizes_ && !is_placed; ++line) {
+      is_placed = place_group(line);
     }
-    k = past_last;
+    all_placed = all_placed && is_placed;
+    k = past;
   }
+  return all_placed;
 }
 
 }  // namespace attnscope::app
