@@ -140,10 +140,17 @@ inline const SlotState* score_slot(const Snapshot& snapshot) {
   return nullptr;
 }
 
-/// The colour scale of a tile on chip: the scale of the cells, if they are single elements of the
-/// tile's tensor and its values are final; else a scale of its own values.
+/// Whether a tile on chip is drawn in cells of the grid's size and colours: its values are final,
+/// and the cells are small parts of a tile of the same tensor.
+bool shares_cells(const ScoresFrame& frame, const ScoreCells& cells, const SlotState& slot);
+/// The colour scale of a tile on chip: the scale of the cells if it shares them; else a scale of
+/// its own values.
 draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
                                const SlotState& slot);
+/// A part of a tile on chip, reduced to the cells in which it is drawn: those of the grid if it
+/// shares them, else at most this many along each axis.
+ValueTile cells_of_slot(const ScoresFrame& frame, const ScoreCells& cells, const SlotState& slot,
+                        const ValueTile& part, Shape most);
 /// The tile on chip that is drawn on top; nullptr when there is none.
 const SlotState* top_slot(const ScoresFrame& frame);
 

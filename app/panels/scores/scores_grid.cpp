@@ -175,8 +175,9 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
     const bool shown = part.rows.size() > 0 && part.cols.size() > 0;
     if (shown && rect.width() >= frame.context.px(8.0f)) {
       const draw::ValueRange range = range_of_slot(frame, cells, *slot);
+      const ValueTile values = values_of(frame, *slot, part);
       draw::heat_map(frame.context, frame.rect_of(part),
-                     draw::aggregated(values_of(frame, *slot, part), kTileCells, 2 * kTileCells),
+                     cells_of_slot(frame, cells, *slot, values, {kTileCells, 2 * kTileCells}),
                      [&](double value) { return score_color(theme, range, value); });
     }
     const float border = frame.context.px(2.0f);
@@ -322,16 +323,31 @@ const SlotState* top_slot(const ScoresFrame& frame) {
   return slots.empty() ? nullptr : slots.back();
 }
 
-draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
-                               const SlotState& slot) {
+bool shares_cells(const ScoresFrame& frame, const ScoreCells& cells, const SlotState& slot) {
   // In a forward pass, P on chip is not divided by l yet
   const Tensor tensor = slot.tile.tensor;
   const bool final_values = tensor == Tensor::S
                                 ? stored_scores(frame.snapshot) != StoredScores::unfinished
                             : tensor == Tensor::P ? frame.snapshot.in_backward()
                                                   : true;
-  if (tensor == cells.tensor && cells.is_exact() && final_values) return cells.scale;
-  return draw::range_of(slot.values);
+  if (tensor != cells.tensor || !final_values) return false;
+  constexpr Index kLeastCells = 8;  // fewer along an axis would not show what is in the tile
+  const Tiling& tiling = frame.run().tiling();
+  return cells.is_exact() ||
+         (cells.size.rows * kLeastCells <= tiling.Br && cells.size.cols * kLeastCells <= tiling.Bc);
+}
+
+draw::ValueRange range_of_slot(const ScoresFrame& frame, const ScoreCells& cells,
+                               const SlotState& slot) {
+  return shares_cells(frame, cells, slot) ? cells.scale : draw::range_of(slot.values);
+}
+
+ValueTile cells_of_slot(const ScoresFrame& frame, const ScoreCells& cells, const SlotState& slot,
+                        const ValueTile& part, Shape most) {
+  if (shares_cells(frame, cells, slot) && !cells.is_exact()) {
+    most = {ceil_div(part.rows, cells.size.rows), ceil_div(part.cols, cells.size.cols)};
+  }
+  return draw::aggregated(part, most.rows, most.cols);
 }
 
 Area ScoresFrame::visible() const {

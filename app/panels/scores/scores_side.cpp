@@ -145,7 +145,33 @@ void draw_playhead_entry(const ScoresFrame& frame, Flow& flow) {
   });
 }
 
-/// Draws the scale of the values, or the reason why there are none.
+/// Draws a ramp with its name, its range and a note, as many of them as have room below it.
+void draw_ramp_entry(const ScoresFrame& frame, Flow& flow, const std::string& name,
+                     const draw::ValueRange& range, std::string_view note) {
+  const draw::Canvas& canvas = frame.context;
+  const FontRef& font = frame.context.fonts.small;
+  const float line = draw::line_height(font);
+  const std::string words = fmt::format("{:.3g} … {:.3g}", range.low, range.high);
+  const bool one_line = font.measure(name + " " + words).x <= flow.room();
+  std::vector<std::string> lines =
+      one_line ? std::vector{name + " " + words} : std::vector{name, words};
+  if (!note.empty()) lines.emplace_back(note);
+  const float ramp = canvas.px(14.0f);
+  const auto height = [&] { return ramp + line * static_cast<float>(lines.size()); };
+  while (!lines.empty() && !flow.holds(height())) lines.pop_back();
+  if (lines.empty()) return;
+  const ImVec2 at = flow.take(height());
+  flow.used += canvas.px(6.0f);
+  const float width = std::min(flow.room(), canvas.px(110.0f));
+  draw::ramp(canvas, {{at.x, at.y + canvas.px(2.0f)}, {at.x + width, at.y + canvas.px(10.0f)}});
+  float y = at.y + ramp;
+  for (const std::string& text : lines) {
+    draw::fitted_text(canvas, font, {at.x, y}, canvas.theme.text_faint, text, flow.room());
+    y += line;
+  }
+}
+
+/// Draws a ramp for each scale of the values, or the reason why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
@@ -162,40 +188,17 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
       !frame.run().has_values
           ? false
           : cells.tensor != Tensor::S || stored_scores(frame.snapshot) != StoredScores::unfinished;
-  std::vector<std::string> lines;
-  const auto add = [&](const std::string& name, const draw::ValueRange& range) {
-    const std::string words = fmt::format("{:.3g} … {:.3g}", range.low, range.high);
-    const bool one_line = font.measure(name + " " + words).x <= flow.room();
-    if (one_line) {
-      lines.push_back(name + " " + words);
-    } else {
-      lines.insert(lines.end(), {name, words});
-    }
-  };
   const std::string_view tensor = to_string(cells.tensor);
-  if (settled) add(fmt::format("{}{}:", tensor, cells.is_exact() ? "" : ", means"), cells.scale);
+  if (settled) {
+    draw_ramp_entry(frame, flow, fmt::format("{}{}:", tensor, cells.is_exact() ? "" : ", means"),
+                    cells.scale, cells.is_exact() ? "" : "one cell = a mean");
+  }
   const SlotState* slot = top_slot(frame);
   if (slot != nullptr && !slot->values.values.empty()) {
     const draw::ValueRange range = range_of_slot(frame, cells, *slot);
     const bool own = range.low != cells.scale.low || range.high != cells.scale.high;
     const std::string_view name = display_name(slot->tile.tensor);
-    if (own || !settled) add(fmt::format("{} on chip:", name), range);
-  }
-  if (!cells.is_exact() && settled) lines.emplace_back("one cell = a mean");
-
-  // The ramp and its text are kept together
-  const float ramp = canvas.px(14.0f);
-  const auto height = [&] { return ramp + line * static_cast<float>(lines.size()); };
-  while (!lines.empty() && !flow.holds(height())) lines.pop_back();
-  if (lines.empty()) return;
-  const ImVec2 at = flow.take(height());
-  flow.used += canvas.px(6.0f);
-  const float width = std::min(flow.room(), canvas.px(110.0f));
-  draw::ramp(canvas, {{at.x, at.y + canvas.px(2.0f)}, {at.x + width, at.y + canvas.px(10.0f)}});
-  float y = at.y + ramp;
-  for (const std::string& words : lines) {
-    draw::fitted_text(canvas, font, {at.x, y}, theme.text_faint, words, flow.room());
-    y += line;
+    if (own || !settled) draw_ramp_entry(frame, flow, fmt::format("{} on chip:", name), range, "");
   }
 }
 
@@ -224,7 +227,8 @@ void draw_score_inset(const ScoresFrame& frame, const ScoreCells& cells, const R
   draw::draw_symbol(frame.context, font, area.min, text_color_of(theme, slot->tile.tensor),
                     symbol_of(slot->tile));
   const ImVec2 corner{area.min.x, area.min.y + draw::line_height(font)};
-  const ValueTile shown = draw::aggregated(slot->values, kTileCells, kTileCells);
+  const ValueTile shown =
+      cells_of_slot(frame, cells, *slot, slot->values, {kTileCells, kTileCells});
   const float unit = side / static_cast<float>(std::max(shown.rows, shown.cols));
   const Rect box{corner,
                  {corner.x + unit * static_cast<float>(shown.cols),
