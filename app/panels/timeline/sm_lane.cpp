@@ -87,25 +87,25 @@ class SlotRow {
   }
 
  private:
-  ImU32 ground() const { return mix(canvas_.theme.card, canvas_.theme.track, 0.5f); }
+  ImU32 ground() const { return sm_colors(canvas_.theme, kLitBlock).idle; }
 
   void add_inside(const SmTimeAxis& axis, const SmBlock& block, const SmHighlight& highlight,
                   float left, float right, bool narrow) {
     const Theme& theme = canvas_.theme;
     const bool current = highlight.block && block.is(*highlight.block);
-    const float strength = !highlight.block || current ? 0.9f : 0.5f;
+    const float strength = !highlight.block || current ? kLitBlock : kDimmedBlock;
     const auto steps = static_cast<float>(block.steps.size());
     if (block.steps.empty() ? narrow : right - left < kLeastStepPixels * steps) {
       inside_.fill(left, right, mix(theme.card, theme.accent, strength * 0.6f));
       return;
     }
     if (block.steps.empty()) {
-      const ImU32 waiting = mix(theme.card, theme.accent, strength * 0.4f);
+      const SmColors colors = sm_colors(theme, strength);
       const float first = std::min(axis.x_of(block.first_step_ps), right);
       const float last = std::min(axis.x_of(block.last_step_end_ps), right);
-      inside_.fill(left, first, waiting);
-      inside_.fill(first, last, mix(theme.card, theme.accent, strength * 0.75f));
-      inside_.fill(last, right, waiting);
+      inside_.fill(left, first, colors.waiting);
+      inside_.fill(first, last, colors.steps);
+      inside_.fill(last, right, colors.waiting);
       return;
     }
     for (const SmStep& step : block.steps) {
@@ -123,6 +123,31 @@ class SlotRow {
 };
 
 }  // namespace
+
+SmColors sm_colors(const Theme& theme, float strength) {
+  return {.steps = mix(theme.card, theme.accent, strength * 0.75f),
+          .waiting = mix(theme.card, theme.accent, strength * 0.4f),
+          .idle = mix(theme.card, theme.track, 0.5f)};
+}
+
+std::vector<draw::LegendEntry> sm_legend(const draw::Canvas& canvas, const SmRunPair& pair,
+                                         bool highlights, float width) {
+  const SmColors colors = sm_colors(canvas.theme, highlights ? kDimmedBlock : kLitBlock);
+  const std::string_view steps = pair.trace ? "predicted: steps" : "steps of a block";
+  using enum draw::LegendEntry::Sample;
+  std::vector<draw::LegendEntry> entries = {{std::string(steps), colors.steps, surface},
+                                            {"waits for tiles or stores", colors.waiting, surface},
+                                            {"idle SM", colors.idle, surface}};
+  if (highlights) entries.push_back({"this block", canvas.theme.highlight, line});
+  if (pair.trace) entries.push_back({"recorded: colour of the tensor", 0, none});
+  const auto fits = [&] {
+    return draw::legend_height(canvas, entries, width) <= 1.01f * canvas.fonts.small.size;
+  };
+  if (!fits()) entries[1].label = "waits";
+  if (!fits() && pair.trace) entries.back().label = "recorded: tensors";
+  if (!fits()) entries.clear();
+  return entries;
+}
 
 float SmTimeAxis::x_of(Index ps) const {
   const double share = static_cast<double>(ps) / static_cast<double>(end_ps);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "app/draw/canvas.h"
+#include "app/draw/chart.h"
 #include "app/draw/zoom.h"
 #include "app/panels/timeline/timeline.h"
 #include "app/ui/named_rects.h"
@@ -27,6 +29,21 @@ struct SmHighlight {
   Index i = 0;
   Index j = 0;
 };
+
+/// The colours of a predicted block's steps and of its waiting, and of an SM without a block.
+struct SmColors {
+  ImU32 steps = 0, waiting = 0, idle = 0;
+};
+/// `strength`: 0.9 for the highlighted block and without one, less for the dimmed ones.
+SmColors sm_colors(const Theme& theme, float strength);
+/// The strength of the colours of a block that is highlighted, and of one that another dims.
+inline constexpr float kLitBlock = 0.9f;
+inline constexpr float kDimmedBlock = 0.5f;
+
+/// What the colours of the lanes mean, in as many words as fit in one line of this width; empty if
+/// the fewest do not. `highlights`: a block is highlighted.
+std::vector<draw::LegendEntry> sm_legend(const draw::Canvas& canvas, const SmRunPair& pair,
+                                         bool highlights, float width);
 
 /// The place of a block, which may be outside the visible time, in a lane that covers `bar`.
 Rect sm_block_rect(const SmTimeAxis& axis, const SmRun& run, const SmBlock& block, const Rect& bar);

@@ -193,6 +193,12 @@ void draw_axis(const Frame& frame, float y) {
   }
 }
 
+/// Whether counters or the time of exactly this run were recorded.
+bool is_recorded(const RunInfo& run, const Measurements& measurements) {
+  const MeasuredRun* seen = measurements.find(run.totals, run.gpu);
+  return seen != nullptr && difference(run.totals, run.gpu, seen->row, seen->provenance.on).none();
+}
+
 std::vector<std::string> offer_labels(const FoundSmRun& found) {
   std::vector<std::string> labels;
   for (const std::string& offer : found.offers) {
@@ -275,6 +281,10 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
   explain_label(context, labels.front(), label);
   std::vector<std::string> reasons = draw::wordings_of(found.why_none, ": ");
   reasons.emplace_back("No trace recorded.");
+  if (is_recorded(*snapshot.run, context.measurements)) {
+    reasons = {"Counters and time of this run were recorded, but no trace.",
+               "Recorded: counters and time, no trace.", "No trace recorded."};
+  }
   draw::draw_wording(context, font, {rect.min.x, top}, context.theme.text_faint, reasons,
                      button.left - rect.min.x - context.px(8.0f));
   return top;
@@ -282,7 +292,8 @@ float SmTimeline::draw_other_offer(const Snapshot& snapshot, const PanelContext&
 
 void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                            const SmRunPair& pair) {
-  // From top to bottom: a line about both runs, the lanes, the axis, lines about block and row
+  // From top to bottom: a line about both runs, the lanes, the axis, the legend, lines about block
+  // and row
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
   const std::optional<BlockId> current = current_block(snapshot, pair, picked_);
@@ -292,6 +303,16 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   };
   add_lines(compare_row(snapshot, pair));
   if (current) add_lines(compare_block(pair, *current));
+  constexpr float kLeastLines = 7.0f;  // lower lanes need the room of the legend
+  const auto legend = bottom - rect.min.y < kLeastLines * line
+                          ? std::vector<draw::LegendEntry>()
+                          : sm_legend(context, pair, current.has_value(), rect.width());
+  if (!legend.empty()) {
+    const Rect place{{rect.min.x, bottom}, {rect.max.x, bottom + line}};
+    draw::draw_legend(context, place, legend);
+    context.named_rects.add("timeline.legend", place);
+    bottom -= line;
+  }
   const float label_width = font.measure("SM 888").x + context.px(8.0f);
   const Rect bars{{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)},
                   {rect.max.x, bottom}};
