@@ -91,7 +91,7 @@ bool LedgerCells::has_number(LedgerColumn column, const LedgerRow& row) const {
     case LedgerColumn::formula:
       return row.formula.has_value();
     case LedgerColumn::size:
-      return true;
+      return row.size_bytes.has_value();
     case LedgerColumn::seen:
       return row.seen.value.has_value();
     case LedgerColumn::gap:
@@ -114,6 +114,8 @@ LedgerCells cells_of(const LedgerRow& row, bool exact) {
   }
   if (row.size_bytes) {
     set(LedgerColumn::size, fmt::format("{:.3g}×", row.whole / *row.size_bytes));
+  } else if (!row.in_place_of_size.empty()) {
+    set(LedgerColumn::size, row.in_place_of_size.back());
   }
   if (row.seen.value) {
     set(LedgerColumn::seen, cell_text(row, *row.seen.value, exact));

@@ -84,7 +84,8 @@ void draw_headings(const Table& table, float y) {
 /// The colour of a cell.
 ImU32 cell_color(const Table& table, const LedgerRow& row, LedgerColumn column, bool is_number) {
   const Theme& theme = table.context.theme;
-  if (!is_number) return column == LedgerColumn::gap ? theme.text_dim : theme.text_faint;
+  const bool is_note = column == LedgerColumn::gap || column == LedgerColumn::size;
+  if (!is_number) return is_note ? theme.text_dim : theme.text_faint;
   switch (column) {
     case LedgerColumn::modelled:
       return theme.text;
@@ -127,6 +128,9 @@ void draw_row(const Table& table, const LedgerColumns& columns, const LedgerRow&
       // The label and the modelled number share the first column
       begin = columns.left;
       label_end = *end - font.measure(text).x - (text.empty() ? 0.0f : margin);
+    }
+    if (column == LedgerColumn::size && !number && !text.empty()) {
+      text = draw::widest_that_fits(small, row.in_place_of_size, *end - begin);
     }
     if (column == LedgerColumn::seen && !number && !text.empty()) {
       text = in_place_of_seen(table.ledger, row);

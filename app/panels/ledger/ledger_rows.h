@@ -31,6 +31,9 @@ struct LedgerRow {
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the modelled number of the whole pass
   std::optional<double> size_bytes = {};  ///< the tensor's size in the displayed heads
+  /// Where the bytes are that DRAM does not see, the longest wording first; empty: none are
+  /// missing.
+  std::vector<std::string> in_place_of_size = {};
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
   bool is_compulsory = false;  ///< true: the formula gives compulsory bytes

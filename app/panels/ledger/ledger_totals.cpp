@@ -68,6 +68,9 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
   row.whole = row.modelled.value_or(0.0);
 }
 
+/// Fewer written bytes than this share of the results are explained.
+constexpr double kAlmostAll = 0.99;
+
 /// Adds the compulsory bytes to a DRAM row, with a note about its prediction.
 void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& model,
                     const std::optional<DramPrediction>& dram) {
@@ -78,6 +81,11 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
                            "lines may still be in L2 at the end"
                          : "the operands of each launch once, except those that an earlier launch "
                            "left whole in L2";
+  if (dram && total.write && row.whole < kAlmostAll * *row.formula) {
+    row.in_place_of_size = row.whole > 0.0
+                               ? std::vector<std::string>{"rest still in L2", "rest in L2"}
+                               : std::vector<std::string>{"all still in L2", "all in L2"};
+  }
   if (!dram) {
     row.formula_text += "\nnot predicted: too many tiles to follow through L2 while you wait";
   } else if (dram->in_transition()) {
