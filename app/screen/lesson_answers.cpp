@@ -37,6 +37,22 @@ std::string value_tick(const lessons::CurveQuestion& curve, std::size_t n) {
   return curve.over->option.ends_with("-bytes") && bytes ? capacity_text(*bytes) : text;
 }
 
+/// The name of the horizontal axis: "N: queries of a head", "query heads".
+std::string name_of_x(const RunField& over) {
+  if (over.help.empty()) return std::string(over.label);
+  const bool is_symbol = over.label.size() <= 2;
+  return is_symbol ? fmt::format("{}: {}", over.label, over.help) : std::string(over.help);
+}
+
+/// The name of the vertical axis, whose ticks have its unit.
+std::string_view name_of_y(const std::string& unit) {
+  if (unit == "s") return "time";
+  if (unit == "bytes") return "bytes";
+  if (unit == "FLOP") return "operations";
+  if (unit == "Hz") return "frequency";
+  return unit.empty() ? "value" : std::string_view(unit);
+}
+
 /// The plot of a curve; its values are equally spaced along x.
 struct CurveFrame {
   Rect plot;
@@ -82,8 +98,13 @@ void draw_axes(const draw::Canvas& canvas, const CurveFrame& frame,
                is_shown ? canvas.theme.text : canvas.theme.text_faint, value_tick(curve, n),
                draw::Align::center);
   }
+  const std::string names[] = {name_of_x(*curve.over), std::string(curve.over->label)};
   draw::text(canvas, font, {frame.plot.center().x, frame.plot.max.y + canvas.px(6.0f) + font.size},
-             canvas.theme.text_dim, curve.over->label, draw::Align::center);
+             canvas.theme.text_dim, draw::widest_that_fits(font, names, frame.plot.width()),
+             draw::Align::center);
+  const std::string scale = frame.y.logarithmic ? ", logarithmic" : "";
+  draw::text(canvas, font, {frame.plot.min.x, frame.plot.min.y - 1.5f * font.size},
+             canvas.theme.text_dim, std::string(name_of_y(unit)) + scale);
 }
 
 /// Draws the points that are set, and the lines between neighbours.
@@ -241,16 +262,20 @@ void draw_options(const Frame& frame, float width) {
   }
 }
 
+float curve_height(const Frame& frame, float width) {
+  return std::min(width * 0.75f, frame.px(280.0f));
+}
+
 void draw_curve_field(const Frame& frame, float width, float share) {
   LessonPlayer& player = frame.app.lesson_player;
   const lessons::Question& question = *player.current().ask;
   const auto& curve = std::get<lessons::CurveQuestion>(question.kind);
   const CurveAxis axis = player.prepared()->axis.value_or(CurveAxis{});
-  const float height = std::min(width * 0.75f, frame.px(280.0f));
+  const float height = curve_height(frame, width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const FontRef& small = frame.fonts.small;
   CurveFrame plot{
-      .plot = {{at.x + small.measure("1000 MB").x + frame.px(8.0f), at.y + small.size * 0.7f},
+      .plot = {{at.x + small.measure("1000 MB").x + frame.px(8.0f), at.y + small.size * 1.9f},
                {at.x + width, at.y + height - 2.4f * small.size - frame.px(6.0f)}},
       .count = curve.values.size(),
       .y = {"", axis.logarithmic, axis.low, axis.high}};

@@ -27,5 +27,7 @@ void draw_options(const Frame& frame, float width);
 /// Draws the curve drawn by the user and, once `share` is above 0, the computed one. Named
 /// rectangle: "lesson.curve".
 void draw_curve_field(const Frame& frame, float width, float share);
+/// The height of that field.
+float curve_height(const Frame& frame, float width);
 
 }  // namespace attnscope::app

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "app/app.h"
 #include "app/draw/canvas.h"
@@ -12,6 +11,7 @@
 #include "app/lessons/lesson_runs.h"
 #include "app/screen/field_box.h"
 #include "app/screen/lesson_answers.h"
+#include "app/screen/step_height.h"
 
 namespace attnscope::app {
 
@@ -32,18 +32,6 @@ std::string revealed_text(const lessons::Question& question, const Outcome& outc
     if (is_whole) *number = std::round(*number);
   }
   return fmt::format("{} ({})", lessons::answer_text(question, truth), outcome.kind);
-}
-
-std::string_view verdict_words(Verdict::Kind kind) {
-  switch (kind) {
-    case Verdict::Kind::right:
-      return "Right.";
-    case Verdict::Kind::mistake:
-      return "Wrong; a common mistake:";
-    case Verdict::Kind::wrong:
-      break;
-  }
-  return "Wrong.";
 }
 
 /// Draws a mark for each step: answered correctly, answered or revealed, or still open; the current
@@ -145,49 +133,6 @@ Fonts larger(Fonts fonts) {
   return fonts;
 }
 
-draw::ProseStyle prose_style(const Frame& frame, const FontRef& font, ImU32 color) {
-  return {font, frame.fonts.mono, color};
-}
-
-/// An estimate of the text that follows the answer, whose values are not known yet.
-std::string text_without_values(const lessons::Text& text) {
-  std::string words;
-  for (const lessons::Text::Piece& piece : text.pieces) {
-    words += piece.text + (piece.value ? "000.0 GB" : "");
-  }
-  return words;
-}
-
-/// The height of the step in these fonts, including the answer, so that the text keeps its size.
-float height_of_step(const Frame& frame, float width) {
-  const LessonPlayer& player = frame.app.lesson_player;
-  if (player.prepared() == nullptr) return std::numeric_limits<float>::infinity();
-  const Fonts& fonts = frame.fonts;
-  const ImGuiStyle& style = ImGui::GetStyle();
-  const float line = draw::line_height(fonts.ui);
-  const float field = fonts.ui.size + 2.0f * style.FramePadding.y + style.ItemSpacing.y;
-  const auto text_height = [&](std::string_view words, const FontRef& font, float room) {
-    if (words.empty()) return 0.0f;
-    return draw::prose_height(prose_style(frame, font, 0), words, room) + style.ItemSpacing.y;
-  };
-  float height = text_height(player.prepared()->say, fonts.ui, width) +
-                 text_height(text_without_values(player.current().then), fonts.ui, width) +
-                 static_cast<float>(player.lesson().choices.size()) * field + 4.0f * line;
-  if (!player.current().ask) return height;
-  const lessons::Question& question = *player.current().ask;
-  height += text_height(question.text, fonts.ui_bold, width) + 5.0f * line;  // includes the answer
-  if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
-    for (const auto& option : choice->options) {
-      height += text_height(option.text, fonts.ui, width - 3.0f * line) + frame.px(10.0f);
-    }
-  } else if (std::holds_alternative<lessons::CurveQuestion>(question.kind)) {
-    height += std::min(width * 0.75f, frame.px(280.0f));
-  } else {
-    height += field;
-  }
-  return height;
-}
-
 }  // namespace
 
 CardParts draw_card_heading(const Frame& frame, const Rect& rect, const std::string& heading,
@@ -215,7 +160,7 @@ void draw_lesson_text(const Frame& frame, const FontRef& font, ImU32 color, floa
   const draw::Canvas canvas{ImGui::GetWindowDrawList(), frame.theme, frame.fonts,
                             frame.scales.layout};
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = draw::draw_prose(canvas, prose_style(frame, font, color), at, text, width);
+  const float height = draw::draw_prose(canvas, lesson_prose(frame, font, color), at, text, width);
   ImGui::Dummy({width, height});
   if (!name.empty()) frame.rects.add_item(name);
 }
@@ -382,8 +327,8 @@ void LessonCard::draw(const Frame& frame, const Rect& rect) {
   const Fonts large = larger(frame.fonts);
   const Frame in_large{frame.app,   frame.theme, large,       frame.scales,
                        frame.rects, frame.focus, frame.time_s};
-  const bool has_room =
-      !frame.app.view.presenter && height_of_step(in_large, width) <= card.body.height();
+  const bool has_room = !frame.app.view.presenter && player.prepared() != nullptr &&
+                        step_height(in_large, width) <= card.body.height();
   draw_body(has_room ? in_large : frame, width);
   ImGui::EndChild();
   frame.rects.add("lesson.card", rect);
