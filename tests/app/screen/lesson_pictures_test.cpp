@@ -1,0 +1,130 @@
+/// What the panels beside a lesson's step show: the operation that its question is about, no tensor
+/// that it asks for, and what their colours, axes and zeros mean.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/app/screen/screen_session.h"
+#include "tests/app/screen/text_on_screen.h"
+
+namespace attnscope::test {
+namespace {
+
+/// Opens the step, counted from 1, at the size of a projector.
+void open(ScreenSession& session, const std::string& lesson, std::size_t step) {
+  session.resize(1280, 720);
+  session.app().lesson_player.open(lesson, step - 1);
+  session.settle();
+  ASSERT_TRUE(session.app().lesson_player.is_open());
+}
+
+std::ptrdiff_t count_on_screen(std::string_view words) {
+  const auto texts = texts_on_screen();
+  return std::ranges::count(texts, words, &ScreenText::words);
+}
+
+bool is_on_screen(std::string_view words) {
+  return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
+    return text.words.find(words) != std::string::npos;
+  });
+}
+
+/// The tensor that the operation at the playhead loads or stores; nothing for other operations.
+std::optional<Tensor> moved_tensor(const ScreenSession& session) {
+  const auto snapshot = session.app().snapshot();
+  const TileOp& op = snapshot->op;
+  if (!op.moves_bytes()) return std::nullopt;
+  return op.kind == OpKind::load ? op.sources()[0].tensor : op.dests()[0].tensor;
+}
+
+TEST(LessonPictures, BeginAtTheOperationThatTheQuestionIsAbout) {
+  ScreenSession session;
+  open(session, "flash1-loops", 4);
+  EXPECT_EQ(moved_tensor(session), Tensor::Q);
+  EXPECT_EQ(session.app().snapshot()->j, 0);
+  session.click("lesson.show");
+  EXPECT_EQ(moved_tensor(session), Tensor::Q);
+  EXPECT_EQ(session.app().snapshot()->j, 1);
+  open(session, "backward-pass", 3);
+  EXPECT_EQ(moved_tensor(session), Tensor::LSE);
+}
+
+TEST(LessonPictures, BothProgramsBeginAtAStoreWhereTheQuestionIsAboutWrites) {
+  ScreenSession session;
+  open(session, "swap-the-loops", 4);
+  ASSERT_TRUE(session.app().rival_snapshot());
+  EXPECT_EQ(session.app().snapshot()->op.kind, OpKind::store);
+  EXPECT_EQ(session.app().rival_snapshot()->op.kind, OpKind::store);
+}
+
+TEST(LessonPictures, HaveNoTensorThatIsNotWrittenYet) {
+  ScreenSession session;
+  open(session, "standard-writes-s-and-p", 2);
+  EXPECT_TRUE(session.rects().find("memory.tensor.Q"));
+  EXPECT_TRUE(session.rects().find("lesson.mark.memory.slot.S"));
+  for (const char* tensor : {"memory.tensor.S", "memory.tensor.P", "memory.tensor.O"}) {
+    EXPECT_FALSE(session.rects().find(tensor)) << tensor;
+  }
+  session.click("lesson.show");
+  EXPECT_TRUE(session.rects().find("memory.tensor.S"));
+  EXPECT_FALSE(session.rects().find("memory.tensor.P"));
+}
+
+TEST(LessonPictures, TheTimelineSaysWhatItsColoursMean) {
+  ScreenSession session;
+  open(session, "when-is-the-gpu-full", 1);
+  EXPECT_FALSE(is_on_screen("idle SM"));
+  session.click("lesson.show");
+  EXPECT_TRUE(session.rects().find("timeline.legend"));
+  for (const char* words : {"steps of a block", "waits for tiles or stores", "idle SM"}) {
+    EXPECT_TRUE(is_on_screen(words)) << words;
+  }
+}
+
+TEST(LessonPictures, TheTimelineSaysThatARecordedRunHasNoTrace) {
+  ScreenSession session;
+  open(session, "when-is-the-gpu-full", 1);
+  session.click("lesson.show");
+  EXPECT_TRUE(is_on_screen("recorded, but no trace"));
+  open(session, "when-is-the-gpu-full", 5);
+  session.click("lesson.show");
+  EXPECT_TRUE(is_on_screen("No trace of this problem was recorded."));
+}
+
+TEST(LessonPictures, TheLedgerSaysWhereResultsAreThatDramDoesNotSee) {
+  ScreenSession session;
+  open(session, "swap-the-loops", 6);
+  session.click("lesson.show");
+  EXPECT_EQ(count_on_screen("all in L2") + count_on_screen("all still in L2"), 2);
+  open(session, "double-n", 5);
+  session.click("lesson.show");
+  EXPECT_EQ(count_on_screen("rest in L2") + count_on_screen("rest still in L2"), 2);
+}
+
+TEST(LessonPictures, EverySlotOnChipHasItsSize) {
+  ScreenSession session;
+  open(session, "flash1-loops", 3);
+  EXPECT_EQ(count_on_screen("64 × 64"), 2) << "Q_i and O_i";
+  EXPECT_EQ(count_on_screen("64 × 128"), 2) << "P_ij and S_ij";
+}
+
+TEST(LessonPictures, AxesOfACurveHaveNames) {
+  ScreenSession session;
+  open(session, "when-is-the-gpu-full", 3);
+  EXPECT_TRUE(is_on_screen("time, logarithmic"));
+  EXPECT_TRUE(is_on_screen("query heads"));
+  open(session, "double-the-sram", 5);
+  EXPECT_TRUE(is_on_screen("bytes, logarithmic"));
+  EXPECT_TRUE(is_on_screen("shared memory of a thread block"));
+}
+
+/// Tiles on chip and those that were discarded have the same cells and one scale.
+TEST(LessonPictures, ScoresHaveOneScaleWhereEveryCellIsAMean) {
+  ScreenSession session;
+  open(session, "softmax-overflow", 1);
+  EXPECT_TRUE(is_on_screen("S, means:"));
+  EXPECT_FALSE(is_on_screen("S on chip:"));
+}
+
+}  // namespace
+}  // namespace attnscope::test
