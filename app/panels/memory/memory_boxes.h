@@ -164,6 +164,7 @@ class SramBox {
   /// The left edge of slots and bars; the title is beside them if it has no separate line.
   float left_edge() const;
   void place_slots(const Heights& heights);
+  draw::Range size_room(std::size_t first, std::size_t last) const;
   /// Places the sizes in their lines; returns whether all have room.
   bool place_sizes();
   void draw_slot(const Placed& placed) const;

@@ -103,6 +103,8 @@ void SramBox::place_slots(const Heights& heights) {
     return lay_out_row(items_named_in(name_font()), right - left, heights.slots, context_.px(10.0f),
                        context_.px(5.0f));
   };
+  small_names_ = false;
+  names_have_indices_ = true;
   RowLayout row = lay_out();
   small_names_ = !row.scale.fits;
   if (small_names_) row = lay_out();
@@ -121,6 +123,16 @@ void SramBox::place_slots(const Heights& heights) {
   }
 }
 
+/// The room of a size in the first line: half of the gap to a neighbour belongs to each of the two.
+draw::Range SramBox::size_room(std::size_t first, std::size_t last) const {
+  const auto middle = [&](std::size_t k) {
+    return 0.5f * (placed_[k - 1].cell.max.x + placed_[k].cell.min.x);
+  };
+  const float margin = context_.px(3.0f);
+  return {first > 0 ? middle(first) + margin : left_edge(),
+          last + 1 < placed_.size() ? middle(last + 1) - margin : rect_.max.x - context_.px(6.0f)};
+}
+
 /// Places a size under each slot, or, where these would touch, one under all neighbours of the same
 /// size: "each 16 × 16". What has no room in the first line is centered under its slot in the
 /// second, if there is one.
@@ -128,15 +140,18 @@ bool SramBox::place_sizes() {
   const FontRef& font = context_.fonts.small;
   sizes_.clear();
   std::vector<float> free_from(lines_of_sizes_, left_edge());
-  const auto place = [&](const std::string& text, const Rect& first, const Rect& last,
+  const auto place = [&](const std::string& text, std::size_t first, std::size_t last,
                          std::size_t line) {
+    const draw::Range cells{placed_[first].cell.min.x, placed_[last].cell.max.x};
     const float width = font.measure(text).x;
-    const float room = rect_.max.x - context_.px(6.0f) - width;
-    float begin = 0.5f * (first.min.x + last.max.x) - 0.5f * width;
-    const bool may_overhang = line > 0;
-    if (may_overhang) begin = std::min(std::max(begin, left_edge()), room);
-    const bool fits = (may_overhang || width <= last.max.x - first.min.x + context_.px(4.0f)) &&
-                      begin >= free_from[line] - (may_overhang ? 0.0f : context_.px(2.0f));
+    const float end = rect_.max.x - context_.px(6.0f);
+    float begin = 0.5f * (cells.low + cells.high) - 0.5f * width;
+    if (line > 0) begin = std::max(std::min(begin, end - width), left_edge());
+    const draw::Range room = size_room(first, last);
+    const bool in_room = begin >= room.low && begin + width <= room.high;
+    const bool over_cells = width <= cells.high - cells.low + context_.px(4.0f);
+    const bool fits =
+        (in_room || over_cells || line > 0) && begin >= free_from[line] - context_.px(2.0f);
     if (!fits) return false;
     sizes_.push_back({text, begin, line});
     free_from[line] = begin + width + context_.px(8.0f);
@@ -150,19 +165,17 @@ bool SramBox::place_sizes() {
            placed_[past].slot->space == placed_[k].slot->space) {
       ++past;
     }
-    const Rect& first = placed_[k].cell;
-    const Rect& last = placed_[past - 1].cell;
     const auto place_group = [&](std::size_t line) {
       const auto before = std::pair(sizes_.size(), free_from[line]);
       bool each_fits = true;
       for (std::size_t n = k; n < past && each_fits; ++n) {
-        each_fits = place(size, placed_[n].cell, placed_[n].cell, line);
+        each_fits = place(size, n, n, line);
       }
       if (each_fits) return true;
       sizes_.resize(before.first);
       free_from[line] = before.second;
       return past - k > 1 &&
-             (place("each " + size, first, last, line) || place(size, first, last, line));
+             (place("each " + size, k, past - 1, line) || place(size, k, past - 1, line));
     };
     bool is_placed = false;
     for (std::size_t line = 0; line < lines_of_sizes_ && !is_placed; ++line) {

@@ -11,7 +11,7 @@ namespace attnscope::test {
 namespace {
 
 /// Opens the step, counted from 1, at the size of a projector.
-void open(ScreenSession& session, const std::string& lesson, std::size_t step) {
+void open_step(ScreenSession& session, const std::string& lesson, std::size_t step) {
   session.resize(1280, 720);
   session.app().lesson_player.open(lesson, step - 1);
   session.settle();
@@ -23,14 +23,8 @@ std::ptrdiff_t count_on_screen(std::string_view words) {
   return std::ranges::count(texts, words, &ScreenText::words);
 }
 
-bool is_on_screen(std::string_view words) {
-  return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
-    return text.words.find(words) != std::string::npos;
-  });
-}
-
 /// The tensor that the operation at the playhead loads or stores; nothing for other operations.
-std::optional<Tensor> moved_tensor(const ScreenSession& session) {
+std::optional<Tensor> moved_tensor(ScreenSession& session) {
   const auto snapshot = session.app().snapshot();
   const TileOp& op = snapshot->op;
   if (!op.moves_bytes()) return std::nullopt;
@@ -39,19 +33,19 @@ std::optional<Tensor> moved_tensor(const ScreenSession& session) {
 
 TEST(LessonPictures, BeginAtTheOperationThatTheQuestionIsAbout) {
   ScreenSession session;
-  open(session, "flash1-loops", 4);
+  open_step(session, "flash1-loops", 4);
   EXPECT_EQ(moved_tensor(session), Tensor::Q);
   EXPECT_EQ(session.app().snapshot()->j, 0);
   session.click("lesson.show");
   EXPECT_EQ(moved_tensor(session), Tensor::Q);
   EXPECT_EQ(session.app().snapshot()->j, 1);
-  open(session, "backward-pass", 3);
+  open_step(session, "backward-pass", 3);
   EXPECT_EQ(moved_tensor(session), Tensor::LSE);
 }
 
 TEST(LessonPictures, BothProgramsBeginAtAStoreWhereTheQuestionIsAboutWrites) {
   ScreenSession session;
-  open(session, "swap-the-loops", 4);
+  open_step(session, "swap-the-loops", 4);
   ASSERT_TRUE(session.app().rival_snapshot());
   EXPECT_EQ(session.app().snapshot()->op.kind, OpKind::store);
   EXPECT_EQ(session.app().rival_snapshot()->op.kind, OpKind::store);
@@ -59,7 +53,7 @@ TEST(LessonPictures, BothProgramsBeginAtAStoreWhereTheQuestionIsAboutWrites) {
 
 TEST(LessonPictures, HaveNoTensorThatIsNotWrittenYet) {
   ScreenSession session;
-  open(session, "standard-writes-s-and-p", 2);
+  open_step(session, "standard-writes-s-and-p", 2);
   EXPECT_TRUE(session.rects().find("memory.tensor.Q"));
   EXPECT_TRUE(session.rects().find("lesson.mark.memory.slot.S"));
   for (const char* tensor : {"memory.tensor.S", "memory.tensor.P", "memory.tensor.O"}) {
@@ -72,7 +66,7 @@ TEST(LessonPictures, HaveNoTensorThatIsNotWrittenYet) {
 
 TEST(LessonPictures, TheTimelineSaysWhatItsColoursMean) {
   ScreenSession session;
-  open(session, "when-is-the-gpu-full", 1);
+  open_step(session, "when-is-the-gpu-full", 1);
   EXPECT_FALSE(is_on_screen("idle SM"));
   session.click("lesson.show");
   EXPECT_TRUE(session.rects().find("timeline.legend"));
@@ -83,37 +77,37 @@ TEST(LessonPictures, TheTimelineSaysWhatItsColoursMean) {
 
 TEST(LessonPictures, TheTimelineSaysThatARecordedRunHasNoTrace) {
   ScreenSession session;
-  open(session, "when-is-the-gpu-full", 1);
+  open_step(session, "when-is-the-gpu-full", 1);
   session.click("lesson.show");
   EXPECT_TRUE(is_on_screen("recorded, but no trace"));
-  open(session, "when-is-the-gpu-full", 5);
+  open_step(session, "when-is-the-gpu-full", 5);
   session.click("lesson.show");
   EXPECT_TRUE(is_on_screen("No trace of this problem was recorded."));
 }
 
 TEST(LessonPictures, TheLedgerSaysWhereResultsAreThatDramDoesNotSee) {
   ScreenSession session;
-  open(session, "swap-the-loops", 6);
+  open_step(session, "swap-the-loops", 6);
   session.click("lesson.show");
   EXPECT_EQ(count_on_screen("all in L2") + count_on_screen("all still in L2"), 2);
-  open(session, "double-n", 5);
+  open_step(session, "double-n", 5);
   session.click("lesson.show");
   EXPECT_EQ(count_on_screen("rest in L2") + count_on_screen("rest still in L2"), 2);
 }
 
 TEST(LessonPictures, EverySlotOnChipHasItsSize) {
   ScreenSession session;
-  open(session, "flash1-loops", 3);
+  open_step(session, "flash1-loops", 3);
   EXPECT_EQ(count_on_screen("64 × 64"), 2) << "Q_i and O_i";
   EXPECT_EQ(count_on_screen("64 × 128"), 2) << "P_ij and S_ij";
 }
 
 TEST(LessonPictures, AxesOfACurveHaveNames) {
   ScreenSession session;
-  open(session, "when-is-the-gpu-full", 3);
+  open_step(session, "when-is-the-gpu-full", 3);
   EXPECT_TRUE(is_on_screen("time, logarithmic"));
   EXPECT_TRUE(is_on_screen("query heads"));
-  open(session, "double-the-sram", 5);
+  open_step(session, "double-the-sram", 5);
   EXPECT_TRUE(is_on_screen("bytes, logarithmic"));
   EXPECT_TRUE(is_on_screen("shared memory of a thread block"));
 }
@@ -121,7 +115,7 @@ TEST(LessonPictures, AxesOfACurveHaveNames) {
 /// Tiles on chip and those that were discarded have the same cells and one scale.
 TEST(LessonPictures, ScoresHaveOneScaleWhereEveryCellIsAMean) {
   ScreenSession session;
-  open(session, "softmax-overflow", 1);
+  open_step(session, "softmax-overflow", 1);
   EXPECT_TRUE(is_on_screen("S, means:"));
   EXPECT_FALSE(is_on_screen("S on chip:"));
 }

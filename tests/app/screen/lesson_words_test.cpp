@@ -19,12 +19,6 @@ void show_answer(ScreenSession& session, const std::string& lesson, std::size_t 
   ASSERT_NE(session.app().lesson_player.outcome(), nullptr);
 }
 
-bool is_on_screen(std::string_view words) {
-  return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
-    return text.words.find(words) != std::string::npos;
-  });
-}
-
 TEST(LessonWords, SentencesOfTwoLinesEachAreBothShown) {
   ScreenSession session;
   session.resize(1280, 720);

@@ -256,6 +256,12 @@ std::vector<ScreenText> texts_on_screen() {
   return shown;
 }
 
+bool is_on_screen(std::string_view words) {
+  return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
+    return text.words.find(words) != std::string::npos;
+  });
+}
+
 bool is_shortened(const std::string& words) {
   constexpr std::string_view kEllipsis = "…";
   constexpr std::string_view kOpenDialogs[] = {"Open a file…", "Save as…", "Lessons…",

@@ -29,6 +29,9 @@ struct ScreenText {
 /// one, in each case by more than a pixel. Text that a later window hides as a whole is not listed.
 std::vector<ScreenText> texts_on_screen();
 
+/// Whether a piece of text of the last frame contains the words.
+bool is_on_screen(std::string_view words);
+
 /// Whether "…" replaces the rest of the text, as in "FlashAttent…".
 bool is_shortened(const std::string& words);
 
