@@ -29,11 +29,14 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
   if (run.pass() == PassKind::forward) {
     const Flash2HopperLayout layout = flash2_hopper_layout(
         width, run.tiling, knobs.stages, knobs.persistent != 0, score_features(run.problem));
-    return ProgramAgents{.consumers = flash2_hopper_consumers(run.tiling),
+    const Index consumers = flash2_hopper_consumers(run.tiling);
+    const bool takes_turns = knobs.ping_pong != 0 && knobs.overlap != 0 && consumers == 2;
+    return ProgramAgents{.consumers = consumers,
                          .stages = knobs.stages,
                          .loads_ahead = knobs.persistent != 0,
                          .stores_beside_next = layout.O != 0,
-                         .overlaps_softmax = knobs.overlap != 0};
+                         .overlaps_softmax = knobs.overlap != 0,
+                         .trims = knobs.trim != 0 && !takes_turns && knobs.visit_hidden == 0};
   }
   const bool is_flash2 = kernel_of(run).pass(run.pass()).block_work != BlockWork::head;
   if (!is_flash2 || !flash2_gradient_holds(width, run.tiling)) return std::nullopt;

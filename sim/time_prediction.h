@@ -58,11 +58,10 @@ struct TimePrediction {
     return sums;
   }
   /// The time at another SM clock: what SMs do takes the same number of cycles. Launches, L2 and
-  /// DRAM have clocks of their own.
+  /// DRAM, for which blocks wait, have clocks of their own.
   double seconds_at(double sm_clock_hz) const {
     const PartSeconds sums = parts();
-    const double of_sms_s =
-        of(sums, TimePart::steps) + of(sums, TimePart::waiting) + of(sums, TimePart::idle);
+    const double of_sms_s = of(sums, TimePart::steps) + of(sums, TimePart::idle);
     return seconds + of_sms_s * (clock_hz / sm_clock_hz - 1);
   }
 };

@@ -69,6 +69,16 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
+/// The calibrated cycles of a step that one consumer takes: of a block with as many rows as it has.
+double one_consumer_cycles(ResolvedRun run, const kernels::ProgramTarget& target,
+                           const Calibration& calibration) {
+  const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked));
+  if (!agents || !agents->trims) return 0;
+  run.tiling.Br /= agents->consumers;
+  const auto steps = kernels::steps_name(run, target);
+  return steps ? value_of(calibration, kernels::step_cycles_name(steps.value(), 1)) : 0.0;
+}
+
 /// The description's SM clock divided by the clock in the GPU's shipped description.
 double clock_ratio(const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
@@ -81,8 +91,20 @@ void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescripti
   const kernels::ProgramTarget target = program_target(gpu);
   const auto programs = kernels::programs_of(run, target);
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
+  costs.flow.reads_maps = costs.has_wgmma_products;
+  costs.flow.reads_lists = kernels::kernel_of(run).takes_block_mask || run.problem.is_packed();
   if (const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked))) {
-    costs.flow = {agents->loads_ahead, agents->stores_beside_next, agents->overlaps_softmax};
+    costs.flow.loads_ahead = agents->loads_ahead;
+    costs.flow.stores_beside_next = agents->stores_beside_next;
+    costs.flow.overlaps_softmax = agents->overlaps_softmax;
+    costs.flow.trims = agents->trims;
+    const bool divides_rows = run.pass() == PassKind::forward && !run.problem.is_packed();
+    if (divides_rows) costs.flow.consumers = agents->consumers;
+    if (agents->stores_beside_next) {
+      const Index rows = run.tiling.Br / agents->consumers;
+      costs.flow.last_product_flops =
+          2.0 * static_cast<double>(rows * run.tiling.Bc * run.problem.d);
+    }
   }
   const kernels::LaunchProgram* const products = kernels::launch_with_products(programs);
   // Only the model has tiles with fewer rows than a warp
@@ -119,6 +141,7 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .masked_cycles = further(StepCost::masked),
       .rescaled_cycles = further(StepCost::rescaled),
       .from_dram_cycles = further(StepCost::from_dram),
+      .one_consumer_cycles = one_consumer_cycles(run, target, calibration),
       .rows_of_warp = run.tiling.Br / (has_servers ? warps - 4 : warps),
       .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
       .clock_hz = clock_ratio(gpu) * value_of(calibration, kernels::step_clock_name(steps)),

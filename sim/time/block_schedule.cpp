@@ -30,8 +30,9 @@ class Sm {
   }
 
   /// Advances to the time of next_event(), and moves the blocks that have ended to `ended`.
-  void move_on(double to, std::span<const double> cycles_of_step, ScheduleCycles& cycles,
-               std::vector<ScheduledBlock>& ended) {
+  /// `none_left`: every block of the launch has started.
+  void move_on(double to, std::span<const double> cycles_of_step, bool none_left,
+               ScheduleCycles& cycles, std::vector<ScheduledBlock>& ended) {
     const double step_cycles = of_step(cycles_of_step), passed = until_event(step_cycles);
     (stepping() > 0 ? cycles.stepping : cycles.waiting) += to - now_;
     now_ = to;
@@ -44,7 +45,10 @@ class Sm {
         }
       } else if (task.steps > 0) {
         use_up(task.steps, passed / step_cycles);
-        if (task.steps <= 0) running.block.last_step_end = to;
+        if (task.steps <= 0) {
+          running.block.last_step_end = to;
+          if (none_left) task.wait_after_cycles += task.wait_after_last_cycles;
+        }
       } else {
         use_up(task.wait_after_cycles, passed);
       }
@@ -144,7 +148,7 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
     const auto [time, n] = events.top();
     events.pop();
     ended.clear();
-    sms[n].move_on(time, cycles_of_step_, cycles, ended);
+    sms[n].move_on(time, cycles_of_step_, next == count, cycles, ended);
     for (const ScheduledBlock& block : ended) start_next(n, block.slot, false);
     if (scheduled != nullptr) scheduled->insert(scheduled->end(), ended.begin(), ended.end());
     cycles.end = time;

@@ -18,6 +18,8 @@ struct BlockTask {
   double wait_before_following_cycles = 0;  ///< the same for a block that follows another
   double steps = 0;
   double wait_after_cycles = 0;
+  /// What is added to it if no block is left to follow in the block's place.
+  double wait_after_last_cycles = 0;
 };
 
 /// How the SMs of a launch spent their time, in cycles of one SM.

@@ -1,5 +1,7 @@
 #include "sim/time/block_work.h"
 
+#include <algorithm>
+
 #include "sim/observers/traffic_counter.h"
 
 namespace attnscope {
@@ -29,6 +31,25 @@ static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
   return true;
 }
 
+/// Counts the consumers that mask a step's scores, and those whose rows see none of its keys nor
+/// any later ones.
+void BlockWorkRecorder::count_consumers(const Tile& S, BlockWork& work) const {
+  const AttentionProblem& problem = grid_->problem();
+  const Index rows = grid_->tiling().Br / consumers_;
+  const Index past_last_row = grid_->row_begin(S.i) + grid_->rows_of(S.i);
+  Index masking = 0;
+  for (Index consumer = 0; consumer < consumers_; ++consumer) {
+    const Index first = grid_->row_begin(S.i) + consumer * rows;
+    const Index last = std::min(first + rows, past_last_row) - 1;
+    if (last < first || problem.keys_of(last).end <= grid_->col_begin(S.j)) {
+      ++work.left_out;
+    } else if (problem.keys_of(first).end < (S.j + 1) * grid_->tiling().Bc) {
+      ++masking;
+    }
+  }
+  work.masked_steps += static_cast<double>(masking) / static_cast<double>(consumers_);
+}
+
 void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
   BlockWork& work = launches_.back().back();
   for (const TileOp& op : ops) {
@@ -37,8 +58,9 @@ void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
       if (work.steps == 0) work.first_bytes = work.read_bytes;
       ++work.steps;
       work.last_bytes = 0;
+      if (consumers_ > 1) count_consumers(op.dest_tiles[0], work);
     } else if (op.kind == OpKind::mask) {
-      if (is_first_masked(op, *grid_)) ++work.masked_steps;
+      if (consumers_ == 1 && is_first_masked(op, *grid_)) work.masked_steps += 1;
     } else if (op.moves_bytes()) {
       const Index bytes = moved_bytes(op, *grid_);
       if (op.kind != OpKind::load) {
@@ -47,6 +69,7 @@ void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
       } else {
         work.read_bytes += bytes;
         if (op.source_tiles[0].tensor == Tensor::K) ++work.column_loads;
+        if (op.source_tiles[0].tensor == Tensor::Q && work.steps == 0) work.query_bytes += bytes;
       }
     }
   }

@@ -8,10 +8,15 @@
 namespace attnscope {
 
 struct BlockWork {
-  Index steps = 0;          ///< tiles of scores
-  Index masked_steps = 0;   ///< of these, those that the mask is applied to
+  Index steps = 0;  ///< tiles of scores
+  /// Of these, those that the mask is applied to; a step in which only some consumers apply it
+  /// counts as their share.
+  double masked_steps = 0;
+  /// Consumers that leave out a step because the mask hides it from their rows, summed over steps.
+  Index left_out = 0;
   Index column_loads = 0;   ///< tiles Kj that it loads
   Index first_bytes = 0;    ///< read before its first step
+  Index query_bytes = 0;    ///< of these, tiles of Q
   Index read_bytes = 0;     ///< in total
   Index written_bytes = 0;  ///< in total, including added ones
   Index last_bytes = 0;     ///< written since its last step began
@@ -27,6 +32,17 @@ struct BlockFlow {
   /// The product P V of a step runs during the softmax of the next one: a block of n steps takes
   /// the time of n + 1, since the first softmax and the last product overlap nothing.
   bool overlaps_softmax = false;
+  /// FLOP of a consumer's last product P V, during which its next rows of Q are loaded; 0 if Oi is
+  /// stored from the buffer of Qi, which is free only afterwards.
+  double last_product_flops = 0;
+  /// Consumers among which the rows of a tile are divided evenly; 1: all warps share them.
+  Index consumers = 1;
+  /// A consumer leaves out the last column tiles that only other consumers' rows see.
+  bool trims = false;
+  /// Bulk copies find the tensors by maps, which they read first.
+  bool reads_maps = false;
+  /// The tiles that a block visits are in a list.
+  bool reads_lists = false;
 };
 
 /// The blocks of a launch in the order in which they start: those of a head, or of several heads
@@ -42,6 +58,8 @@ struct LaunchWork {
 /// Records every block of a head, launch by launch.
 class BlockWorkRecorder : public Observer {
  public:
+  explicit BlockWorkRecorder(Index consumers = 1) : consumers_(consumers) {}
+
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
@@ -49,6 +67,9 @@ class BlockWorkRecorder : public Observer {
   const std::vector<std::vector<BlockWork>>& launches() const { return launches_; }
 
  private:
+  void count_consumers(const Tile& S, BlockWork& work) const;
+
+  Index consumers_;
   const TileGrid* grid_ = nullptr;
   std::vector<std::vector<BlockWork>> launches_;
 };

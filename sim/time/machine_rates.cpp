@@ -40,6 +40,8 @@ Result<MachineRates> machine_rates(const Calibration& calibration) {
       {"l2_write_bytes_per_s", &MachineRates::l2_write_bytes_per_s},
       {"red_add_f32_bytes_per_s", &MachineRates::added_bytes_per_s},
       {"l2_read_one_sm_bytes_per_cycle", &MachineRates::l2_read_one_sm_bytes_per_cycle},
+      {"l1_latency_cycles", &MachineRates::l1_latency_cycles},
+      {"l2_latency_cycles", &MachineRates::l2_latency_cycles},
       {"dram_latency_cycles", &MachineRates::dram_latency_cycles},
       {"block_launch_256_threads_cycles", &MachineRates::block_launch_cycles},
       {"launch_overhead_s", &MachineRates::launch_overhead_s},

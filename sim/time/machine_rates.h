@@ -18,6 +18,9 @@ struct MachineRates {
   double l2_write_bytes_per_s = 0;
   double added_bytes_per_s = 0;               ///< by atomic additions in fp32 in L2
   double l2_read_one_sm_bytes_per_cycle = 0;  ///< of one SM while no other SM reads
+  // Latencies at the SM clock of light work
+  double l1_latency_cycles = 0;
+  double l2_latency_cycles = 0;
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
@@ -32,6 +35,8 @@ struct MachineRates {
 
   /// Seconds in which DRAM reads and writes these bytes together: copies are slower than either.
   double dram_seconds(double read_bytes, double written_bytes) const;
+  /// What a launch waits for its code at least, since L2 holds nothing of it: one latency of DRAM.
+  double code_wait_s() const { return dram_latency_cycles / boost_clock_hz; }
   /// FLOP/s of matrix products on all SMs at their full rate.
   double matrix_flops_per_s(bool on_tensor_cores) const;
   /// Cycles of one SM, at `clock_hz`, for a byte of traffic that `sms` SMs share.

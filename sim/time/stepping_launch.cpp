@@ -22,12 +22,14 @@ std::vector<double> expected_moves(Index most_steps, Index rows) {
 
 SteppingLaunch::SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs,
                                const LaunchWork& work)
-    : setting_(setting), costs_(costs), work_(work) {
+    : setting_(setting), costs_(costs), work_(work), step_cycles_(costs.cycles) {
   if (costs.rescaled_cycles > 0) {
     const auto most = std::ranges::max_element(work.blocks, {}, &BlockWork::steps);
     moves_ = expected_moves(most->steps, costs.rows_of_warp);
   }
   const MachineRates& rates = setting_.rates;
+  // A block reads the number of its next tile, and other blocks of its SM work in the meantime
+  if (work.flow.reads_lists) step_cycles_.front() += rates.l1_latency_cycles;
   const double blocks_in_all =
       static_cast<double>(work.blocks.size()) * static_cast<double>(work.heads);
   active_sms_ = std::min(rates.sm_count, blocks_in_all);
@@ -44,7 +46,7 @@ LaunchTime SteppingLaunch::time() const {
   const ScheduleCycles cycles = run(of_step);
   const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
   LaunchTime time;
-  const double memory_share = 1.0 - costs_.cycles.back() / of_step.back();
+  const double memory_share = 1.0 - step_cycles_.back() / of_step.back();
   of(time.parts, TimePart::steps) = (1 - memory_share) * cycles.stepping * sm_seconds;
   of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) =
       memory_share * cycles.stepping * sm_seconds;
@@ -101,36 +103,76 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
 }
 
 /// What starting a launch costs beyond its overhead and its blocks' first waits and steps: code
-/// comes from DRAM, and SMs change their configuration.
+/// comes from DRAM, and SMs change their configuration. The launch that was timed lasts only
+/// microseconds, in which the clock of light work does not fall. Without it, only the wait for code
+/// is known.
 double SteppingLaunch::start_s() const {
-  if (costs_.first_step_s == 0) return 0;
-  const BlockWork one_step{
-      .steps = 1, .column_loads = 1, .first_bytes = work_.blocks.front().first_bytes};
-  const BlockTask task = task_of(one_step);
-  const double cycles = task.wait_before_cycles + task.steps * costs_.cycles.back();
-  return std::max(0.0, costs_.first_step_s - setting_.rates.launch_overhead_s - cycles / clock_hz_);
+  const MachineRates& rates = setting_.rates;
+  if (costs_.first_step_s == 0) return rates.code_wait_s();
+  const BlockWork one_step{.steps = 1, .first_bytes = work_.blocks.front().first_bytes};
+  const double waits_s = (rates.block_launch_cycles + first_wait(one_step)) / clock_hz_;
+  const double steps_s = steps_of(one_step) * costs_.cycles.back() / rates.boost_clock_hz;
+  return std::max(0.0, costs_.first_step_s - rates.launch_overhead_s - waits_s - steps_s);
 }
 
-/// The task of a block with this work. A step with a higher cost counts as more than one.
-BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
+/// Cycles of this launch for a latency of L2 or DRAM, whose clocks do not follow the SM's.
+double SteppingLaunch::at_own_clock(double cycles) const {
+  return cycles * clock_hz_ / setting_.rates.boost_clock_hz;
+}
+
+/// A block waits for one latency of DRAM and for the bytes of its first tiles.
+double SteppingLaunch::first_wait(const BlockWork& work) const {
+  return at_own_clock(setting_.rates.dram_latency_cycles) +
+         static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
+}
+
+/// A block with a list of tiles reads where its list begins, then the first tile's number.
+double SteppingLaunch::list_wait(double latency_cycles) const {
+  return work_.flow.reads_lists ? 2 * at_own_clock(latency_cycles) : 0.0;
+}
+
+/// A persistent block has one buffer for Q: the next rows are requested when the last scores are
+/// complete, and only the last product P V runs in the meantime.
+double SteppingLaunch::next_queries_wait(const BlockWork& work) const {
   const MachineRates& rates = setting_.rates;
-  const double all_cycles = costs_.cycles.back();
-  double further_cycles = static_cast<double>(work.masked_steps) * costs_.masked_cycles;
+  const double wait = at_own_clock(rates.dram_latency_cycles) +
+                      static_cast<double>(work.query_bytes) / rates.l2_read_one_sm_bytes_per_cycle;
+  return std::max(0.0, wait - work_.flow.last_product_flops / rates.matrix_flops_per_cycle);
+}
+
+/// The steps of a block with this work. One with a higher cost counts as more than one, and one
+/// that some consumers leave out as less.
+double SteppingLaunch::steps_of(const BlockWork& work) const {
+  const double all_cycles = step_cycles_.back();
+  double further_cycles = work.masked_steps * costs_.masked_cycles;
   if (costs_.rescaled_cycles > 0) {
     further_cycles += moves_[static_cast<std::size_t>(work.steps)] * costs_.rescaled_cycles;
   }
+  if (work_.flow.trims && costs_.one_consumer_cycles > 0) {
+    const double others = static_cast<double>(work_.flow.consumers - 1);
+    further_cycles -= static_cast<double>(work.left_out) / others *
+                      (costs_.cycles.back() - costs_.one_consumer_cycles);
+  }
+  return static_cast<double>(work.steps) + further_cycles / all_cycles +
+         (work_.flow.overlaps_softmax ? 1.0 : 0.0);
+}
+
+BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
+  const MachineRates& rates = setting_.rates;
   const double waits = costs_.waits_for_column_tiles ? static_cast<double>(work.column_loads) : 1.0;
-  const double wait =
-      rates.dram_latency_cycles + static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
-  const double before = rates.block_launch_cycles + waits * wait;
-  const bool stores_in_passing = costs_.waits_for_column_tiles || work_.flow.stores_beside_next;
-  return {.wait_before_cycles = before,
-          .wait_before_following_cycles = work_.flow.loads_ahead ? 0.0 : before,
-          .steps = static_cast<double>(work.steps) + further_cycles / all_cycles +
-                   (work_.flow.overlaps_softmax ? 1.0 : 0.0),
-          .wait_after_cycles = stores_in_passing
-                                   ? 0.0
-                                   : static_cast<double>(work.last_bytes) * write_cycles_per_byte_};
+  const double before = rates.block_launch_cycles + waits * first_wait(work);
+  const double maps = work_.flow.reads_maps ? at_own_clock(rates.l2_latency_cycles) : 0.0;
+  const double stores = costs_.waits_for_column_tiles
+                            ? 0.0
+                            : static_cast<double>(work.last_bytes) * write_cycles_per_byte_;
+  const bool beside_next = work_.flow.stores_beside_next;
+  return {.wait_before_cycles = before + list_wait(rates.dram_latency_cycles) + maps,
+          .wait_before_following_cycles = work_.flow.loads_ahead
+                                              ? next_queries_wait(work)
+                                              : before + list_wait(rates.l2_latency_cycles),
+          .steps = steps_of(work),
+          .wait_after_cycles = beside_next ? 0.0 : stores,
+          .wait_after_last_cycles = beside_next ? stores : 0.0};
 }
 
 /// Cycles of a step when some tiles come from DRAM, at least those that memory needs. Calibrated
@@ -145,7 +187,7 @@ std::vector<double> SteppingLaunch::cycles_of_step() const {
   const double bytes_cycles = costs_.are_calibrated ? read_bytes * dram_cycles_per_byte_
                                                     : read_bytes * read_cycles_per_byte_ +
                                                           written_bytes * write_cycles_per_byte_;
-  std::vector<double> cycles = costs_.cycles;
+  std::vector<double> cycles = step_cycles_;
   for (std::size_t k = 0; k < cycles.size(); ++k) {
     cycles[k] += setting_.bytes.miss_share() * costs_.from_dram_cycles;
     cycles[k] =

@@ -53,11 +53,17 @@ class SteppingLaunch {
   double start_s() const;
   double further_dram_s(const ScheduleCycles& cycles) const;
   BlockTask task_of(const BlockWork& work) const;
+  double steps_of(const BlockWork& work) const;
+  double at_own_clock(double cycles) const;
+  double first_wait(const BlockWork& work) const;
+  double next_queries_wait(const BlockWork& work) const;
+  double list_wait(double latency_cycles) const;
   std::vector<double> cycles_of_step() const;
 
   const LaunchSetting& setting_;
   const StepCosts& costs_;
   const LaunchWork& work_;
+  std::vector<double> step_cycles_;  ///< those of the costs, for steps of this launch
   std::vector<double> moves_;
   double active_sms_ = 0, clock_hz_ = 0;
   double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;

@@ -30,7 +30,8 @@ LaunchTime streaming_time(const LaunchSetting& setting) {
       (moves_s + blocks_of_sm * block_waits_s) / static_cast<double>(setting.residency);
   LaunchTime time;
   of(time.parts, l2_s > dram_s ? TimePart::l2 : TimePart::dram) = moves_s;
-  of(time.parts, TimePart::waiting) = std::max(block_waits_s, in_turns_s - moves_s);
+  of(time.parts, TimePart::waiting) =
+      std::max(block_waits_s, in_turns_s - moves_s) + rates.code_wait_s();
   return time;
 }
 
@@ -80,13 +81,13 @@ StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts&
 /// The blocks of one head of a batch entry, launch by launch, including launches that run once for
 /// each KV head.
 std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
-                                                 const GpuDescription& gpu, Index batch,
-                                                 const std::atomic<bool>* cancel) {
+                                                 const GpuDescription& gpu, Index consumers,
+                                                 Index batch, const std::atomic<bool>* cancel) {
   const ResolvedRun& run = report.run;
   const ScheduleOptions options = without_break(schedule_options(run, gpu));
   const PassRun pass_run{run.problem, run.tiling, options, {}};
   const Pass pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), pass_run.options);
-  BlockWorkRecorder recorder;
+  BlockWorkRecorder recorder(consumers);
   CancelObserver canceller(cancel);
   Observer* const observers[] = {&recorder, &canceller};
   run_head(pass, pass_run, batch, run.problem.heads_per_kv_head() - 1, observers);
@@ -113,7 +114,7 @@ std::vector<LaunchWork> work_of_pass(const SimulationReport& report, const GpuDe
   for (Index batch = 0; batch < entries; ++batch) {
     const Index length = by_length ? problem.key_lengths[static_cast<std::size_t>(batch)] : 0;
     auto& launches = of_length[length];
-    if (launches.empty()) launches = work_of_head(report, gpu, batch, cancel);
+    if (launches.empty()) launches = work_of_head(report, gpu, costs.flow.consumers, batch, cancel);
     for (std::size_t n = 0; n < work.size(); ++n) {
       const std::vector<BlockWork>& blocks = launches[n];
       const auto sequence = costs.order.sequence(static_cast<Index>(blocks.size()));

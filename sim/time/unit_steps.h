@@ -23,6 +23,8 @@ struct StepCosts {
   double masked_cycles = 0;     ///< if its scores are masked
   double rescaled_cycles = 0;   ///< if it rescales O because a maximum moved
   double from_dram_cycles = 0;  ///< if its tiles come from DRAM
+  /// Of a step that a single consumer takes; 0 if not calibrated.
+  double one_consumer_cycles = 0;
   /// Rows of a warp: the warp rescales O if the maximum of any of them moved.
   Index rows_of_warp = 0;
   /// Whether a block waits for Kj and Vj whenever it begins a column tile.

@@ -89,6 +89,35 @@ TEST_F(KernelTime, OfTheForwardPassInHoppersInstructionsRestsOnItsOwnSteps) {
   EXPECT_THAT(predicted(mma, gpu_).time->uncalibrated, HasSubstr("steps with switches"));
 }
 
+TEST_F(KernelTime, KnowsHowTheKernelsBlocksFollowEachOther) {
+  const Calibration calibration = load_calibration("h200").value().value();
+  const auto costs_of = [&](const std::string& algorithm, Index d, const Tiling& tiling) {
+    RunSpec spec = spec_of(algorithm);
+    spec.problem.d = d;
+    spec.set_tiling(tiling);
+    return kernel_costs(resolve_and_simulate(spec, gpu_).value(), gpu_, calibration);
+  };
+  const KernelCosts three = costs_of("flash2", 64, {192, 128});
+  EXPECT_EQ(three.flow.consumers, 3);
+  EXPECT_TRUE(three.flow.trims);
+  EXPECT_TRUE(three.flow.reads_maps);
+  EXPECT_FALSE(three.flow.reads_lists);
+  EXPECT_GT(three.steps->one_consumer_cycles, three.steps->cycles.back() / 3);
+  EXPECT_LT(three.steps->one_consumer_cycles, three.steps->cycles.back());
+  EXPECT_EQ(three.flow.last_product_flops, 2.0 * 64 * 128 * 64);
+
+  // Consumers that take turns have the same tiles
+  const KernelCosts two = costs_of("block_sparse2", 128, {128, 128});
+  EXPECT_EQ(two.flow.consumers, 2);
+  EXPECT_FALSE(two.flow.trims);
+  EXPECT_EQ(two.steps->one_consumer_cycles, 0);
+  EXPECT_TRUE(two.flow.reads_lists);
+
+  // Oi is stored from the buffer of Qi
+  EXPECT_EQ(costs_of("flash2", 256, {128, 80}).flow.last_product_flops, 0);
+  EXPECT_FALSE(costs_of("flash1", 64, {128, 128}).flow.reads_maps);
+}
+
 TEST_F(KernelTime, IsMissingWithoutACalibration) {
   EXPECT_FALSE(predicted(spec_of("flash2"), load_gpu("a100-40gb").value()).time);
 }

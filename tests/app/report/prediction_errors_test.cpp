@@ -240,20 +240,10 @@ TEST(ShippedPredictions, OfEdgesHaveTheRequestedBytesOfWholeBoxes) {
   EXPECT_EQ(passes, 40);
 }
 
-/// block_sparse2's forward passes of 20 to 70 us: a block visits few tiles, and takes up to a
-/// quarter longer than predicted.
-bool is_known_to_be_off(const Comparison& comparison) {
-  const ResolvedRun& run = comparison.run.run;
-  const double seconds = comparison.run.measurement->time.median_s;
-  return run.algorithm() == "block_sparse2" && run.pass() == PassKind::forward && seconds > 20e-6 &&
-         seconds < 70e-6;
-}
-
 TEST(ShippedPredictions, OfTheSweepsAreWithinTheLimits) {
-  auto comparisons = comparisons_of("h200-sweeps", 1);
-  expect_within_the_limits(prediction_errors(comparisons));
-  EXPECT_LE(std::erase_if(comparisons, is_known_to_be_off), 14U);
-  expect_times_within_the_limits(prediction_errors(comparisons));
+  const auto errors = prediction_errors(comparisons_of("h200-sweeps", 1));
+  expect_within_the_limits(errors);
+  expect_times_within_the_limits(errors);
 }
 
 }  // namespace

@@ -63,6 +63,16 @@ TEST(BlockSchedule, ABlockMayWaitLessBehindAnotherOneInItsPlace) {
   EXPECT_DOUBLE_EQ(BlockSchedule(3, {10.0}).run(std::vector{task}, 3).end, 30 + 20);
 }
 
+TEST(BlockSchedule, OnlyTheLastBlockInAPlaceWaitsForStoresThatOverlapTheNextBlock) {
+  const BlockTask task{.steps = 2, .wait_after_last_cycles = 7};
+  EXPECT_DOUBLE_EQ(BlockSchedule(1, {10.0}).run(std::vector{task}, 3).end, 3 * 20 + 7);
+  // Two SMs end with the second and the third block
+  const ScheduleCycles cycles = BlockSchedule(2, {10.0}).run(std::vector{task}, 3);
+  EXPECT_DOUBLE_EQ(cycles.end, 2 * 20 + 7);
+  EXPECT_DOUBLE_EQ(cycles.waiting, 2 * 7);
+  EXPECT_DOUBLE_EQ(cycles.idle, 20);
+}
+
 TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
   const BlockSchedule schedule(2, {10.0, 15.0});
   const std::vector<BlockTask> blocks = {
