@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "tests/app/screen/screen_session.h"
 #include "tests/app/screen/text_on_screen.h"
@@ -110,6 +112,42 @@ TEST(LessonPictures, AxesOfACurveHaveNames) {
   open_step(session, "double-the-sram", 5);
   EXPECT_TRUE(is_on_screen("bytes, logarithmic"));
   EXPECT_TRUE(is_on_screen("shared memory of a thread block"));
+}
+
+/// The size of the font of the step's text, before the answer and after it.
+std::vector<float> text_sizes(ScreenSession& session, const std::string& lesson, std::size_t step) {
+  std::vector<float> sizes;
+  const auto add = [&] {
+    const std::optional<app::Rect> say = session.rects().find("lesson.say");
+    float largest = 0.0f;  // symbols are smaller than words
+    for (const ScreenText& text : texts_on_screen()) {
+      if (say && say->contains(text.rect.center())) largest = std::max(largest, text.size);
+    }
+    sizes.push_back(largest);
+  };
+  open_step(session, lesson, step);
+  add();
+  session.click("lesson.show");
+  add();
+  return sizes;
+}
+
+TEST(LessonPictures, LongStepsHaveTheLargerTextToo) {
+  ScreenSession session;
+  const std::vector<float> of_short_step = text_sizes(session, "standard-writes-s-and-p", 2);
+  ASSERT_EQ(of_short_step.size(), 2U);
+  const std::pair<const char*, std::size_t> long_steps[] = {{"softmax-overflow", 6},
+                                                            {"merging-tiles", 6},
+                                                            {"forgetting-alpha", 4},
+                                                            {"swap-the-loops", 7},
+                                                            {"double-n", 5},
+                                                            {"backward-pass", 5},
+                                                            {"when-is-the-gpu-full", 3},
+                                                            {"when-is-the-gpu-full", 6},
+                                                            {"a-quarter-of-d", 3}};
+  for (const auto& [lesson, step] : long_steps) {
+    EXPECT_EQ(text_sizes(session, lesson, step), of_short_step) << lesson << " step " << step;
+  }
 }
 
 /// Tiles on chip and those that were discarded have the same cells and one scale.
