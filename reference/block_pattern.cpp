@@ -195,15 +195,22 @@ Index uniform_ones(const BlockPattern& pattern, const MaskGrid& grid) {
 
 /// R. W. Floyd's sample without replacement: one draw for each member.
 void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
+  const Index ones = uniform_ones(pattern, grid);
+  if (ones == grid.Tc) return append_columns(0, grid.Tc, columns);
   RowWords words(pattern.seed, i);
   std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // chars are faster than bits
-  for (Index last = grid.Tc - uniform_ones(pattern, grid); last < grid.Tc; ++last) {
+  for (Index last = grid.Tc - ones; last < grid.Tc; ++last) {
     const auto drawn = static_cast<std::size_t>(words.below(last + 1));
     taken[taken[drawn] != 0 ? static_cast<std::size_t>(last) : drawn] = 1;
   }
+  // No branch, which the CPU could not predict: each column is stored, and kept if it was taken
+  std::size_t kept = columns.size();
+  columns.resize(kept + static_cast<std::size_t>(ones) + 1);
   for (Index j = 0; j < grid.Tc; ++j) {
-    if (taken[static_cast<std::size_t>(j)] != 0) columns.push_back(static_cast<std::int32_t>(j));
+    columns[kept] = static_cast<std::int32_t>(j);
+    kept += static_cast<std::size_t>(taken[static_cast<std::size_t>(j)]);
   }
+  columns.resize(kept);
 }
 
 /// The mask's file, positioned at its first value.
