@@ -62,75 +62,40 @@ bool is_value_to_set(const app::NamedRects& rects, const ScreenText& text) {
   });
 }
 
-class HiddenAnswers : public testing::TestWithParam<std::string> {};
-
-TEST_P(HiddenAnswers, NoTextHasTheNumberThatIsAskedFor) {
-  ScreenSession session;
-  app::LessonPlayer& player = session.app().lesson_player;
-  player.open(GetParam(), 0);
-  session.settle();
-  ASSERT_TRUE(player.is_open());
-  auto runs = lessons::LessonRuns::create(player.lesson());
-  ASSERT_TRUE(runs.ok());
+/// Expects no text above the transport bar to give the number that the question asks for; returns
+/// the number of texts.
+std::size_t expect_hidden(const ScreenSession& session, const std::vector<ScreenText>& texts,
+                          const std::string& lesson, const test::AskedStep& asked) {
   std::size_t compared = 0;
-  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
-    player.open(GetParam(), step);
-    session.settle();
-    const auto& ask = player.current().ask;
-    if (!ask || !std::holds_alternative<lessons::NumberQuestion>(ask->kind)) continue;
-    ASSERT_TRUE(player.hides_answer());
-    const auto truth = lessons::truth_of(*ask, runs.value());
-    ASSERT_TRUE(truth.ok()) << truth.error().message;
-    const float end = session.rects().find("lesson.card")->max.y;
-    for (const ScreenText& text : texts_on_screen()) {
-      if (text.rect.min.y > end) continue;  // the transport bar: steps and tiles
-      if (is_value_to_set(session.rects(), text) || is_chance(GetParam(), step, text)) continue;
-      ++compared;
-      EXPECT_FALSE(gives_away(text, *ask, std::get<double>(truth.value())))
-          << "step " << step + 1 << ", " << lessons::answer_text(*ask, truth.value()) << ": \""
-          << text.words << '"';
-    }
+  const float end = session.rects().find("lesson.card")->max.y;
+  for (const ScreenText& text : texts) {
+    if (text.rect.min.y > end) continue;  // the transport bar: steps and tiles
+    if (is_value_to_set(session.rects(), text) || is_chance(lesson, asked.step, text)) continue;
+    ++compared;
+    EXPECT_FALSE(gives_away(text, asked.question, std::get<double>(asked.truth)))
+        << lessons::answer_text(asked.question, asked.truth) << ": \"" << text.words << '"';
   }
-  EXPECT_GT(compared, 20U);
+  return compared;
 }
 
-/// The numbers that a lesson asks for, by step.
-std::map<std::size_t, double> numbers_asked(const lessons::Lesson& lesson) {
-  std::map<std::size_t, double> asked;
-  auto runs = lessons::LessonRuns::create(lesson);
-  for (std::size_t step = 0; step < lesson.steps.size(); ++step) {
-    const auto& ask = lesson.steps[step].ask;
-    if (!ask || !std::holds_alternative<lessons::NumberQuestion>(ask->kind)) continue;
-    asked[step] = std::get<double>(lessons::truth_of(*ask, runs.value()).value());
-  }
-  return asked;
-}
-
-TEST_P(HiddenAnswers, NoStepShowsTheNumberOfALaterQuestion) {
-  ScreenSession session;
-  app::LessonPlayer& player = session.app().lesson_player;
-  player.open(GetParam(), 0);
-  session.settle();
-  ASSERT_TRUE(player.is_open());
-  const auto asked = numbers_asked(player.lesson());
-  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
-    player.open(GetParam(), step);
-    session.settle();
-    player.act(app::LessonPlayer::Action::show_me);
-    session.settle();
-    const float end = session.rects().find("lesson.card")->max.y;
-    for (const ScreenText& text : texts_on_screen()) {
-      if (text.rect.min.y > end || is_value_to_set(session.rects(), text)) continue;
-      for (const auto& [later, truth] : asked) {
-        // Counts of less than three digits are everywhere, but not as factors: "24×"
-        const bool is_small =
-            truth == std::round(truth) && truth < 100.0 && !text.words.ends_with("×");
-        if (later <= step || is_small || is_chance(GetParam(), later, text)) continue;
-        const lessons::Question& question = *player.lesson().steps[later].ask;
-        EXPECT_FALSE(gives_away(text, question, truth, 0.003))
-            << "step " << step + 1 << " shows the answer of step " << later + 1 << ", "
-            << lessons::answer_text(question, truth) << ": \"" << text.words << '"';
-      }
+/// Expects no text, once the step's own answer is shown, to give a number that a later step asks
+/// for.
+void expect_later_hidden(const ScreenSession& session, const std::vector<ScreenText>& texts,
+                         const std::string& lesson, std::size_t step,
+                         const std::vector<test::AskedStep>& asked) {
+  const float end = session.rects().find("lesson.card")->max.y;
+  for (const ScreenText& text : texts) {
+    if (text.rect.min.y > end || is_value_to_set(session.rects(), text)) continue;
+    for (const test::AskedStep& later : asked) {
+      const double* const truth = std::get_if<double>(&later.truth);
+      if (truth == nullptr || later.step <= step) continue;
+      // Counts of less than three digits are everywhere, but not as factors: "24×"
+      const bool is_small =
+          *truth == std::round(*truth) && *truth < 100.0 && !text.words.ends_with("×");
+      if (is_small || is_chance(lesson, later.step, text)) continue;
+      EXPECT_FALSE(gives_away(text, later.question, *truth, 0.003))
+          << "shows the answer of step " << later.step + 1 << ", "
+          << lessons::answer_text(later.question, later.truth) << ": \"" << text.words << '"';
     }
   }
 }
@@ -166,12 +131,13 @@ Lines lines_asked(const lessons::Question& question) {
 }
 
 /// The lines in the ledgers of the step's runs.
-Lines lines_shown(const ScreenSession& session, const lessons::Show& show) {
+Lines lines_shown(const ScreenSession& session, const std::vector<ScreenText>& texts,
+                  const lessons::Show& show) {
   Lines lines;
   const auto panel = session.rects().find("panel.ledger");
   if (!panel) return lines;
   const std::string& own = show.reveal.empty() ? show.run : show.reveal;
-  for (const ScreenText& text : texts_on_screen()) {
+  for (const ScreenText& text : texts) {
     const bool is_line = text.words.ends_with(" read") || text.words.ends_with(" written");
     if (!is_line || text.rect.min.x < panel->min.x) continue;
     lines.emplace(text.rect.min.x > panel->max.x ? show.beside : own, text.words);
@@ -194,35 +160,26 @@ bool has_all(const Lines& lines, const Lines& names) {
   });
 }
 
-TEST_P(HiddenAnswers, NoLedgerHasTheLinesOfALaterQuestion) {
-  ScreenSession session;
-  app::LessonPlayer& player = session.app().lesson_player;
-  player.open(GetParam(), 0);
-  session.settle();
-  ASSERT_TRUE(player.is_open());
-  Lines asked;  // so far
+/// The lines of the ledger that a lesson has asked for, and those that it has shown.
+struct LedgerLines {
+  Lines asked;  ///< so far
   Lines shown;
-  Lines due;  // those shown when their question had been asked; later ones may combine them
-  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
-    player.open(GetParam(), step);
-    session.settle();
-    const auto& ask = player.current().ask;
-    const Lines lines = ask ? lines_asked(*ask) : Lines{};
+  Lines due;  ///< those shown when their question had been asked; later ones may combine them
+
+  /// Expects the steps so far not to show the answer of the question.
+  void ask(const lessons::Question& question) {
+    const Lines lines = lines_asked(question);
     EXPECT_TRUE(lines.empty() || !has_all(shown, lines) || has_all(due, lines))
-        << "the steps before step " << step + 1 << " show its answer";
+        << "the steps before this one show its answer";
     asked.insert(lines.begin(), lines.end());
-    player.act(app::LessonPlayer::Action::show_me);
-    session.settle();
-    for (const auto& line : lines_shown(session, player.current().show)) {
+  }
+  void show(const Lines& lines) {
+    for (const auto& line : lines) {
       shown.insert(line);
       if (has_name(asked, line)) due.insert(line);
     }
   }
-  const auto has_ledger = [](const lessons::Step& step) {
-    return std::ranges::find(step.show.panels, "ledger") != step.show.panels.end();
-  };
-  EXPECT_EQ(shown.empty(), std::ranges::none_of(player.lesson().steps, has_ledger));
-}
+};
 
 /// A number that the options of a choice compare.
 struct Compared {
@@ -283,7 +240,8 @@ ImVec2 place_of(const app::Rect& plot, const app::CurveAxis& scale,
 }
 
 /// Expects the marks of the answer on the screen, or none.
-void expect_marks(ScreenSession& session, const test::AskedStep& asked, bool shown) {
+void expect_marks(ScreenSession& session, lessons::LessonRuns& runs, const test::AskedStep& asked,
+                  bool shown) {
   const app::Theme& theme = app::theme(session.app().view.theme);
   if (const auto* chosen = std::get_if<lessons::Chosen>(&asked.truth)) {
     const auto& choice = std::get<lessons::ChoiceQuestion>(asked.question.kind);
@@ -296,8 +254,7 @@ void expect_marks(ScreenSession& session, const test::AskedStep& asked, bool sho
     EXPECT_EQ(app::lesson_tile(session.app()).has_value(), shown);
     EXPECT_EQ(session.app().view.pointed.has_value(), shown);
     const app::LessonPlayer& player = session.app().lesson_player;
-    auto runs = lessons::LessonRuns::create(player.lesson());
-    const auto at_playhead = runs.value().tile(player.current().show.run, session.app().view.step);
+    const auto at_playhead = runs.tile(player.current().show.run, session.app().view.step);
     EXPECT_EQ(at_playhead.ok() && at_playhead.value() == *tile, shown);
   } else if (const auto* curve = std::get_if<std::vector<double>>(&asked.truth)) {
     const app::Rect plot = session.rects().find("lesson.curve").value_or(app::Rect{});
@@ -310,53 +267,81 @@ void expect_marks(ScreenSession& session, const test::AskedStep& asked, bool sho
   }
 }
 
-TEST_P(HiddenAnswers, NothingMarksTheOptionTheTileOrTheCurve) {
-  ScreenSession session;
-  app::LessonPlayer& player = session.app().lesson_player;
-  for (const test::AskedStep& asked : test::asked_steps(GetParam())) {
-    SCOPED_TRACE(fmt::format("step {}", asked.step + 1));
-    player.open(GetParam(), asked.step);
-    session.settle();
-    ASSERT_TRUE(player.hides_answer());
-    EXPECT_FALSE(session.rects().find("lesson.truth"));
-    expect_marks(session, asked, false);
-    player.act(app::LessonPlayer::Action::show_me);
-    session.settle();
-    EXPECT_TRUE(session.rects().find("lesson.truth"));
-    expect_marks(session, asked, true);
+/// Expects the screen to show fewer than all numbers that the options compare.
+void expect_choice_open(const ScreenSession& session, const std::vector<ScreenText>& texts,
+                        const lessons::ChoiceQuestion& choice, lessons::LessonRuns& runs) {
+  const auto compared = numbers_compared(choice, runs);
+  if (compared.empty()) return;
+  std::string shown;
+  std::size_t count = 0;
+  for (const Compared& each : compared) {
+    if (!is_shown(session, texts, each)) continue;
+    ++count;
+    shown += " " + lessons::value_text(each.number, each.question.unit);
   }
+  EXPECT_LT(count, compared.size()) << "the step shows" << shown;
 }
 
-TEST_P(HiddenAnswers, NoChoiceIsBetweenNumbersOnTheScreen) {
-  ScreenSession session;
-  app::LessonPlayer& player = session.app().lesson_player;
+/// Walks through a lesson once, for simulating its runs takes most of the time: checks each step
+/// before and after "Show me".
+class HiddenAnswers : public testing::TestWithParam<std::string> {
+ protected:
+  /// Expects the question that is on the screen to be open.
+  void check_question(const test::AskedStep& asked, lessons::LessonRuns& runs) {
+    ASSERT_TRUE(session_.app().lesson_player.hides_answer());
+    const std::vector<ScreenText> texts = texts_on_screen();
+    if (std::holds_alternative<lessons::NumberQuestion>(asked.question.kind)) {
+      texts_compared_ += expect_hidden(session_, texts, GetParam(), asked);
+    }
+    if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&asked.question.kind)) {
+      expect_choice_open(session_, texts, *choice, runs);
+    }
+    ledger_.ask(asked.question);
+    EXPECT_FALSE(session_.rects().find("lesson.truth"));
+    expect_marks(session_, runs, asked, false);
+  }
+
+  ScreenSession session_;
+  LedgerLines ledger_;
+  std::size_t texts_compared_ = 0;  ///< with numbers that are asked for
+};
+
+TEST_P(HiddenAnswers, AreNeitherShownNorMarkedBeforeTheQuestionIsAnswered) {
+  app::LessonPlayer& player = session_.app().lesson_player;
   player.open(GetParam(), 0);
-  session.settle();
+  session_.settle();
   ASSERT_TRUE(player.is_open());
   auto runs = lessons::LessonRuns::create(player.lesson());
   ASSERT_TRUE(runs.ok());
-  for (std::size_t step = 0; step < player.lesson().steps.size(); ++step) {
-    const auto& ask = player.lesson().steps[step].ask;
-    if (!ask || !std::holds_alternative<lessons::ChoiceQuestion>(ask->kind)) continue;
-    const auto compared =
-        numbers_compared(std::get<lessons::ChoiceQuestion>(ask->kind), runs.value());
-    if (compared.empty()) continue;
+  const std::vector<test::AskedStep> asked = test::asked_steps(GetParam());
+  const std::vector<lessons::Step> steps = player.lesson().steps;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    SCOPED_TRACE(fmt::format("step {}", step + 1));
     player.open(GetParam(), step);
-    session.settle();
-    ASSERT_TRUE(player.hides_answer());
-    const std::vector<ScreenText> texts = texts_on_screen();
-    std::string shown;
-    std::size_t count = 0;
-    for (const Compared& each : compared) {
-      if (!is_shown(session, texts, each)) continue;
-      ++count;
-      shown += " " + lessons::value_text(each.number, each.question.unit);
+    session_.settle();
+    const auto own = std::ranges::find(asked, step, &test::AskedStep::step);
+    ASSERT_EQ(own != asked.end(), steps[step].ask.has_value());
+    if (own != asked.end()) {
+      ASSERT_NO_FATAL_FAILURE(check_question(*own, runs.value()));
     }
-    EXPECT_LT(count, compared.size()) << "step " << step + 1 << " shows" << shown;
+
+    player.act(app::LessonPlayer::Action::show_me);
+    session_.settle();
+    const std::vector<ScreenText> texts = texts_on_screen();
+    expect_later_hidden(session_, texts, GetParam(), step, asked);
+    ledger_.show(lines_shown(session_, texts, player.current().show));
+    if (own == asked.end()) continue;
+    EXPECT_TRUE(session_.rects().find("lesson.truth"));
+    expect_marks(session_, runs.value(), *own, true);
   }
+  EXPECT_GT(texts_compared_, 20U);
+  const auto has_ledger = [](const lessons::Step& step) {
+    return std::ranges::find(step.show.panels, "ledger") != step.show.panels.end();
+  };
+  EXPECT_EQ(ledger_.shown.empty(), std::ranges::none_of(steps, has_ledger));
 }
 
-/// What the previous test looks for is present once the question is answered.
+/// What expect_choice_open() looks for is present once the question is answered.
 TEST(ShownAnswers, TheNumbersOfAChoiceAreOnTheScreen) {
   ScreenSession session;
   app::LessonPlayer& player = session.app().lesson_player;
