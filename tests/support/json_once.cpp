@@ -1,3 +1,3 @@
-#include "tests/app/cli/json_once.h"
+#include "tests/support/json_once.h"
 
 template class nlohmann::basic_json<>;
