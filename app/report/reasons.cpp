@@ -172,9 +172,8 @@ std::string not_held_reason(const ComparisonLine& line, const SimulationReport& 
   const double l2_bytes = static_cast<double>(gpu.l2_bytes);
   if (held_bytes(line, model, "") < 0.5 * l2_bytes) return "";
   if (difference < 0.01 * held || difference > held) return "";
-  return fmt::format(
-      "{} of the {} that the bound expects to stay in L2 ({}) between launches left it",
-      bytes_text(difference), bytes_text(held), capacity_text(gpu.l2_bytes));
+  return fmt::format("{} of the {} assumed to stay in L2 ({}) between launches left it",
+                     bytes_text(difference), bytes_text(held), capacity_text(gpu.l2_bytes));
 }
 
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -280,7 +279,7 @@ Reason gap_reason(const ComparisonLine& line, const SimulationReport& model,
     if (line.level == Level::dram) return {"predicted to stay in L2"};
     if (line.level == Level::l2) return {"predicted to be in L2"};
     return {line.level == Level::bound
-                ? "the bound expects these tensors to stay in L2 between launches"
+                ? "the bound assumes these tensors stay in L2 between launches"
                 : "there is no modelled value to compare with"};
   }
   switch (line.level) {

@@ -264,9 +264,9 @@ TEST_F(Compare, WhatL2DidNotHoldBetweenLaunchesIsNotCalledStoredAgainOrWholeLine
     }
     return std::string("no such line");
   };
-  EXPECT_THAT(reason(small, "", "read"), HasSubstr("2 MB of the 8.389 MB that the bound expects"));
+  EXPECT_THAT(reason(small, "", "read"), HasSubstr("2 MB of the 8.389 MB assumed to stay"));
   EXPECT_THAT(reason(small, "", "written"), HasSubstr("3 MB of the 8.3"));
-  EXPECT_THAT(reason(small, "output", "read"), HasSubstr("1 MB of the 4.194 MB that the bound"));
+  EXPECT_THAT(reason(small, "output", "read"), HasSubstr("1 MB of the 4.194 MB assumed"));
   EXPECT_THAT(reason(gpu_, "", "read"), HasSubstr("whole lines"));  // this L2 holds both
 }
 
