@@ -37,9 +37,8 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
   const bool extra = std::any_of(bytes + sizeof(Struct), bytes + given->struct_size,
                                  [](unsigned char byte) { return byte != 0; });
   if (!extra) return std::nullopt;
-  return invalid_request(
-      "{} uses fields that this library does not know; it has {} bytes of them, {} are known", name,
-      given->struct_size, sizeof(Struct));
+  return invalid_request("{} has {} bytes and uses fields beyond the {} that this library supports",
+                         name, given->struct_size, sizeof(Struct));
 }
 
 /// Reads the run. Its tiling is 0 x 0 if the caller gives neither a tiling nor a block mask.
