@@ -52,7 +52,7 @@ constexpr Knob kKnobs[] = {
      kRescaled, &Knobs::rescale_always, "ATTNSCOPE_RESCALE_ALWAYS"},
     {"mask",
      "Which tiles are masked element by element: edge, only those that the mask's edge or the "
-     "last key crosses; all, every tile.",
+     "last key cuts; all, every tile.",
      kMasked, &Knobs::mask_all, "ATTNSCOPE_MASK_ALL"},
     {"order",
      "The row tile of a head whose thread block starts first: last, which sees the most keys under "

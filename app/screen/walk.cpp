@@ -285,7 +285,7 @@ namespace {
 void draw_choices(const Frame& frame) {
   {
     const FontScope title(frame.fonts.ui_bold);
-    ImGui::TextUnformatted("AttnScope: attention kernels and the memory that they move");
+    ImGui::TextUnformatted("AttnScope: attention kernels and the data that they move");
   }
   const FontScope font(frame.fonts.ui);
   const float width = frame.text_px(430.0f);

@@ -22,7 +22,7 @@ constexpr PseudoLine kPreprocessPseudoCode[] = {
     {1, Step::load_row_tile, "load O_i, dO_i",
      "Read once here, so that the main launch need not read O at all."},
     {1, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
-     "Equal to rowsum(P ∘ dP), without an N-long row of either."},
+     "Equal to rowsum(P ∘ dP), without whole rows of either."},
     {1, Step::store_D, "store D_i", "One number per row."},
     {1, Step::zero_dQ, "dQ_i = 0, in fp32", "Many thread blocks will add to it."},
 };

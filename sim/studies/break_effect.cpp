@@ -263,7 +263,7 @@ std::string_view sentence_of(NoChange reason) {
     case NoChange::hides_nothing:
       return "there is nothing left to hide in these tiles";
     case NoChange::same_value:
-      return "its result is the value that is there already";
+      return "its result is the value already there";
     case NoChange::masked:
       return "the mask replaces every value that depends on it";
     case NoChange::times_zero:
