@@ -80,7 +80,7 @@ class App {
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene, SaveScene or SaveFile
   std::optional<FileToSave> asked_to_save;  ///< the dialog that saves it is requested
   FileLists listed;
-  /// Whether a walk that plays by itself moves on; nothing: no such walk. Play and Space change it.
+  /// Whether a walk that plays by itself is playing; nullopt without one. Play and Space change it.
   std::optional<bool> walk_plays;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();

@@ -51,7 +51,7 @@ class LessonPlayer {
   /// Lessons opened from now on wait for the next call of set_gpu().
   void wait_for_gpu() { waits_for_gpu_ = true; }
   /// The shipped description of the GPU that is available; lessons opened from now on model it.
-  /// Nothing: each models its own.
+  /// Without one, each models its own.
   void set_gpu(std::optional<std::string> name);
   /// Adds a run that the GPU at hand has measured, unless it failed, for all lessons. At the next
   /// update(), steps that lack a value and use measurements are computed and asked again.
@@ -61,8 +61,8 @@ class LessonPlayer {
   void open(std::string name_or_path, std::optional<std::size_t> step = {});
   /// Queues an action for the next update(), between two frames.
   void act(Action action) { actions_.push_back(action); }
-  /// Sets, at the next update(), a field that the lesson lets a student change; nothing: restores
-  /// the lesson's own value.
+  /// Sets, at the next update(), a field that the lesson lets a student change; without a text,
+  /// restores the lesson's own value.
   void change(const RunField& field, std::optional<std::string> text);
   /// Executes the queued actions, and collects the results of the background jobs.
   void update();

@@ -23,7 +23,7 @@ class Quiz {
   void start(const RunSpec& choice, Index head, std::uint64_t seed);
   /// Asks about another operation of the same run.
   void next();
-  /// Answers with an option; nothing: reveals the answer without a guess.
+  /// Answers with an option; without one, reveals the answer.
   void answer(std::optional<std::size_t> option);
   /// Both end the quiz: leave() restores the correct run, close() keeps the run on the screen.
   void leave();

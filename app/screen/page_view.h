@@ -15,7 +15,8 @@ namespace attnscope::app {
 class PageView {
  public:
   /// Lays the page out in `width` pixels. Scrolls to the heading `anchor` when it is not empty.
-  /// Returns the link that was clicked: a page of the guide, or "https://..."; empty: none.
+  /// Returns the link that was clicked: a page of the guide, or "https://..."; empty if there is
+  /// none.
   std::string draw(const Frame& frame, const GuidePage& page, float width,
                    const std::string& anchor);
 
