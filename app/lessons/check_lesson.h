@@ -36,10 +36,10 @@ std::vector<Changes> points_of(const Lesson& lesson);
 std::string changes_text(const Changes& changes);
 
 /// Findings: a path that does not exist; an expression of the wrong kind; a question without a
-/// right answer, or with more than one; an answer that does not agree with its second way; a
-/// mistake that is right, or that leads to the same answer as another; a question that has no
-/// answer at any point, because it is unavailable. `progress` is called with the number of points
-/// that are done, and their total.
+/// right answer, or with more than one; an answer that does not agree with its second
+/// computation; a mistake that is right, or that leads to the same answer as another; a question
+/// that has no answer at any point, because it is unavailable. `progress` is called with the number
+/// of points that are done, and their total.
 LessonCheck check_lesson(const Lesson& lesson,
                          const std::function<void(std::size_t, std::size_t)>& progress = {});
 

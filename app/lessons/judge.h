@@ -20,9 +20,9 @@ struct Chosen {
 /// number for each value of its field).
 using Answer = std::variant<double, Chosen, TilePlace, std::vector<double>>;
 
-/// What the runs say. Errors: unavailable, with the reason, if they cannot say it for this GPU
-/// ("not calibrated for NVIDIA T4: ..."); invalid_request for a mistake in the lesson: no option,
-/// or more than one, is right; a path that does not exist.
+/// The answer that follows from the runs. Errors: unavailable, with the reason, if there is none
+/// for this GPU ("not calibrated for NVIDIA T4: ..."); invalid_request for a mistake in the lesson:
+/// no option, or more than one, is right; a path that does not exist.
 Result<Answer> truth_of(const Question& question, LessonRuns& runs);
 
 /// The answer that this expression would give, such as that of a misconception; not for a choice.

@@ -54,8 +54,8 @@ class LessonRuns : public ValueSource {
   std::vector<std::unique_ptr<RunValues>> values_;  ///< the values of every run requested so far
 };
 
-/// The changes with which a lesson begins: of its GPU to the one at hand, a name of assets/gpus, if
-/// the lesson leaves the GPU open and does not model this one anyway. `runs` are its own.
+/// The changes with which a lesson begins: it models the GPU at hand (a name of assets/gpus) if it
+/// leaves the GPU open and `runs`, the lesson's own, model another one.
 Changes first_changes(const Lesson& lesson, const LessonRuns& runs,
                       const std::optional<std::string>& gpu_at_hand);
 

@@ -25,8 +25,8 @@ TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
 /// if it is.
 std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
 
-/// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with other values
-/// than the GPU's".
+/// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed
+/// device values".
 std::string time_basis_text(const SimulationReport& report, const GpuDescription& gpu);
 
 /// The name of a part: "steps", "L2".

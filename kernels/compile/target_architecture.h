@@ -26,8 +26,8 @@ constexpr CudaVersion cuda_version(int number) {
 std::string to_string(const CudaVersion& version);
 
 /// The architecture to compile for: `compute_capability` is the GPU's, "9.0", and `known` lists
-/// what the compiler supports, 90 for 9.0. If the compiler knows the GPU, machine code, "sm_90a",
-/// with the instructions that only this architecture has, if any. Else PTX, "compute_80", for the
+/// what the compiler supports, 90 for 9.0. If it supports the GPU, machine code, "sm_90a", with
+/// the instructions that only this architecture has, if any. Else PTX, "compute_80", for the
 /// newest known architecture that is older than the GPU; the driver compiles it. unavailable when
 /// there is none.
 Result<std::string> target_architecture(std::string_view compute_capability,

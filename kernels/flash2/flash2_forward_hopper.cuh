@@ -160,7 +160,7 @@ __device__ inline void load_values(const Block& block) {
 }
 
 /// Loads each Qi, a consumer's rows as soon as they are free. At the end of a head, a consumer may
-/// have no rows. It computes with whatever its slot holds, and nothing of that is stored; a copy
+/// have no rows. It computes with whatever its slot holds, and stores none of the results; a copy
 /// from beyond the tensor would still request the bytes of its box.
 template <typename Block>
 __device__ inline void load_queries(const Block& block) {

@@ -121,9 +121,9 @@ class HbmBox {
 // The on-chip memory: its slots, their contents (slot_picture.cpp), and the use of shared memory
 // and registers.
 
-/// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
-/// dotted where it is invalid. `area` is the area of the slot's tile: a ragged tile fills only a
-/// part of the box.
+/// Draws the slot's values in `box`: the larger |value|, the stronger the colour. A gradient is
+/// hatched, an invalid slot dotted. `area` is the area of the slot's tile: a ragged tile fills only
+/// a part of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Area& area);
 

@@ -89,7 +89,7 @@ inline constexpr std::string_view kClickHelp =
 
 /// What belongs to the thing under the mouse; nothing if there is no such thing.
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
-/// Marks what belongs to the thing under the mouse; the mark is at least a few pixels large. Over
+/// Marks what belongs to the thing under the mouse; the mark is at least a few pixels wide. Over
 /// values it is only an outline, so that their colours remain visible.
 enum class PointedOver : std::uint8_t { text, values };
 void draw_pointed(const draw::Canvas& canvas, Rect rect, PointedOver over = PointedOver::text);

@@ -80,8 +80,8 @@ class WrongTiles {
  public:
   /// Computes them, unless they are up to date for this effect and step.
   void update(const Snapshot& snapshot);
-  /// From 0 (right) to 1, for each tile of the plain grid in C order [Tr, Tc], for each row [N] of
-  /// O, dQ and dQ_accum, or for each row [N_kv] of dK and dV. Empty for a run without a break.
+  /// From 0 (correct) to 1, for each tile of the plain grid in C order [Tr, Tc], for each row [N]
+  /// of O, dQ and dQ_accum, or for each row [N_kv] of dK and dV. Empty for a run without a break.
   const std::vector<float>& of(Tensor tensor) const {
     return strengths_[static_cast<std::size_t>(tensor)];
   }

@@ -72,8 +72,8 @@ double median_cycles(const std::vector<BlockTime>& blocks);
 /// The SM clock, averaged over the blocks.
 double clock_hz(const std::vector<BlockTime>& blocks);
 
-/// The SM clock of one warp on each SM in a kernel of about 0.2 ms: about that of kernels which
-/// take little power.
+/// The SM clock of one warp on each SM in a kernel of about 0.2 ms: about that of kernels that
+/// draw little power.
 double light_clock_hz(CalibrationRun& run);
 
 // The parts of a calibration, in order.

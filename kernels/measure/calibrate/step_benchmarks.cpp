@@ -219,7 +219,7 @@ std::string_view words_of(StepCost cost) {
   return "";
 }
 
-/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: work that takes much power
+/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: work that draws much power
 /// is slowed down.
 constexpr double kWarmSeconds = 0.03;
 double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index blocks, int count) {

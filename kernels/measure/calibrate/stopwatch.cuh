@@ -35,7 +35,7 @@ __device__ inline void keep(uint32_t value, BlockTime* __restrict__ times) {
   if (value == 0x5eed1e55u) times[blockIdx.x].result = value;
 }
 
-/// Bits that look random: products of zeros take less power and so run faster.
+/// Bits that look random: products of zeros draw less power and so run faster.
 __device__ inline uint32_t mixed_bits(uint32_t n) {
   n = (n ^ (n >> 16)) * 0x7feb352du;
   n = (n ^ (n >> 15)) * 0x846ca68bu;
