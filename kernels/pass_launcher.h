@@ -65,7 +65,7 @@ class PassLauncher {
   }
   /// Blocks of the launch that the GPU holds at once.
   Index blocks_at_once(std::string_view launch) const;
-  /// Runs a launch that is a product of cuBLAS, which `enqueue` starts.
+  /// Runs a launch that is a cuBLAS product, which `enqueue` starts.
   template <typename Enqueue>
   std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {
     mark(arguments.before_launch, launch);

@@ -28,7 +28,7 @@ Result<std::optional<UserState>> read_user_state(const std::filesystem::path& fi
 
 /// The text of the file.
 std::string user_state_text(const UserState& state);
-/// Replaces the file as a whole by this text and creates its folder.
+/// Replaces the whole file with this text and creates its folder.
 std::optional<Error> write_user_state(const std::filesystem::path& file, const std::string& text);
 
 /// Puts a file first in the list, which keeps the ten newest.
