@@ -97,9 +97,9 @@ void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescripti
     costs.flow.loads_ahead = agents->loads_ahead;
     costs.flow.stores_beside_next = agents->stores_beside_next;
     costs.flow.overlaps_softmax = agents->overlaps_softmax;
-    costs.flow.trims = agents->trims;
     const bool divides_rows = run.pass() == PassKind::forward && !run.problem.is_packed();
     if (divides_rows) costs.flow.consumers = agents->consumers;
+    costs.flow.trims = agents->trims && costs.flow.consumers > 1;
     if (agents->stores_beside_next) {
       const Index rows = run.tiling.Br / agents->consumers;
       costs.flow.last_product_flops =

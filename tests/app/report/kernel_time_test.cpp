@@ -59,6 +59,30 @@ TEST_F(KernelTime, RestsOnTheStepsOfTheKernelsTiles) {
   }
 }
 
+TEST_F(KernelTime, IsAboveTheLowerBoundInAnyTiles) {
+  struct Tiles {
+    Index d;
+    std::vector<Tiling> tilings;
+  };
+  const std::vector<Tiles> all = {{32, {{64, 64}, {64, 128}, {128, 64}, {128, 128}, {192, 128}}},
+                                  {64, {{64, 64}, {64, 128}, {128, 64}, {128, 128}, {192, 128}}},
+                                  {128, {{64, 64}, {64, 128}, {128, 64}, {128, 128}}},
+                                  {256, {{64, 64}, {128, 64}}}};
+  for (const auto& [d, tilings] : all) {
+    for (const Tiling& tiling : tilings) {
+      for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+        RunSpec spec = spec_of("flash2", 4);
+        spec.problem.d = d;
+        spec.problem.mask = mask;
+        spec.set_tiling(tiling);
+        const SimulationReport report = predicted(spec, gpu_);
+        EXPECT_GT(report.time.value().seconds, report.bound_s)
+            << d << " " << tiling.Br << "x" << tiling.Bc << " " << to_string(mask);
+      }
+    }
+  }
+}
+
 TEST_F(KernelTime, SaysWhyStepsAreOnlyEstimated) {
   RunSpec windowed = spec_of("flash2");
   windowed.problem.mask = Mask::window(256, 0);
