@@ -109,13 +109,13 @@ void draw_cells(const PanelContext& context, const HeadGrid& grid, Index chosen)
 
 Rect draw_head_strip(const RunInfo& run, ViewState& view, const PanelContext& context,
                      const Rect& rest) {
-  constexpr Index kMostRows = 16;  // more rows of cells could not be distinguished
+  constexpr Index kMostBatchRows = 16;  // more rows of cells could not be distinguished
   const AttentionProblem& problem = run.resolved().asked.problem;
   const AttentionProblem& chosen = view.choice.problem;
   const bool is_choice = problem.heads == chosen.heads && problem.batch == chosen.batch;
   const Index count = problem.batch * problem.heads;
   const FontRef& font = context.fonts.small;
-  const float rows = static_cast<float>(std::min(problem.batch, kMostRows));
+  const float rows = static_cast<float>(std::min(problem.batch, kMostBatchRows));
   const float height = std::max(draw::line_height(font), context.px(5.0f) * rows);
   if (count <= 1 || !is_choice || rest.height() < 8.0f * height) return rest;
 

@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "takes 1 to 256"},
         BadRequest{"NoOrderOfTilesInAWindow",
                    "run --algorithm flash2 --pass backward --deterministic --mask window:3,3",
-                   "a deterministic dQ"},
+                   "with deterministic dQ"},
         BadRequest{"NoOrderOfListedTiles",
                    "measure --algorithm block_sparse2 --pass backward --deterministic",
                    "in an arbitrary order"},
