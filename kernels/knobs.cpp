@@ -63,31 +63,31 @@ constexpr Knob kKnobs[] = {
      "mma, the program for all other problems.",
      kInstructionSets, &Knobs::hopper, ""},
     {"overlap",
-     "In Hopper's program, what is under way while four warps compute a softmax: on, their product "
-     "of the previous tile with V; off, none of their products.",
+     "In the Hopper program, what runs while four warps compute a softmax: on, their product of "
+     "the previous tile with V; off, none of their products.",
      kOnOff, &Knobs::overlap, "ATTNSCOPE_OVERLAP", true},
     {"ping-pong",
-     "In Hopper's program, how two groups of four warps share the tensor cores: on, they start "
+     "In the Hopper program, how two groups of four warps share the tensor cores: on, they start "
      "their products in turn, so that one multiplies while the other computes its softmax; off, in "
-     "no set order.",
+     "any order.",
      kOnOff, &Knobs::ping_pong, "ATTNSCOPE_PING_PONG", true},
     {"schedule",
-     "In Hopper's program, what a thread block computes: persistent, one row tile after another, "
-     "so that the loads of the next one overlap the stores of the last; blocks, one row tile.",
+     "In the Hopper program, what a thread block computes: persistent, one row tile after another, "
+     "so that the loads of the next overlap the stores of the last; blocks, one row tile.",
      kSchedules, &Knobs::persistent, "ATTNSCOPE_PERSISTENT", true},
     {"heads",
-     "In Hopper's program under a causal mask, the order in which row tiles start: together, those "
-     "of as many heads as fit their K and V in 32 MiB of L2, the longest first; apart, head after "
-     "head.",
+     "In the Hopper program under a causal mask, the order in which row tiles start: together, "
+     "those of heads whose K and V fit together in 32 MiB of L2, the longest first; apart, head "
+     "after head.",
      kHeadOrders, &Knobs::heads_together, "", true},
     {"trim",
-     "In Hopper's program, which column tiles four warps multiply: on, those that any of their 64 "
+     "In the Hopper program, which column tiles four warps multiply: on, those any of their 64 "
      "rows sees; off, all that the row tile sees.",
      kOnOff, &Knobs::trim, "ATTNSCOPE_TRIM", true},
     {"exp",
-     "In Hopper's program, where exponentials of tiles without a mask are computed: special, on "
-     "the special function units; mixed, every fourth by a polynomial on the multiply-add units, "
-     "to within 7.5e-5.",
+     "In the Hopper program, where exponentials of unmasked tiles are computed: special, on the "
+     "special function units; mixed, every fourth by a polynomial on the multiply-add units, to "
+     "within 7.5e-5.",
      kExponentials, &Knobs::polynomial, "ATTNSCOPE_POLYNOMIAL_EVERY", true},
 };
 

@@ -223,7 +223,7 @@ Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
     const AttentionProblem problem = problem_at(request, N, dtype);
     const AttentionInputs inputs = make_inputs(problem, request.inputs);
     for (const Algorithm* algorithm : dense_algorithms()) {
-      begin_step(fmt::format("orders of {} in {}, N = {}", algorithm->name, to_string(dtype), N));
+      begin_step(fmt::format("block order: {} {}, N = {}", algorithm->name, to_string(dtype), N));
       ATTNSCOPE_TRY(auto orders, compare_orders(request, *algorithm, problem, inputs));
       report.orders.push_back(std::move(orders));
     }

@@ -172,7 +172,7 @@ std::string not_held_reason(const ComparisonLine& line, const SimulationReport& 
   const double l2_bytes = static_cast<double>(gpu.l2_bytes);
   if (held_bytes(line, model, "") < 0.5 * l2_bytes) return "";
   if (difference < 0.01 * held || difference > held) return "";
-  return fmt::format("{} of the {} assumed to stay in L2 ({}) between launches left it",
+  return fmt::format("{} of the {} assumed to stay in L2 ({}) between launches did not",
                      bytes_text(difference), bytes_text(held), capacity_text(gpu.l2_bytes));
 }
 

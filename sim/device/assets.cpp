@@ -125,7 +125,7 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const fs::path shipped = assets / folder / (given.string() + ".json");
   std::error_code error;
   if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
-  Error unknown = invalid_request("'{}' is not one of the {}: {}; or give a path ending in .json",
+  Error unknown = invalid_request("'{}' is neither one of the {} ({}) nor a path ending in .json",
                                   name_or_path, folder, known_names(folder));
   unknown.accepted = nearest_name(name_or_path, list_assets(folder)).value_or("");
   if (!unknown.accepted.empty()) {

@@ -223,7 +223,7 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
       !is_path && !names.empty() &&
       std::find(names.begin(), names.end(), name_or_path) == names.end()) {
     return invalid_request(unknown_name_message("gpu", name_or_path, names) +
-                           "; or a path ending in .json");
+                           "; a .json path also works");
   }
 
   ATTNSCOPE_TRY(const auto path, find_asset("gpus", name_or_path));

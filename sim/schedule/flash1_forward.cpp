@@ -29,7 +29,7 @@ constexpr PseudoLine kPseudoCode[] = {
     soft_cap_line(2),
     alibi_line(2),
     {2, Step::mask, "mask S",
-     "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
+     "Only tiles that the edge of the mask cuts; fully masked tiles were skipped."},
     {2, Step::exponentiate, "m~ = rowmax S; P~ = exp(S - m~); l~ = rowsum P~",
      "The softmax of this tile alone, as if no other keys existed."},
     {2, Step::update_max,

@@ -30,7 +30,7 @@ constexpr PseudoLine kPseudoCode[] = {
     soft_cap_line(2),
     alibi_line(2),
     {2, Step::mask, "mask S",
-     "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
+     "Only tiles that the edge of the mask cuts; fully masked tiles were skipped."},
     {2, Step::update_max, "m_prev = m_i; m_i = max(m_prev, rowmax S); alpha = exp(m_prev - m_i)",
      "Subtracting the largest score seen so far keeps every exponential at most 1."},
     {2, Step::exponentiate, "P = exp(S - m_i)",

@@ -62,7 +62,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
                  ? (stored == StoredScores::final_values ? "\nhidden by the mask"
                                                          : "\nthe mask of a later launch hides it")
                  : fmt::format("\n{} = {}, from the reference in double precision",
-                               unfinished ? "final score, of a later launch" : "score",
+                               unfinished ? "final score (later launch)" : "score",
                                draw::format_value(score));
     const ValueTile& shown = run.scores(frame.shown).values;
     if (frame.shown != Tensor::S && std::isfinite(score)) {

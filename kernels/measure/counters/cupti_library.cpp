@@ -133,7 +133,7 @@ Error cupti_error(const CuptiLibrary& cupti, CUptiResult code, const char* funct
     case CUPTI_ERROR_INVALID_CHIP_NAME:
       return unavailable("hardware counters are not supported on this GPU in this configuration");
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-      return unavailable("another profiler or debugger uses CUPTI; measure without it");
+      return unavailable("another profiler or debugger is using CUPTI; stop it first");
     default:
       break;
   }

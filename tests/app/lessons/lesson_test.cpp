@@ -175,7 +175,7 @@ TEST(Lesson, AllMistakesOfAFileAreCollected) {
 TEST(Lesson, AMissingSceneIsOneShortLine) {
   const std::string message = lesson_refusal(R"({"schema": "attnscope.lesson/1", "title": "T",
     "runs": {"a": {"scene": "flash1-63"}}, "steps": [{"say": "x"}]})");
-  EXPECT_THAT(message, AllOf(StartsWith("test.json: runs: a: scene: 'flash1-63' is not one of"),
+  EXPECT_THAT(message, AllOf(StartsWith("test.json: runs: a: scene: 'flash1-63' is neither one of"),
                              HasSubstr("see attnscope-cli list scenes"),
                              HasSubstr("did you mean 'flash1-64'?")));
   EXPECT_LT(message.size(), 200U);
