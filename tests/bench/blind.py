@@ -158,8 +158,9 @@ def compare(predictions, gpu, recording):
     for kind, values in errors.items():
         if values:
             values.sort()
-            lines.append(f"\n{len(values)} {kind}: median {share_of(values, 0.5):.1f} %, 90 % "
-                         f"{share_of(values, 0.9):.1f} %, maximum {values[-1]:.1f} %")
+            lines.append(f"\n{len(values)} {kind}: median {share_of(values, 0.5):.1f} %, "
+                         f"90th percentile {share_of(values, 0.9):.1f} %, "
+                         f"maximum {values[-1]:.1f} %")
     return "\n".join(lines)
 
 
