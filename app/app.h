@@ -209,7 +209,7 @@ class App {
   std::optional<ViewState> before_lesson_;  ///< the view whose tabs follow the lesson's
   std::optional<RunSpec> lesson_run_;       ///< the run of the lesson's step
   std::optional<Race> lesson_race_;         ///< the race of a step that shows two runs
-  /// The operation in the clock's tile at which both runs of lesson_race_ stay until a move.
+  /// Both runs of lesson_race_ stay at this operation of the clock's tile until the playhead moves.
   std::optional<Index> lesson_step_;
   std::vector<PanelPicture> pictures_;
   std::optional<std::string> clipboard_;

@@ -26,7 +26,7 @@ struct Arguments {
   std::optional<Index> last_step;  ///< render: last operation of an animation
   std::string lesson;              ///< name or path; empty: none
   std::optional<std::size_t> lesson_step;  ///< from 0; nothing: where the user left off,
-                                           ///< or for render every step
+                                           ///< or, for render, every step
   std::string answers;                     ///< the file to append answers to; empty: none
   int width = 1600;
   int height = 900;

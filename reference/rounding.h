@@ -15,7 +15,7 @@
 
 namespace attnscope {
 
-/// Negative: a hidden score, and the maximum and LSE of a row without keys.
+/// A hidden score is -kInfinity, and so are the maximum and LSE of a row without keys.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A binary floating-point format narrower than double.

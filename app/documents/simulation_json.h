@@ -1,5 +1,5 @@
-/// A simulation's results as JSON (schema attnscope.simulation/1) and as text, and the parts that
-/// documents of kernels' runs share.
+/// A simulation's results as JSON (schema attnscope.simulation/1) and as text, and the parts
+/// shared with documents about kernel runs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

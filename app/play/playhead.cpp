@@ -7,7 +7,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// The last step before the `count`-th next range; `begins` are the ranges in order.
+/// The last step before the range `count` ranges ahead, or behind if negative; `begins` are the
+/// ranges in order.
 template <typename Begins, typename BeginOf>
 Index moved_over(const Begins& begins, const BeginOf& begin_of, Index step, int count, Index last) {
   // A range that begins at operation b ends the previous one at step b - 1

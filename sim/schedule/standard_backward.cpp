@@ -227,7 +227,7 @@ void standard_dk(const TileGrid& g, Index block, Program& program) {
   store_key_gradient(g, dK, program);
 }
 
-/// The forward launches again, under separate names: activation checkpointing.
+/// The launches of the forward pass, repeated under separate names: activation checkpointing.
 std::vector<Launch> recomputed_forward(const ScheduleOptions& options) {
   using NamePair = std::pair<std::string_view, std::string_view>;
   constexpr NamePair kNames[] = {

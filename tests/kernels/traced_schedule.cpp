@@ -110,8 +110,8 @@ TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
   return steps;
 }
 
-/// Whether the step loads tiles. Kernels load row statistics by plain loads, separately from these
-/// asynchronous copies.
+/// Whether the step loads tiles. Kernels load row statistics with plain loads, separately from
+/// these asynchronous copies.
 bool is_copy(const Visit& visit) {
   return (visit.step >= TraceStep::load_Qi && visit.step < TraceStep::load_statistics) ||
          visit.step == TraceStep::load_dQi;

@@ -20,7 +20,8 @@ __device__ inline void start_plain_load(uint32_t destination, const void* source
       : "memory");
 }
 
-/// Loads the column tiles, then the row tiles of each visit, from those of kTiles visits in turn.
+/// Loads the column tiles, then the row tiles of each visit. There are row tiles for kTiles visits;
+/// later visits reuse them in the same order.
 template <int kTiles, typename Block>
 __device__ inline void load_plain_tiles(const Block& block, const TensorView& columns,
                                         const TensorView& rows, int visits) {
@@ -37,8 +38,8 @@ __device__ inline void load_plain_tiles(const Block& block, const TensorView& co
   }
 }
 
-/// The number of visits whose row tiles a block takes in turn: its own tiles, or those that all
-/// blocks share.
+/// The number of visits for which a block has row tiles, its own or shared by all blocks. Later
+/// visits reuse them.
 inline constexpr int kPlainTiles = 32;
 
 /// The same for flash2's block: Kj and Vj, then Qi and dOi of each visit.

@@ -267,7 +267,7 @@ void expect_marks(ScreenSession& session, lessons::LessonRuns& runs, const test:
   }
 }
 
-/// Expects the screen to show fewer than all numbers that the options compare.
+/// Expects the screen to hide at least one of the numbers that the options compare.
 void expect_choice_open(const ScreenSession& session, const std::vector<ScreenText>& texts,
                         const lessons::ChoiceQuestion& choice, lessons::LessonRuns& runs) {
   const auto compared = numbers_compared(choice, runs);
