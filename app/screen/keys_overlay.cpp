@@ -38,7 +38,7 @@ constexpr std::array<std::pair<const char*, const char*>, 26> kHelp{{
     {"Esc", "dismiss messages, cancel work, restore all panels, leave presenter mode"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene, a recording, Q, K, V"},
-    {"F1", "these keys"},
+    {"F1, ?", "these keys"},
     {"Ctrl + Q", "quit"},
 }};
 
@@ -71,7 +71,9 @@ void dismiss(App& app) {
 
 void handle_looks(App& app, const ImGuiIO& io) {
   ViewState& view = app.view;
-  if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
+  if (key_pressed(Key::f1) || io.InputQueueCharacters.contains('?')) {
+    view.show_keys = !view.show_keys;
+  }
   if (key_pressed(Key::escape)) dismiss(app);
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;

@@ -80,6 +80,14 @@ TEST(SmTimeline, IsZoomedByTheWheel) {
   EXPECT_EQ(turn(-6.0f), whole);
 }
 
+TEST(Keys, AreListedAndHiddenByAQuestionMark) {
+  ScreenSession session;
+  session.type("?");
+  EXPECT_TRUE(session.app().view.show_keys);
+  session.type("?");
+  EXPECT_FALSE(session.app().view.show_keys);
+}
+
 TEST(SmallestWindow, ShowsEveryPanelAndBothBars) {
   ScreenSession session;
   session.resize(app::kLeastWidth, app::kLeastHeight);
