@@ -350,7 +350,7 @@ TEST_F(LessonFolder, AnAnswerInALaterSessionSaysThatTheTruthWasShown) {
     act(player, Action::check);
     EXPECT_EQ(player.outcome()->verdict == Verdict::Kind::right, with_file);
   }
-  const auto& records = lessons::read_answers(file).value().records;
+  const auto records = lessons::read_answers(file).value().records;
   ASSERT_EQ(records.size(), 2U);
   for (std::size_t n = 0; n < 2; ++n) {
     EXPECT_EQ(records[n].attempt.number, static_cast<Index>(n) + 1);
