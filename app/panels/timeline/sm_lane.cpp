@@ -13,6 +13,9 @@ constexpr float kLeastStepPixels = 0.4f;
 /// Blocks and rows smaller than this are drawn without a gap to the next one.
 constexpr float kLeastWithGapPixels = 4.0f;
 constexpr float kGapPixels = 1.0f;
+/// The strength of a tensor's colour in a recorded step of a lit block, and of a dimmed one.
+constexpr float kLitStep = 0.9f;
+constexpr float kDimmedStep = 0.5f;
 constexpr ImU32 kNothing = 0;  ///< not drawn, so that the panel's card shows through
 
 /// A row of pixels, filled from left to right: each pixel once, neighbours of the same colour
@@ -87,20 +90,20 @@ class SlotRow {
   }
 
  private:
-  ImU32 ground() const { return sm_colors(canvas_.theme, kLitBlock).idle; }
+  ImU32 ground() const { return sm_colors(canvas_.theme, false).idle; }
 
   void add_inside(const SmTimeAxis& axis, const SmBlock& block, const SmHighlight& highlight,
                   float left, float right, bool narrow) {
     const Theme& theme = canvas_.theme;
     const bool current = highlight.block && block.is(*highlight.block);
-    const float strength = !highlight.block || current ? kLitBlock : kDimmedBlock;
+    const bool dimmed = highlight.block && !current;
+    const SmColors colors = sm_colors(theme, dimmed);
     const auto steps = static_cast<float>(block.steps.size());
     if (block.steps.empty() ? narrow : right - left < kLeastStepPixels * steps) {
-      inside_.fill(left, right, mix(theme.card, theme.accent, strength * 0.6f));
+      inside_.fill(left, right, colors.steps);
       return;
     }
     if (block.steps.empty()) {
-      const SmColors colors = sm_colors(theme, strength);
       const float first = std::min(axis.x_of(block.first_step_ps), right);
       const float last = std::min(axis.x_of(block.last_step_end_ps), right);
       inside_.fill(left, first, colors.waiting);
@@ -111,6 +114,7 @@ class SlotRow {
     for (const SmStep& step : block.steps) {
       if (step.waiting) continue;  // keep the lane's colour: the block is waiting
       const bool here = current && step.i == highlight.i && step.j == highlight.j;
+      const float strength = dimmed ? kDimmedStep : kLitStep;
       inside_.fill(axis.x_of(step.begin_ps), std::min(axis.x_of(step.end_ps), right),
                    mix(theme.card, color_of(theme, step.tensor), here ? 1.0f : strength));
     }
@@ -124,15 +128,16 @@ class SlotRow {
 
 }  // namespace
 
-SmColors sm_colors(const Theme& theme, float strength) {
-  return {.steps = mix(theme.card, theme.accent, strength * 0.75f),
-          .waiting = mix(theme.card, theme.accent, strength * 0.4f),
-          .idle = mix(theme.card, theme.track, 0.5f)};
+SmColors sm_colors(const Theme& theme, bool dimmed) {
+  const float strength = dimmed ? 0.85f : 1.0f;
+  return {.steps = mix(theme.card, theme.accent, strength),
+          .waiting = mix(theme.card, theme.accent, strength * 0.5f),
+          .idle = mix(theme.card, theme.track, 0.25f)};
 }
 
 std::vector<draw::LegendEntry> sm_legend(const draw::Canvas& canvas, const SmRunPair& pair,
                                          bool highlights, float width) {
-  const SmColors colors = sm_colors(canvas.theme, highlights ? kDimmedBlock : kLitBlock);
+  const SmColors colors = sm_colors(canvas.theme, highlights);
   const std::string_view steps = pair.trace ? "predicted: steps" : "steps of a block";
   using enum draw::LegendEntry::Sample;
   std::vector<draw::LegendEntry> entries = {{std::string(steps), colors.steps, surface},

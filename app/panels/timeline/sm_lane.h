@@ -34,11 +34,9 @@ struct SmHighlight {
 struct SmColors {
   ImU32 steps = 0, waiting = 0, idle = 0;
 };
-/// `strength`: 0.9 for the highlighted block and without one, less for the dimmed ones.
-SmColors sm_colors(const Theme& theme, float strength);
-/// The strength of the colours of a block that is highlighted, and of one that another dims.
-inline constexpr float kLitBlock = 0.9f;
-inline constexpr float kDimmedBlock = 0.5f;
+/// Bright steps, a mid tone for waiting, and nearly the card's colour for idle SMs. `dimmed`: for
+/// a block while another one is highlighted.
+SmColors sm_colors(const Theme& theme, bool dimmed);
 
 /// What the colours of the lanes mean, in as many words as fit in one line of this width; empty if
 /// the fewest do not. `highlights`: a block is highlighted.

@@ -128,6 +128,18 @@ TEST_F(SmLaneTest, OutlinesTheHighlightedBlockAndDimsTheOthers) {
   EXPECT_NE(color_at(460.0f, 25.0f), 0u);
 }
 
+/// Steps, waiting and idle SMs are told apart by their brightness in every theme.
+TEST(SmColors, DifferInBrightness) {
+  constexpr double kLeast = 1.7;
+  for (const ThemeName name : {ThemeName::dark, ThemeName::light, ThemeName::contrast}) {
+    for (const bool dimmed : {false, true}) {
+      const SmColors colors = sm_colors(theme(name), dimmed);
+      EXPECT_GT(contrast_ratio(colors.steps, colors.waiting), kLeast) << to_string(name);
+      EXPECT_GT(contrast_ratio(colors.waiting, colors.idle), kLeast) << to_string(name);
+    }
+  }
+}
+
 TEST_F(SmLaneTest, DrawsTheStepsOfARecordedBlockInTheirTensorsColours) {
   SmRun run{.end_ps = 800};
   run.blocks.push_back({.end_ps = 800,
