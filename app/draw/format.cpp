@@ -85,9 +85,14 @@ std::string format_size(Index value) {
   return format_count(value);
 }
 
+std::string format_factor(double factor, int digits) {
+  if (factor >= 999.5) return fmt::format("{:.0f}×", factor);
+  return fmt::format("{:.{}g}×", factor, digits);
+}
+
 std::string format_percent(double percent) {
   if (std::abs(percent) < 0.005) return "0 %";
-  if (percent >= 899.5) return fmt::format("{:.4g}×", 1.0 + percent / 100.0);
+  if (percent >= 899.5) return format_factor(1.0 + percent / 100.0, 4);
   if (std::abs(percent) >= 99.95) return fmt::format("{:+.0f} %", percent);
   return std::abs(percent) >= 9.995 ? fmt::format("{:+.1f} %", percent)
                                     : fmt::format("{:+.2f} %", percent);

@@ -44,6 +44,9 @@ std::string format_tick(double value, const char* unit);
 /// Sizes on an axis: 512, 1k, 16k (1k = 1024), otherwise exact.
 std::string format_size(Index value);
 
+/// "4.02×" with at most this many digits; from 1000 on without a fraction: "14703×".
+std::string format_factor(double factor, int digits);
+
 /// "+0.02 %", "0 %".
 std::string format_percent(double percent);
 

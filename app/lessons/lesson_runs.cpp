@@ -201,8 +201,9 @@ std::string value_text(const Value& value, const std::string& unit) {
     const auto [scaled, prefix] = with_si_prefix(number, 999.95);
     return fmt::format("{:.4g} {}{}", scaled, prefix, unit);
   }
-  const bool is_count = number == std::round(number);
-  return is_count ? fmt::format("{}{}", static_cast<Index>(number), unit)
+  constexpr double kLeastWhole = 1e3;  // larger ratios are written without a fraction
+  const bool is_count = number == std::round(number) || std::abs(number) >= kLeastWhole;
+  return is_count ? fmt::format("{}{}", std::llround(number), unit)
                   : fmt::format("{:.4g}{}", number, unit);
 }
 

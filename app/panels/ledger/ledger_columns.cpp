@@ -113,7 +113,7 @@ LedgerCells cells_of(const LedgerRow& row, bool exact) {
     set(LedgerColumn::formula, "none");
   }
   if (row.size_bytes) {
-    set(LedgerColumn::size, fmt::format("{:.3g}×", row.whole / *row.size_bytes));
+    set(LedgerColumn::size, draw::format_factor(row.whole / *row.size_bytes, 3));
   } else if (!row.in_place_of_size.empty()) {
     set(LedgerColumn::size, row.in_place_of_size.back());
   }

@@ -72,6 +72,7 @@ TEST(Format, PercentHasASign) {
   EXPECT_EQ(format_percent(0.024), "+0.02 %");
   EXPECT_EQ(format_percent(-12.34), "-12.3 %");
   EXPECT_EQ(format_percent(250.4), "+250 %");
+  EXPECT_EQ(format_percent(1'470'200.0), "14703×");
   EXPECT_EQ(format_percent(900.0), "10×");
   EXPECT_EQ(format_percent(511025.0), "5111×");
 }

@@ -143,6 +143,7 @@ TEST(Judge, ATimeHasTheUnitOfThePanels) {
   EXPECT_EQ(value_text(Value(12.5e-6), "s"), "12.5 µs");
   EXPECT_EQ(value_text(Value(0.0125), "s"), "12.5 ms");
   EXPECT_EQ(value_text(Value(4.182e12), "/s"), "4.182 × 10^12 per second");
+  EXPECT_EQ(value_text(Value(14703.4), ""), "14703");
 }
 
 TEST(Judge, ChangesReachRunsThroughTheirOrigin) {
