@@ -78,7 +78,7 @@ float notice_padding(const PanelContext& context) {
 }
 
 /// The buttons that move to the first wrong operation and the first wrong store; `long_labels`
-/// include the number of the operation.
+/// include the row tile and the number of the operation.
 std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labels) {
   std::vector<PlaceButton> buttons;
   const auto add = [&](const char* name, std::string_view what,
@@ -89,6 +89,8 @@ std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labe
     });
     const Tile& tile = wrong != effect.spread.end() ? wrong->tile : place->op.dest_tiles[0];
     std::string label = fmt::format("{}: {}", what, tile_name(tile));
+    const bool has_rows = !is_score(tile.tensor) && !is_by_keys(tile.tensor);
+    if (long_labels && has_rows) label += fmt::format(" (row tile {})", tile.i);
     if (long_labels) label += fmt::format(", operation {}", place->step);
     buttons.push_back({name, label, place->step});
   };

@@ -17,6 +17,7 @@
 #include "app/panels/parts/headings.h"
 #include "app/panels/parts/snapshot_view.h"
 #include "app/report/report_text.h"
+#include "sim/schedule/breaks.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
@@ -96,6 +97,27 @@ Rect draw_heading(const Snapshot& snapshot, ViewState& view, const PanelContext&
   return rest;
 }
 
+/// Why the algorithm does the last operation; if the run's break changes its line of code, first
+/// what this run does instead.
+std::string why_of(const Snapshot& snapshot, const ViewState& view, const MarkedCode& code) {
+  const RunInfo& run = *snapshot.run;
+  const RunBreak& broken = run.resolved().asked.variant.broken;
+  if (snapshot.step < 0 || view.hides_break || !broken.any()) return snapshot.why;
+  const TileOp& op = snapshot.op;
+  std::string here;
+  if (broken.replaces()) {
+    const auto launch = static_cast<std::size_t>(snapshot.launch);
+    const Tensor replaced = parse_name<Tensor>(broken.replaced.tensor).value();
+    if (!run.line_operands[launch][op.line].all.test(static_cast<std::size_t>(replaced)))
+      return snapshot.why;
+    here = fmt::format("In this run, {}", break_words(broken));
+  } else {
+    if (op.unreached || !code.shown[op.line].broken) return snapshot.why;
+    here = op.skipped ? "This run leaves it out" : "This run leaves out a part of the line";
+  }
+  return fmt::format("{}. In the correct run: {}", here, snapshot.why);
+}
+
 class ExplainPanel {
  public:
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context);
@@ -164,11 +186,13 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   std::string what =
       started ? snapshot.what : "Nothing has run yet; the inputs are in global memory.";
   if (started && !view.hides_break) what.insert(0, dropped_prefix(op));
+  const MarkedCode marked = marked_code(snapshot, view, color);
+  const std::string why = why_of(snapshot, view, marked);
   const float width = rest.width() - sentence_indent(context);
   const auto lines_of = [&](const FontRef& each, std::string_view sentence) {
     return draw::wrapped(each, sentence, width).size();
   };
-  const bool fit_when_large = lines_of(fonts.ui, what) + lines_of(fonts.ui, snapshot.why) <= 3;
+  const bool fit_when_large = lines_of(fonts.ui, what) + lines_of(fonts.ui, why) <= 3;
   const FontRef& font = fit_when_large ? fonts.ui : fonts.small;
   const auto height_of = [&](std::string_view sentence) {
     const std::size_t lines = std::min<std::size_t>(lines_of(font, sentence), kMaxSentenceLines);
@@ -176,11 +200,10 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   };
   // The whole pseudo-code comes first: sentences take at most the room that it leaves, which may be
   // none in presenter mode; otherwise there is always room for one sentence
-  const MarkedCode marked = marked_code(snapshot, view, color);
   const float notice = break_notice_height(snapshot, view, context, rest.width());
   const float needed = notice + least_height(context, rest.width(), marked);
   const float most =
-      std::max(3.0f * draw::line_height(fonts.ui), height_of(what) + height_of(snapshot.why)) +
+      std::max(3.0f * draw::line_height(fonts.ui), height_of(what) + height_of(why)) +
       context.px(8.0f);
   const float one = 2.0f * draw::line_height(fonts.small) + context.px(8.0f);
   const float least = context.presenter ? 0.0f : std::clamp(rest.height() - notice, 0.0f, one);
@@ -200,8 +223,8 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   };
   if (!room_for(what)) return;
   at.y += draw_sentence(context, font, at, rest.width(), label, "What", what);
-  if (started && room_for(snapshot.why)) {
-    draw_sentence(context, font, at, rest.width(), label, "Why", snapshot.why);
+  if (started && room_for(why)) {
+    draw_sentence(context, font, at, rest.width(), label, "Why", why);
   }
 }
 
