@@ -173,6 +173,7 @@ class SramBox {
   const FontRef& name_font() const {
     return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
   }
+  Tile used_tile(Tile used) const;
   draw::Symbol name_of(const SlotState& slot) const;
   bool is_result(const SlotState& slot) const;
   /// The tile of a now invalid slot that the last operation read for the last time; nullptr for all

@@ -57,7 +57,14 @@ std::size_t launch_of_next(const Snapshot& snapshot) {
   return static_cast<std::size_t>(snapshot.launch);
 }
 
-/// The transfers of the last operation, and of the next one, which is animated while playing.
+/// Whether the last operation ends a launch: the next one belongs to another kernel.
+bool ends_launch(const Snapshot& snapshot) {
+  return snapshot.step >= 0 &&
+         launch_of_next(snapshot) != static_cast<std::size_t>(snapshot.launch);
+}
+
+/// The transfers of the last operation, and of the next one of the same launch, which is animated
+/// while playing.
 struct ShownTransfers {
   std::optional<Transfer> last;
   std::optional<Transfer> next;
@@ -71,7 +78,8 @@ ShownTransfers shown_transfers(const Snapshot& snapshot, const PanelContext& con
     shown.last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
                              snapshot.op_bytes, sram, hbm);
   }
-  if (snapshot.step + 1 < snapshot.run->step_count) {
+  const bool has_next = snapshot.step + 1 < snapshot.run->step_count;
+  if (has_next && (shown.playing || !ends_launch(snapshot))) {
     shown.next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot),
                              snapshot.next_op_bytes, sram, hbm);
   }

@@ -121,10 +121,20 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
   return nullptr;
 }
 
+/// The tile that the last operation read for the last time, named by its contents: P in the slot of
+/// S, as it was stored.
+Tile SramBox::used_tile(Tile used) const {
+  const bool stores = snapshot_.op.kind == OpKind::store && snapshot_.op.dest_count > 0;
+  if (stores && is_score(used.tensor)) used.tensor = snapshot_.op.dests()[0].tensor;
+  return used;
+}
+
 /// The name of the tile in the slot, or of the one that the last operation read for the last time.
 draw::Symbol SramBox::name_of(const SlotState& slot) const {
-  const Tile* const tile = slot.valid ? &slot.tile : last_used_here(slot);
-  draw::Symbol symbol = tile != nullptr ? symbol_of(*tile) : empty_symbol_of(slot.tensor);
+  const Tile* const used = last_used_here(slot);
+  draw::Symbol symbol = slot.valid        ? symbol_of(slot.tile)
+                        : used != nullptr ? symbol_of(used_tile(*used))
+                                          : empty_symbol_of(slot.tensor);
   if (!names_have_indices_) symbol = {symbol.base, ""};
   return symbol;
 }
@@ -237,7 +247,7 @@ void SramBox::point_at(ViewState& view) const {
                                     capacity_text(slot.capacity_bytes), to_string(slot.space));
     if (const Tile* used = last_used_here(slot)) {
       lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
-                           tile_name(*used));
+                           tile_name(used_tile(*used)));
     } else if (!slot.valid) {
       lines += "\nholds no valid tile: must not be read until one is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
