@@ -30,8 +30,7 @@ constexpr PseudoLine kScoresPseudoCode[] = {
     {1, Step::load, "load Q_i, K_j",
      "Every tile of S reads its rows of Q and K again; the paper counts Q and K once."},
     {1, Step::scores, "S_ij = scale · Q_i K_jᵀ", "The first of two matrix products."},
-    {1, Step::store, "store S_ij",
-     "N × N scores are stored: the traffic that FlashAttention removes."},
+    {1, Step::store, "store S_ij", "N × N scores are stored, for the next kernel to read."},
 };
 static_assert(has_each_step_once(kScoresPseudoCode));
 
