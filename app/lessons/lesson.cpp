@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "app/lessons/lesson_fields.h"
@@ -214,6 +215,51 @@ Lesson read_fields(const JsonObject& root, Mistakes& mistakes) {
 const RunRecipe* Lesson::find_run(std::string_view run) const {
   const auto found = std::ranges::find(runs, run, &RunRecipe::name);
   return found == runs.end() ? nullptr : &*found;
+}
+
+bool Lesson::reaches(const RunField& field, std::string_view run) const {
+  const RunRecipe* recipe = find_run(run);
+  while (recipe != nullptr && !recipe->from.empty()) {
+    if (std::ranges::find(recipe->set, &field, &FieldValueText::field) != recipe->set.end()) {
+      return false;
+    }
+    recipe = find_run(recipe->from);
+  }
+  return recipe != nullptr;
+}
+
+namespace {
+
+/// The runs that the step shows, or whose values it needs for its texts or its question.
+std::vector<std::string> runs_of(const Step& step) {
+  std::vector<std::string> runs;
+  const auto add = [&](const Expression& expression) {
+    std::ranges::copy(expression.runs(), std::back_inserter(runs));
+  };
+  for (const std::string* shown : {&step.show.run, &step.show.reveal, &step.show.beside}) {
+    if (!shown->empty()) runs.push_back(*shown);
+  }
+  for (const Text* text : {&step.say, &step.then}) {
+    for (const Text::Piece& piece : text->pieces) {
+      if (piece.value) add(*piece.value);
+    }
+  }
+  if (!step.ask) return runs;
+  if (const auto* choice = std::get_if<ChoiceQuestion>(&step.ask->kind)) {
+    for (const auto& option : choice->options) add(option.when);
+  }
+  if (const auto* number = std::get_if<NumberQuestion>(&step.ask->kind)) add(number->answer);
+  if (const auto* tile = std::get_if<TileQuestion>(&step.ask->kind)) add(tile->answer);
+  if (const auto* curve = std::get_if<CurveQuestion>(&step.ask->kind)) add(curve->answer);
+  return runs;
+}
+
+}  // namespace
+
+bool Lesson::reaches(const RunField& field, const Step& step) const {
+  if (step.show.run.empty()) return true;  // it keeps the run of the step before it
+  return std::ranges::any_of(runs_of(step),
+                             [&](const std::string& run) { return reaches(field, run); });
 }
 
 namespace {

@@ -27,6 +27,11 @@ struct Lesson {
   std::vector<Step> steps;
 
   const RunRecipe* find_run(std::string_view run) const;
+  /// Whether the value that a student sets for the field changes this run: not if the run, or one
+  /// that it starts from, sets the field itself.
+  bool reaches(const RunField& field, std::string_view run) const;
+  /// Whether it changes what the step shows, says or asks.
+  bool reaches(const RunField& field, const Step& step) const;
 };
 
 /// The largest number of steps of a lesson.

@@ -90,12 +90,14 @@ void draw_gpu_choice(const Frame& frame, const lessons::Vary& choice, const std:
   }
 }
 
-/// Draws buttons for the values that a student may set; the lesson's own comes first.
+/// Draws buttons for the values that a student may set and that change the step; the lesson's own
+/// comes first.
 void draw_changes(const Frame& frame, const std::vector<std::string>& own_values) {
   LessonPlayer& player = frame.app.lesson_player;
   const std::vector<lessons::Vary>& all = player.lesson().choices;
   for (std::size_t n = 0; n < all.size(); ++n) {
     const lessons::Vary& vary = all[n];
+    if (!player.lesson().reaches(*vary.field, player.current())) continue;
     const std::string& own = own_values[n];
     const auto is_this = [&](const auto& change) { return change.field == vary.field; };
     const auto set = std::ranges::find_if(player.changes(), is_this);
