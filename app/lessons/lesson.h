@@ -43,8 +43,8 @@ inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",   
                                                    "ledger",         "timeline",   "charts"};
 
 /// Names of the parts of panels that a step may hide (PanelPart in app/scene/view_state.h).
-inline constexpr std::string_view kPartNames[] = {"dram", "time",   "notes",
-                                                  "safe", "online", "unwritten"};
+inline constexpr std::string_view kPartNames[] = {
+    "dram", "l2", "written", "time", "notes", "safe", "online", "formulas", "alpha", "unwritten"};
 
 /// Parses a lesson; `name` names the file in messages. invalid_request with one line, which has the
 /// path of the field: malformed text, an unknown or missing field, a run, panel, tensor or field of

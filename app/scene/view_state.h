@@ -76,14 +76,19 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 /// Parts of panels that a step of a lesson may hide, because a later one asks about them.
 enum class PanelPart : std::uint8_t {
   dram,       ///< the ledger's lines of L2 and DRAM
+  l2,         ///< the ledger's line of L2
+  written,    ///< the ledger's total of requested writes
   time,       ///< the ledger's lines of times, and what limits the time
-  notes,      ///< the ledger's footer: bytes of the paper, operations, peak memory
+  notes,      ///< the ledger's footer, with the operations, and its line of peak memory
   safe,       ///< the lines of the safe softmax in WHY ONLINE
   online,     ///< the lines of the online softmax in WHY ONLINE
+  formulas,   ///< the formulas in ONLINE SOFTMAX, and the numbers in them
+  alpha,      ///< the line of alpha in ONLINE SOFTMAX
   unwritten,  ///< in MEMORY: the tensors of which no tile is written yet
 };
-constexpr std::array<std::string_view, 6> enum_names(PanelPart) {
-  return {"dram", "time", "notes", "safe", "online", "unwritten"};
+constexpr std::array<std::string_view, 10> enum_names(PanelPart) {
+  return {"dram", "l2",     "written",  "time",  "notes",
+          "safe", "online", "formulas", "alpha", "unwritten"};
 }
 
 /// The quantity of a chart, by the names that scenes use. Each axis has some of these quantities

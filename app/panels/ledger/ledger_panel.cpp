@@ -251,11 +251,6 @@ void draw_footer(const Table& table, const Rect& rect) {
       draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f));
   draw::text(context, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint, shown);
-  if (const std::size_t peak = shown.find("peak memory"); peak != shown.npos) {
-    const float begin = rect.min.x + fonts.small.measure(shown.substr(0, peak)).x;
-    const float end = rect.min.x + fonts.small.measure(shown).x;
-    context.named_rects.add("ledger.row.peak memory", {{begin, rect.min.y}, {end, rect.max.y}});
-  }
   const Rect note{rect.min, {left, rect.max.y}};
   if (!wordings.front().empty() && hovered(note)) {
     tooltip(

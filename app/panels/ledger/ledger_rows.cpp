@@ -180,8 +180,8 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const SimulationReport& totals = run.totals;
   const auto words = [](Index amount, const char* unit) { return draw::format_si(amount, unit); };
   const std::string paper = "paper " + words(totals.paper.total(), "B");
+  if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP")};
   const std::string peak = "peak memory " + words(totals.peak_hbm_bytes, "B");
-  if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP"), peak};
   const bool one_head = run.problem().batch * run.problem().heads == 1;
   const Index flops = snapshot.matmul_flops_so_far + snapshot.other_flops_so_far;
   return {words(flops, "FLOP") + " so far",
@@ -260,6 +260,22 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   return lines;
 }
 
+namespace {
+
+/// The peak of memory, a row of the totals of a whole pass.
+LedgerRow peak_row(const RunInfo& run, const LedgerBasis& basis) {
+  const auto peak_bytes = static_cast<double>(run.totals.peak_hbm_bytes);
+  return {.label = "peak memory",
+          .modelled = peak_bytes,
+          .whole = peak_bytes,
+          .formula_text = "inputs, outputs and workspace of all heads",
+          .seen = {.about = basis.seen ? "unavailable: no recording has it" : basis.why_not_seen},
+          .gives_way = 1,
+          .part = PanelPart::notes};
+}
+
+}  // namespace
+
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis) {
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
@@ -280,6 +296,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
     ledger.seen_about = about_run(*basis.seen);
   }
   ledger.totals = total_rows(snapshot, so_far, basis, other_tiles);
+  if (!so_far) ledger.totals.push_back(peak_row(run, basis));
   ledger.stands_alone = stands_alone(basis);
   if (whole) ledger.time = basis.time;
   if (other_tiles) {

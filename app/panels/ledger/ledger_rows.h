@@ -104,7 +104,7 @@ struct Ledger {
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< tooltip of the heading
   bool all_heads = false;          ///< true: for all heads; false: for the displayed head only
-  std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
+  std::vector<std::string> notes;  ///< paper, operations; so far, peak memory; longest first
 };
 
 // The rows below the tensors' rows (ledger_totals.cpp).
@@ -123,7 +123,7 @@ std::vector<LedgerRow> apart_rows(const LedgerBasis& basis);
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
 
 /// The ledger without the parts that a lesson hides.
-Ledger without(Ledger ledger, const std::set<PanelPart>& hidden);
+Ledger without(Ledger ledger, std::set<PanelPart> hidden);
 
 /// The ledger as comma-separated values with a heading line.
 std::string ledger_csv(const Ledger& ledger);

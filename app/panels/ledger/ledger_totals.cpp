@@ -42,8 +42,10 @@ std::string unit_of(const Total& total) {
 /// The part of the ledger that a lesson may hide.
 std::optional<PanelPart> part_of(const Total& total) {
   if (total.quantity == kTime) return PanelPart::time;
-  if (total.level == Level::requested) return std::nullopt;
-  return PanelPart::dram;
+  if (total.level == Level::requested) {
+    return total.write ? std::optional(PanelPart::written) : std::nullopt;
+  }
+  return total.level == Level::l2 ? PanelPart::l2 : PanelPart::dram;
 }
 
 /// Sets the modelled number of the whole pass; for DRAM and time, only if there is a prediction.
@@ -217,7 +219,8 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
   return rows;
 }
 
-Ledger without(Ledger ledger, const std::set<PanelPart>& hidden) {
+Ledger without(Ledger ledger, std::set<PanelPart> hidden) {
+  if (hidden.contains(PanelPart::dram)) hidden.insert(PanelPart::l2);
   for (std::vector<LedgerRow>* rows : {&ledger.totals, &ledger.apart}) {
     std::erase_if(*rows,
                   [&](const LedgerRow& row) { return row.part && hidden.contains(*row.part); });

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "app/draw/canvas.h"
@@ -60,6 +61,18 @@ std::string adders_line(const Snapshot& snapshot) {
   return text + "; in parallel, so atomically";
 }
 
+/// Removes from the terms what a lesson hides.
+void hide_parts(std::vector<SoftmaxTerm>& terms, const std::set<PanelPart>& hidden) {
+  if (hidden.contains(PanelPart::alpha)) {
+    std::erase_if(terms, [](const SoftmaxTerm& term) { return term.symbol == "alpha"; });
+  }
+  if (!hidden.contains(PanelPart::formulas)) return;
+  for (SoftmaxTerm& term : terms) {
+    term.formula.clear();
+    term.numbers.clear();
+  }
+}
+
 /// The panel's content for the row in this launch.
 struct RowView {
   std::string note;
@@ -79,9 +92,24 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
                     folds_splits(snapshot) ? SplitRole::folded : SplitRole::none,
                     run.problem().score.has_dropout());
   mark_replaced(terms, run.resolved().asked.variant.broken.replaced);
+  hide_parts(terms, view.hidden);
   return {
       note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)) + since(snapshot),
       std::move(terms), check_line(snapshot, view.query_row)};
+}
+
+/// "= exp(m_prev - m)"; empty if the formula is hidden.
+std::string formula_text(const SoftmaxTerm& term) {
+  return term.formula.empty() ? "" : "= " + term.formula;
+}
+
+/// The term, in the words of its tooltip.
+std::string about(const SoftmaxTerm& term) {
+  std::string words = term.symbol;
+  if (!term.formula.empty()) words += fmt::format(" = {}\n= {}", term.formula, term.numbers);
+  words += term.result ? fmt::format("\n= {:.17g}", *term.result)
+                       : std::string("\nnot computed yet in this tile");
+  return words + "\nmodelled, with the values on chip";
 }
 
 /// The positions of the columns: symbol, formula, the row's values, numbers, result.
@@ -98,7 +126,7 @@ Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas&
   bool strips = false;
   for (const SoftmaxTerm& term : terms) {
     symbol = std::max(symbol, canvas.fonts.ui_bold.measure(term.symbol).x);
-    formula = std::max(formula, canvas.fonts.mono_small.measure("= " + term.formula).x);
+    formula = std::max(formula, canvas.fonts.mono_small.measure(formula_text(term)).x);
     numbers = std::max(numbers, canvas.fonts.mono_small.measure(term.numbers).x);
     strips = strips || !term.strip.empty();
   }
@@ -145,7 +173,7 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   draw::text(context, fonts.ui_bold, {line.min.x, top(fonts.ui_bold)}, color, term.symbol);
   if (columns.formulas) {
     draw::text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
-               known ? theme.text_dim : theme.text_faint, "= " + term.formula);
+               known ? theme.text_dim : theme.text_faint, formula_text(term));
   }
   if (!term.strip.empty() && columns.strip_end > columns.strip) {
     const float half = std::min(line.height() * 0.36f, context.px(9.0f));
@@ -160,12 +188,7 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   draw::text(context, fonts.mono, {columns.result, top(fonts.mono)}, color,
              known ? draw::format_value(*term.result) : "–", draw::Align::right);
   if (hovered(line)) {
-    tooltip(context,
-            fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip", term.symbol,
-                        term.formula, term.numbers,
-                        known ? fmt::format("\n= {:.17g}", *term.result)
-                              : std::string("\nnot computed yet in this tile")),
-            line);
+    tooltip(context, about(term), line);
   }
 }
 

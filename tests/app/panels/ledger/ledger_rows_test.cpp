@@ -68,9 +68,14 @@ TEST(Ledger, LeavesOutThePartsThatALessonHides) {
   };
   const std::set<std::string> requested = {"requested read", "requested written"};
   EXPECT_EQ(labels({}).size(), all.totals.size());
-  EXPECT_EQ(labels({PanelPart::dram, PanelPart::time}), requested);
+  EXPECT_EQ(labels({PanelPart::dram, PanelPart::time, PanelPart::notes}), requested);
   EXPECT_TRUE(labels({PanelPart::time}).contains("DRAM read"));
   EXPECT_FALSE(labels({PanelPart::dram}).contains("L2 missed"));
+  EXPECT_FALSE(labels({PanelPart::l2}).contains("L2 missed"));
+  EXPECT_TRUE(labels({PanelPart::l2}).contains("DRAM read"));
+  EXPECT_FALSE(labels({PanelPart::written}).contains("requested written"));
+  EXPECT_TRUE(labels({PanelPart::written}).contains("requested read"));
+  EXPECT_FALSE(labels({PanelPart::notes}).contains("peak memory"));
   EXPECT_FALSE(all.notes.front().empty());
   EXPECT_TRUE(without(all, {PanelPart::notes}).notes.front().empty());
 }
