@@ -35,7 +35,7 @@ std::optional<Tensor> moved_tensor(ScreenSession& session) {
 
 TEST(LessonPictures, BeginAtTheOperationThatTheQuestionIsAbout) {
   ScreenSession session;
-  open_step(session, "flash1-loops", 4);
+  open_step(session, "flash1-loops", 5);
   EXPECT_EQ(moved_tensor(session), Tensor::Q);
   EXPECT_EQ(session.app().snapshot()->j, 0);
   session.click("lesson.show");
@@ -64,6 +64,32 @@ TEST(LessonPictures, HaveNoTensorThatIsNotWrittenYet) {
   session.click("lesson.show");
   EXPECT_TRUE(session.rects().find("memory.tensor.S"));
   EXPECT_FALSE(session.rects().find("memory.tensor.P"));
+}
+
+TEST(LessonPictures, TheEndOfALaunchHasNoArrowOfTheNextOne) {
+  ScreenSession session;
+  open_step(session, "standard-writes-s-and-p", 2);
+  session.click("lesson.show");
+  EXPECT_TRUE(session.rects().find("memory.arrow.last"));
+  EXPECT_FALSE(session.rects().find("memory.arrow.next"));
+}
+
+/// P is computed in the slot of S.
+TEST(LessonPictures, ATileThatIsStoredAsPIsNamedP) {
+  ScreenSession session;
+  open_step(session, "standard-writes-s-and-p", 3);
+  session.click("lesson.show");
+  const std::optional<app::Rect> slot = session.rects().find("memory.last_used.S");
+  ASSERT_TRUE(slot);
+  const auto count_below = [&](std::string_view name) {
+    return std::ranges::count_if(texts_on_screen(), [&](const ScreenText& text) {
+      return text.words == name && text.rect.min.y >= slot->max.y - 1.0f &&
+             text.rect.min.y < slot->max.y + 2.0f * text.rect.height() &&
+             text.rect.min.x > slot->min.x && text.rect.max.x < slot->max.x;
+    });
+  };
+  EXPECT_EQ(count_below("P"), 1);
+  EXPECT_EQ(count_below("S"), 0);
 }
 
 TEST(LessonPictures, TheTimelineSaysWhatItsColoursMean) {
@@ -99,7 +125,7 @@ TEST(LessonPictures, TheLedgerSaysWhereResultsAreThatDramDoesNotSee) {
 
 TEST(LessonPictures, EverySlotOnChipHasItsSize) {
   ScreenSession session;
-  open_step(session, "flash1-loops", 3);
+  open_step(session, "flash1-loops", 4);
   EXPECT_EQ(count_on_screen("64 × 64"), 2) << "Q_i and O_i";
   EXPECT_EQ(count_on_screen("64 × 128"), 2) << "P_ij and S_ij";
 }

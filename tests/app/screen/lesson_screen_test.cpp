@@ -44,7 +44,7 @@ TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
 /// MEMORY shows what is stored: other tensors are ghosts; O, m and l of flash1 are in HBM.
 TEST(LessonScreen, CoversMemoryWhereAChoiceIsAboutWhatIsStored) {
   const std::pair<const char*, std::size_t> steps[] = {{"standard-writes-s-and-p", 5},
-                                                       {"flash1-loops", 4}};
+                                                       {"flash1-loops", 2}};
   for (const auto& [lesson, step] : steps) {
     ScreenSession session;
     session.app().lesson_player.open(lesson, step);

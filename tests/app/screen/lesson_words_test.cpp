@@ -52,7 +52,7 @@ TEST(LessonWords, OutlinesAdjacentLinesOfTheLedgerTogether) {
 
 TEST(LessonWords, HighlightsATensorInMemoryAndNoEmptySlotForIt) {
   ScreenSession session;
-  show_answer(session, "flash1-loops", 5);
+  show_answer(session, "flash1-loops", 3);
   EXPECT_TRUE(session.rects().find("lesson.mark.memory.tensor.O"));
   EXPECT_TRUE(session.rects().find("memory.slot.O"));
   EXPECT_FALSE(session.rects().find("lesson.mark.memory.slot.O"));
@@ -66,9 +66,49 @@ TEST(LessonWords, TheLessonsOwnValueIsNamedUnlessItsRunsDiffer) {
   session.app().lesson_player.open("flash1-loops", 0);
   session.settle();
   EXPECT_TRUE(is_on_screen("as in the lesson"));
-  session.app().lesson_player.open("swap-the-loops", 0);
+  session.app().lesson_player.open("swap-the-loops", 2);
   session.settle();
   EXPECT_TRUE(is_on_screen("16384 (lesson)"));
+}
+
+/// The first step of swap-the-loops shows a run that sets N and d itself.
+TEST(LessonWords, OffersNoValueThatTheStepDoesNotUse) {
+  ScreenSession session;
+  session.app().lesson_player.open("swap-the-loops", 0);
+  session.settle();
+  EXPECT_FALSE(session.rects().find("lesson.set.seq-len.lesson"));
+  EXPECT_FALSE(session.rects().find("lesson.set.head-dim.lesson"));
+  EXPECT_TRUE(is_on_screen("GPU ="));
+  session.app().lesson_player.open("when-is-the-gpu-full", 4);  // a run that sets N, but not d
+  session.settle();
+  EXPECT_FALSE(session.rects().find("lesson.set.seq-len.lesson"));
+  EXPECT_TRUE(session.rects().find("lesson.set.head-dim.lesson"));
+}
+
+TEST(LessonWords, FormulasOfTheOnlineSoftmaxAppearAfterAllOfThemWereAskedFor) {
+  ScreenSession session;
+  const auto has_line_of_alpha = [&] {
+    const auto panel = session.rects().find("panel.online_softmax");
+    return std::ranges::any_of(texts_on_screen(), [&](const ScreenText& text) {
+      return text.words == "alpha" && panel && panel->contains(text.rect.center());
+    });
+  };
+  show_answer(session, "merging-tiles", 3);
+  EXPECT_FALSE(is_on_screen("exp(m_prev - m)"));
+  EXPECT_FALSE(is_on_screen("rowsum P"));
+  EXPECT_FALSE(has_line_of_alpha());
+  show_answer(session, "merging-tiles", 4);
+  EXPECT_FALSE(is_on_screen("rowsum P"));
+  EXPECT_TRUE(has_line_of_alpha());
+  show_answer(session, "merging-tiles", 6);
+  EXPECT_TRUE(is_on_screen("rowsum P"));
+}
+
+TEST(LessonWords, ABrokenOperationHasItsOwnReason) {
+  ScreenSession session;
+  session.app().lesson_player.open("forgetting-alpha", 0);
+  session.settle();
+  EXPECT_TRUE(is_on_screen("In this run, alpha is always 1"));
 }
 
 TEST(LessonWords, TheLegendNamesTheFrameOfATileThatIsNotOnChip) {
@@ -98,8 +138,7 @@ TEST(LessonWords, KeepsANumberAndItsUnitOnOneLine) {
   EXPECT_TRUE(is_on_screen("1.076 GB."));
 }
 
-/// A step may highlight the peak of memory, like a line of the ledger.
-TEST(LessonWords, ThePeakOfMemoryHasItsPlaceBelowTheLedger) {
+TEST(LessonWords, ThePeakOfMemoryIsALineOfTheLedger) {
   ScreenSession session;
   session.app().lesson_player.open("double-n", 2);
   session.settle();
