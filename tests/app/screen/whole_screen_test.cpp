@@ -82,9 +82,11 @@ TEST(SmTimeline, IsZoomedByTheWheel) {
 
 TEST(Keys, AreListedAndHiddenByAQuestionMark) {
   ScreenSession session;
-  session.type("?");
+  ImGui::GetIO().AddInputCharacter('?');
+  session.frame();
   EXPECT_TRUE(session.app().view.show_keys);
-  session.type("?");
+  ImGui::GetIO().AddInputCharacter('?');
+  session.frame();
   EXPECT_FALSE(session.app().view.show_keys);
 }
 
