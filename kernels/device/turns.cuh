@@ -9,7 +9,7 @@
 
 namespace attnscope::kernels::device {
 
-/// Waits until it is this block's turn; the writes of the blocks before it are then visible. For a
+/// Waits until it is this block's turn; the additions of the blocks before it are then in L2. For a
 /// block whose additions are all made by this thread.
 __device__ inline void await_turn_alone(const int* turn, int mine) {
   int whose;
@@ -19,9 +19,9 @@ __device__ inline void await_turn_alone(const int* turn, int mine) {
 }
 
 /// Ends this block's turn. Called by one thread when the block's additions are in L2, where turns
-/// are counted, too: after a fence, or, for bulk additions, after wait_bulk_stores(). A release
-/// here would also wait for everything else that the SM has in flight: bulk additions in a fixed
-/// order then took up to a quarter longer.
+/// are counted, too: after a fence, or, for bulk additions, after wait_bulk_stores(). For the
+/// latter, PTX's memory model would ask for a release here, which also waits for everything else
+/// that the SM has in flight: a fixed order then took up to a quarter longer.
 __device__ inline void pass_turn_alone(int* turn) {
   asm volatile("red.relaxed.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
 }
