@@ -1,5 +1,6 @@
 #include "app/screen/step_height.h"
 
+#include <algorithm>
 #include <string>
 
 #include "app/app.h"
@@ -66,7 +67,11 @@ class StepHeight {
       const lessons::Question& question = *player.current().ask;
       height += gap + text(question.text, fonts.ui_bold) + of_kind(question);
     }
-    return height + gap + static_cast<float>(player.lesson().choices.size()) * field;
+    const auto choices =
+        std::ranges::count_if(player.lesson().choices, [&](const lessons::Vary& vary) {
+          return player.lesson().reaches(*vary.field, player.current());
+        });
+    return height + gap + static_cast<float>(choices) * field;
   }
 
  private:
