@@ -202,9 +202,10 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
 
-  // With three stages wait_copies() counts groups: if no tile is left, an empty one keeps count
+  // With three stages, n is two positions ahead: where the list ends at n - 1, n is in the next
+  // list. wait_copies() counts groups, so if no tile is left, an empty one keeps count
   const auto load_if_any = [&](int n) {
-    if (column_tiles.has(n)) {
+    if ((knob::kStages < 3 || column_tiles.has(n - 1)) && column_tiles.has(n)) {
       load_column_tile(n);
     } else if constexpr (knob::kStages > 2) {
       commit_copies();

@@ -155,10 +155,16 @@ TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
       "--seq-len 2048 --heads 16 --batch 2 --repeats 3 --out " +
       scratch.file("a.json"));
   ASSERT_EQ(measured.status, 0) << measured.err;
+  // Three stages are loaded ahead of a list's end, and must not go on with the next list's tiles
+  const CliOutcome ahead = run_cli(
+      "sweep --over knob.stages=1,2,3 -- measure --algorithm block_sparse2 --seq-len 2048 "
+      "--heads 16 --batch 2 --block-mask butterfly --knob instructions=mma --repeats 3 --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(ahead.status, 0) << ahead.err;
   const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
   ASSERT_EQ(compared.status, 0) << compared.err;
   const json runs = json::parse(compared.out)["runs"];
-  ASSERT_EQ(runs.size(), 12u);
+  ASSERT_EQ(runs.size(), 15u);
   for (const json& run : runs) {
     ASSERT_TRUE(run.contains("lines")) << run;
     for (const json& line : run["lines"]) {
