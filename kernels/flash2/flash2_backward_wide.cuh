@@ -18,6 +18,9 @@
 
 namespace attnscope::kernels {
 
+/// Registers of a thread of the serving group, and of a consumer.
+inline constexpr HopperRegisters kFlash2WideRegisters{40, 232, true};
+
 /// Adds a consumer's panels of dQi of each visit. Called by one thread for each consumer.
 template <int kConsumer, typename Block>
 __device__ inline void add_query_gradients(const Block& block) {
@@ -124,8 +127,13 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
       }
       add_query_gradient(n - 1, trace);  // all of dS is there: no warp needs Vj any more
     }
+  }
+
+  /// Stores dVj.
+  __device__ void store(Trace& trace) {
+    using namespace device;
     block.V_arrived().wait(0);  // even if no row tile sees it
-    this->store(block.V(), block.parameters.maps.dV_columns);
+    Base::store(block.V(), block.parameters.maps.dV_columns);
     trace.did(TraceStep::store_dKj, 0, block.j);
     trace.did(TraceStep::store_dVj, 0, block.j);
   }
@@ -201,8 +209,12 @@ struct Flash2KeyConsumer : Flash2WideConsumer<T, Block, 1> {
     }
     // Both consumers have multiplied the last dS by Kj.
     if (n > row_tiles.first) block.dS_slots().await_emptied(visit(n) + 1);
-    scale_all(this->gradient, block.parameters.shape.softmax_scale);
-    this->store(block.K(), block.parameters.maps.dK_columns);
+  }
+
+  /// Stores dKj.
+  __device__ void store() {
+    device::scale_all(this->gradient, block.parameters.shape.softmax_scale);
+    Base::store(block.K(), block.parameters.maps.dK_columns);
   }
 
   /// dP = dOi Vj^T; dS = P * (dP - Di), which is also written to shared memory.
@@ -236,7 +248,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
                              parameters) {
   using namespace device;
   using Block = Flash2WideGradientBlock<d, Br, Bc, kVisits>;
-  constexpr HopperRegisters kRegisters{40, 232, true};
+  constexpr HopperRegisters kRegisters = kFlash2WideRegisters;
   static_assert(flash2_wide_gradient_holds(d, {Br, Bc}));
   static_assert(Block::kBytes == flash2_backward_wide_shared_bytes(d, {Br, Bc}));
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -253,9 +265,13 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
     take_registers<kRegisters.consuming>();
     Trace trace(parameters, block.j);
     if (warpgroup == 0) {
-      Flash2ValueConsumer<T, Block, Trace>(block).accumulate(trace);
+      Flash2ValueConsumer<T, Block, Trace> consumer(block);
+      consumer.accumulate(trace);
+      consumer.store(trace);
     } else {
-      Flash2KeyConsumer<T, Block>(block).accumulate();
+      Flash2KeyConsumer<T, Block> consumer(block);
+      consumer.accumulate();
+      consumer.store();
     }
     trace.end();
   }
