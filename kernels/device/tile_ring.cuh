@@ -33,10 +33,13 @@ struct TileRing {
     }
   }
 
-  /// Called by the thread that loads: waits until the slot's previous visit has released it, then
-  /// starts the copy.
-  __device__ void load(int visit, const TensorMap& map, const TilePlace& place) const {
+  /// Called by the thread that loads: waits until the slot's previous visit has released it.
+  __device__ void await_free(int visit) const {
     if (visit >= kStages) free(visit).wait(visit / kStages - 1);
+  }
+  /// The same, then starts the copy.
+  __device__ void load(int visit, const TensorMap& map, const TilePlace& place) const {
+    await_free(visit);
     arrived(visit).expect(Tile::kBytes);
     load_panels(tile(visit), map, place, arrived(visit));
   }

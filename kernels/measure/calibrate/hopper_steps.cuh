@@ -5,6 +5,7 @@
 
 #include "kernels/flash1/flash1_backward_hopper.cuh"
 #include "kernels/flash2/flash2_backward_hopper.cuh"
+#include "kernels/flash2/flash2_backward_wide.cuh"
 #include "kernels/flash2/flash2_forward_hopper.cuh"
 #include "kernels/measure/calibrate/step_values.cuh"
 
@@ -54,12 +55,14 @@ __device__ inline void load_plain_rows(const Block& block, const TensorView& col
   };
   load(block.K().address, columns, 0, Block::TileKV::kBytes, block.K_arrived());
   load(block.V().address, columns, 1, Block::TileKV::kBytes, block.V_arrived());
+  const auto load_row_tile = [&](const auto& ring, int visit, int tile) {
+    ring.await_free(visit);
+    load(ring.tile(visit).address, rows, tile, Block::TileQ::kBytes, ring.arrived(visit));
+  };
   for (int visit = 0; visit < visits; ++visit) {
-    int tile = visit % kTiles * 2;
-    for (const auto& ring : {block.Q(), block.dO()}) {
-      if (visit >= 2) ring.free(visit).wait(visit / 2 - 1);
-      load(ring.tile(visit).address, rows, tile++, Block::TileQ::kBytes, ring.arrived(visit));
-    }
+    const int tile = visit % kTiles * 2;
+    load_row_tile(block.Q(), visit, tile);
+    load_row_tile(block.dO(), visit, tile + 1);
   }
 }
 
@@ -97,6 +100,52 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   stopwatch.stop();
 }
 
+/// flash2_backward_wide, and block_sparse2's: a block's loop over the row tiles.
+template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
+          typename Trace = device::NoTrace>
+__global__ void __launch_bounds__(kFlash2HopperThreads, 1)
+    flash2_backward_wide(const Flash2HopperParameters parameters, const StepKind kind,
+                         BlockTime* __restrict__ times) {
+  using namespace device;
+  using Block = Flash2WideGradientBlock<d, Br, Bc, Visits::all>;
+  constexpr HopperRegisters kRegisters = kFlash2WideRegisters;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Block block(parameters, shared);
+  if (thread_index() == 0) block.initialise_barriers();
+  const Stopwatch stopwatch(times);
+  const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);
+  if (warpgroup == Block::kServer) {
+    give_up_registers<kRegisters.serving>();
+    const int task = thread_index() - Block::kServer * kWarpgroupThreads;
+    if (task == 0) {
+      load_plain_rows<kPlainTiles>(block, parameters.K, parameters.Q, kind.count);
+    } else if (task == 32) {
+      add_query_gradients<0>(block);
+    } else if (64 <= task && task < 96) {
+      load_statistics(block);
+    } else if (task == 96) {
+      add_query_gradients<1>(block);
+    }
+    return stopwatch.stop();  // Where the branches met again, the compiler would spill registers.
+  }
+  take_registers<kRegisters.consuming>();
+  const auto finish = [&](const auto& consumer) {
+    keep(__float_as_uint(sum_of<1, d>(consumer.gradient)), times);
+    if (thread_index() % 32 == 0) block.finished().arrive();
+  };
+  if (warpgroup == 0) {
+    NoTrace trace(parameters, block.j);
+    Flash2ValueConsumer<T, Block, NoTrace> consumer(block);
+    consumer.accumulate(trace);
+    finish(consumer);
+  } else {
+    Flash2KeyConsumer<T, Block> consumer(block);
+    consumer.accumulate();
+    finish(consumer);
+  }
+  stopwatch.stop();
+}
+
 /// Loads the tiles of a tensor, kTiles of them in turn, into the ring. Called by one thread.
 template <int kTiles, typename Ring>
 __device__ inline void load_plain_ring(const Ring& ring, const TensorView& tensor, int tile_bytes,
@@ -104,7 +153,7 @@ __device__ inline void load_plain_ring(const Ring& ring, const TensorView& tenso
   const char* const tiles = static_cast<const char*>(tensor.data_dev) +
                             device::block_index() % 4 * tensor.stride_head * 2;
   for (int visit = 0; visit < visits; ++visit) {
-    if (visit >= knob::kStages) ring.free(visit).wait(visit / knob::kStages - 1);
+    ring.await_free(visit);
     ring.arrived(visit).expect(tile_bytes);
     start_plain_load(ring.tile(visit).address, tiles + visit % kTiles * tile_bytes, tile_bytes,
                      ring.arrived(visit));

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "kernels/default_tilings.h"
-#include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
 #include "kernels/supports.h"
@@ -97,10 +96,6 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   }
   const auto programs = programs_of(run, target);
   const bool hopper = instructions_of(programs) == kHopper;
-  if (hopper && flash2_wide_gradient_holds(problem.d, run.tiling)) {
-    return unavailable(
-        "no calibration times the steps of wide heads' backward pass with Hopper's instructions");
-  }
   const bool carries_fp32 = kernel.honours_carry && run.pass() == PassKind::forward &&
                             run.asked.variant.carry == Carry::fp32;
   return fmt::format("{}_{}{}_{}{}_d{}_{}x{}", family, to_string(run.pass()),

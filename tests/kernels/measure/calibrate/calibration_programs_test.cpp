@@ -78,6 +78,7 @@ TEST(TileSteps, DoWhatTheKernelsLoopDoes) {
   for (const std::string name :
        {"flash2_forward_bf16_d64_128x128", "flash2_forward_bf16_d128_128x64",
         "flash2_backward_bf16_d64_128x128", "flash2_backward_hopper_bf16_d128_64x128",
+        "flash2_backward_hopper_bf16_d192_64x64", "flash2_backward_hopper_bf16_d256_64x64",
         "flash1_forward_bf16_d64_128x256", "flash1_backward_bf16_d64_64x128",
         "flash1_backward_hopper_bf16_d128_64x128", "flash2_forward_fp32_d64_64x64"}) {
     const auto steps = std::ranges::find(all, name, &TileSteps::name);
@@ -116,9 +117,10 @@ TEST(TileSteps, HaveTheDefaultTilingsAndOneNameEach) {
     EXPECT_TRUE(names.insert(steps.name).second) << steps.name;
     EXPECT_EQ(steps_name(steps.run, target_of("9.0")).value(), steps.name);
   }
-  for (const char* name : {"flash2_forward_bf16_d256_128x64", "flash2_forward_fp32_d128_64x64",
-                           "flash2_forward_bf16_d128_128x128", "flash2_backward_bf16_d128_64x128",
-                           "flash1_forward_bf16_carry_fp32_d64_128x256"}) {
+  for (const char* name :
+       {"flash2_forward_bf16_d256_128x64", "flash2_forward_fp32_d128_64x64",
+        "flash2_forward_bf16_d128_128x128", "flash2_backward_bf16_d128_64x128",
+        "flash2_backward_hopper_fp16_d256_64x64", "flash1_forward_bf16_carry_fp32_d64_128x256"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   for (const TileSteps& steps : calibrated_steps(target_of("8.0", 163))) {
