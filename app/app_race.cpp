@@ -73,7 +73,7 @@ void App::begin_race(const Snapshot& own, const Snapshot& rival) {
   if (course_ && course_->is_of(own.run, rival.run, view.race->clock)) return;
   course_.emplace(own.run, rival.run, view.race->clock);
   if (opened_tick_ > course_->last_tick()) {
-    show_notice(fmt::format("{}: race: tick {}: the last one is {}", scene.name, opened_tick_,
+    show_notice(fmt::format("{}: race: tick {}: the last tick is {}", scene.name, opened_tick_,
                             course_->last_tick()));
   }
   opened_tick_ = 0;

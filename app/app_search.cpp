@@ -67,7 +67,7 @@ void App::run_search() {
   const SeekThing done = std::exchange(searching_, std::nullopt)->seek;
   if (search_.error()) return show_notice(words(*search_.error(), Reader::screen));
   if (*found) return go_to(*done.run, **found);
-  show_notice(fmt::format("no operation of {}", in_words(done.thing)));
+  show_notice(fmt::format("no operation found for {}", in_words(done.thing)));
 }
 
 /// Moves the playhead of a run on the screen to the step.

@@ -55,12 +55,12 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
   app.add_option("--lesson", arguments.lesson, "A shipped lesson by name, or a lesson file")
       ->excludes(scene);
   app.add_option("--q", arguments.files.Q,
-                 "Your own Q as .npy, [B, H, N, d], [H, N, d] or [N, d]: a scene of its size");
+                 "Your own Q as .npy, [B, H, N, d], [H, N, d] or [N, d]; the scene takes its size");
   app.add_option("--k", arguments.files.K,
                  "Your own K as .npy, [B, H_kv, N_kv, d], or without B and H_kv");
   app.add_option("--v", arguments.files.V,
                  "Your own V as .npy, [B, H_kv, N_kv, d], or without B and H_kv");
-  app.add_option("--do", arguments.files.dO, "Your own dO as .npy, of Q's shape");
+  app.add_option("--do", arguments.files.dO, "Your own dO as .npy, with Q's shape");
   app.add_option("--step", raw.step,
                  "Operation under the playhead, counted from 0 as on the screen; in a race: tick "
                  "of its clock; with --lesson: step of the lesson, counted from 1");
@@ -71,7 +71,7 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
       "--presenter", [&arguments] { arguments.presenter = true; }, "Larger text, fewer panels");
   CLI::Option* off = app.add_flag_callback(
       "--no-presenter", [&arguments] { arguments.presenter = false; },
-      "Every panel; with neither option, the scene decides");
+      "All panels; with neither option, the scene decides");
   on->multi_option_policy(kOnce)->excludes(off);
   off->multi_option_policy(kOnce);
 }
@@ -205,7 +205,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
                  "Append your answers to lesson questions to this file");
   app.add_option("--frames", arguments.frames, "Exit after this many frames");
   app.add_option("--state", raw.state,
-                 "Keep window, theme, scene and recent files in this file; \"none\": in no file");
+                 "Save window, theme, scene and recent files in this file; \"none\": save nothing");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON on exit");
   add_flag_once(app, "--log-frames", arguments.log_frames,

@@ -72,7 +72,7 @@ CommandSpec accuracy_command() {
       {.name = "accuracy",
        .summary = "Shows why the softmax is online, and how accurate each algorithm is.",
        .options =
-           joined({fields, {{"orders", "R", "orders of the thread blocks, at least 2 [4]"}}})},
+           joined({fields, {{"orders", "R", "thread-block orders to compare, at least 2 [4]"}}})},
       count_accuracy);
 }
 

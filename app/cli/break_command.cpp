@@ -243,7 +243,7 @@ Answer effect_answer(const SteppedRequest& request, const BreakEffect& effect) {
   }
   document["spread"] = spread_json(effect);
   std::string text = fmt::format(
-      "{}\nmodelled; errors are differences from the same run without its break; head {} of batch "
+      "{}\nmodelled; errors are differences from the same run without the break; head {} of batch "
       "entry {}, {} steps\n\n",
       run_words(run), request.head, request.batch, effect.step_count);
   if (effect.skipped_count > 0) {
@@ -314,9 +314,9 @@ CommandSpec break_command() {
        .summary = "Shows what a dropped operation changes, or lists the operations.",
        .options = joined({run_options(FieldTarget::model, {}),
                           {{"quiz", "SEED", "drop an operation and ask which one is missing"},
-                           {"answer", "NUMBER", "with --quiz: the line that was chosen, 1 to 4"},
+                           {"answer", "NUMBER", "with --quiz: the line you choose, 1 to 4"},
                            {"batch-entry", "INDEX", "batch entry of the head [0]"},
-                           {"head", "INDEX", "the head that is compared [0]"}}})},
+                           {"head", "INDEX", "the head to compare [0]"}}})},
       answer_break);
 }
 

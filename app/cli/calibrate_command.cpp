@@ -109,7 +109,7 @@ Result<Answer> answer_calibrate(const GivenOptions& given) {
   const Calibration calibration = calibration_of(*gpu, std::move(measured));
   const std::string text = calibration_text(calibration);
   if (const auto read = parse_calibration(text, "this calibration"); !read) {
-    return failed("a measurement is not valid: {}", read.error().message);
+    return failed("invalid measurement: {}", read.error().message);
   }
 
   std::optional<GpuDescription> description;

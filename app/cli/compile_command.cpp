@@ -74,11 +74,11 @@ std::string launch_text(const ordered_json& launch) {
   if (launch["instructions"] != "") {
     lines.push_back({"matrix products", launch["instructions"]});
   }
-  lines.insert(lines.end(), {{"threads of a block", number("threads")},
-                             {"shared memory of a block", number("shared_bytes") + " bytes"}});
+  lines.insert(lines.end(), {{"threads per block", number("threads")},
+                             {"shared memory per block", number("shared_bytes") + " bytes"}});
   if (launch.contains("registers")) {
     const bool fits = launch["resident_blocks"] != 0;
-    lines.push_back({"registers of a thread", number("registers")});
+    lines.push_back({"registers per thread", number("registers")});
     lines.push_back(
         {"spilled", fmt::format("{} bytes stored, {} loaded", number("spill_store_bytes"),
                                 number("spill_load_bytes"))});
@@ -87,7 +87,7 @@ std::string launch_text(const ordered_json& launch) {
                                                  number("resident_warps"))
                                    : std::string("none: a block does not fit")});
   } else {
-    lines.push_back({"registers of a thread", "unavailable: only PTX is generated for this GPU"});
+    lines.push_back({"registers per thread", "unavailable: only PTX is generated for this GPU"});
   }
   lines.push_back(
       {"compiled in", fmt::format("{:.2f} s ({} in {})", launch["compile_s"].get<double>(),

@@ -70,10 +70,10 @@ std::vector<Footnote> assumptions(const FitsQuestion& question) {
            : fmt::format("- weights take {}: 12 (H d)^2 per layer, {} bytes each{}; no embeddings",
                          weights, training ? 16 : size_bytes(model.problem.dtype),
                          training ? " (weight, gradient, fp32 copy, two moments)" : "")},
-      {training ? "- every layer keeps what its backward pass reads, until that pass"
+      {training ? "- every layer keeps the tensors that its backward pass reads, until that pass"
                 : "- every layer keeps K and V"},
-      {"- layers run one after another; all tensors of a layer's pass are alive at once, with dS "
-       "in place of dP"},
+      {"- layers run one after another; all tensors of a layer's pass exist at once, except that "
+       "dS overwrites dP"},
       {"- activations outside attention, fragmentation and the framework are not counted"}};
 }
 
@@ -132,12 +132,12 @@ CommandSpec fits_command() {
   const auto fields =
       with_help(field_options({"batch", "heads", "kv_heads", "seq_len", "head_dim", "dtype", "gpu"},
                               {.problem = default_model().problem}),
-                {{"batch", "", "find the largest N at this batch"},
+                {{"batch", "", "find the largest N at this batch size"},
                  {"seq-len", "", "find the largest batch at this length [1024]"},
                  {"gpu", "", "the GPU whose memory is used [h200]"}});
   return answering(
       {.name = "fits",
-       .summary = "Finds the largest batch or sequence of a model that fits a GPU's memory.",
+       .summary = "Finds a model's largest batch or sequence length for a GPU's memory.",
        .options = joined(
            {{{"layers", "L", fmt::format("layers of the model [{}]", default_model().layers)},
              {"mode", "MODE", "training or inference [training]"},

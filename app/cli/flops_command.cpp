@@ -32,14 +32,14 @@ Table operations_table(const std::vector<OperationCount>& counts, const GpuDescr
               .columns = {{"algorithm", "operations"},
                           {"products", "matrix products, in units of 2 N N_kv d", Unit::count},
                           {"matmul", "matrix products", Unit::flops},
-                          {"non_matmul", "all others", Unit::flops},
+                          {"non_matmul", "other operations", Unit::flops},
                           {"exponentials", "", Unit::flops}},
               .columns_as_lines = true};
   for (int work = 0; work < kWorkCount; ++work) {
     const std::string name(to_string(static_cast<Work>(work)));
     table.columns.push_back({"other." + name, "  " + name, Unit::flops});
   }
-  table.columns.push_back({"", "exponentials among the others", Unit::flops});
+  table.columns.push_back({"", "exponentials (included above)", Unit::flops});
   table.columns.push_back({"cuda_core_time_share", "CUDA-core time / product time", Unit::share});
   table.columns.push_back(
       {"exponential_time_share", "exponential time / product time", Unit::share});

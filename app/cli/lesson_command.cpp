@@ -178,8 +178,8 @@ CommandSpec lesson_command() {
                    {"gpu", "NAME",
                     "run: the GPU to model [this computer's if list gpus has it, otherwise the "
                     "lesson's]"},
-                   {"measured", "FILE", "run: answer with this recording of measure", true,
-                    reads_recording()},
+                   {"measured", "FILE", "run: use this recording of measure for measured values",
+                    true, reads_recording()},
                    {"set", "FIELD=VALUE", "run: a value that the lesson lets you change", true},
                    {"lesson", "FILE", "grade: a lesson in addition to the shipped ones", true}},
        .object = "[NAME|DIR|FILE]"},

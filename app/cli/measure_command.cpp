@@ -73,7 +73,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
       "a file in a writable folder, or --json - for standard output";
   if (auto error = check_writable(given, "out", kAccepted)) return error;
   if (is_stream(*file)) {
-    return invalid_request("--out is '{}', to which no measurement can be added later; give {}",
+    return invalid_request("no measurement can be added to --out '{}' later; give {}",
                            printable(*file), kAccepted);
   }
   return session.check_recording(*file);
@@ -213,7 +213,7 @@ CommandSpec measure_command() {
                    {{"out", "FILE", "add the measurement to a recording (JSON)", false,
                      adds_to_recording()},
                     {"resume", "", "skip runs that the recording already has"},
-                    {"warm-ups", "COUNT", "passes before the timed ones [3]"},
+                    {"warm-ups", "COUNT", "untimed passes before the timed ones [3]"},
                     {"repeats", "COUNT", "timed passes [20]"},
                     {"time-budget", "SECONDS",
                      "stop after this time, but after at least three timed passes [2]"},

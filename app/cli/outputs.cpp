@@ -168,15 +168,15 @@ std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answe
 
 std::vector<OptionSpec> output_options() {
   return {
-      {"json", "FILE", "write JSON; - is standard output, which then holds nothing else", false,
+      {"json", "FILE", "write JSON; - means standard output, with nothing else on it", false,
        writes_file()},
-      {"csv", "FILE", "write CSV; - is standard output, which then holds nothing else", false,
+      {"csv", "FILE", "write CSV; - means standard output, with nothing else on it", false,
        writes_file()},
   };
 }
 
 OptionSpec markdown_option() {
-  return {"markdown", "FILE", "write Markdown; - is standard output, which then holds nothing else",
+  return {"markdown", "FILE", "write Markdown; - means standard output, with nothing else on it",
           false, writes_file()};
 }
 

@@ -208,7 +208,9 @@ Result<lessons::Changes> parse_changes(const Lesson& lesson, const GivenOptions&
                   parse_change(lesson, text.substr(0, equals), text.substr(equals + 1)));
   }
   if (const auto gpu = given.text("gpu")) {
-    if (sets_gpu(changes)) return invalid_request("--gpu and --set gpu set the same; give one");
+    if (sets_gpu(changes)) {
+      return invalid_request("--gpu and --set gpu set the same field; give one");
+    }
     ATTNSCOPE_TRY(changes.emplace_back(), parse_change(lesson, "gpu", *gpu));
   }
   return changes;

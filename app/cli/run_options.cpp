@@ -113,8 +113,7 @@ std::vector<OptionSpec> what_if_options() {
 std::vector<OptionSpec> modelled_gpu_options() {
   return joined(
       {with_help(field_options({"allow_overflow", "gpu"}),
-                 {{"gpu", "",
-                   "the modelled GPU; see attnscope-cli list gpus [the one that is present]"}}),
+                 {{"gpu", "", "the modelled GPU; see attnscope-cli list gpus [this machine's]"}}),
        what_if_options()});
 }
 

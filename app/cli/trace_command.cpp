@@ -203,8 +203,7 @@ CommandSpec trace_command() {
             {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
             {"save", "FILE", "with --measured: keep the trace for --recording and for the app",
              false, writes_file("a recorded trace")},
-            {"recording", "NAME|FILE", "the trace of a real run that was saved before", false,
-             reads_trace()}},
+            {"recording", "NAME|FILE", "the saved trace of a real run", false, reads_trace()}},
            run_options(FieldTarget::model,
                        {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"})}),
       .run = run_trace};

@@ -249,7 +249,7 @@ std::string traffic_text(const SimulationReport& report) {
   return table_text(lines);
 }
 
-/// The changes of a what-if as text: ", SRAM 200 KiB as given, exp rate x 2".
+/// The changes of a what-if as text: ", SRAM 200 KiB (given), exp rate x 2".
 std::string what_if_text(const RunSpec& spec) {
   std::string text;
   for (const RunField& field : what_if_fields()) {
@@ -259,9 +259,9 @@ std::string what_if_text(const RunSpec& spec) {
     if (field.kind == FieldKind::decimal) {
       text += fmt::format(", {} x {}", what, value);
     } else if (field.value_name == "BYTES") {
-      text += fmt::format(", {} {} as given", what, capacity_text(std::stoll(value)));
+      text += fmt::format(", {} {} (given)", what, capacity_text(std::stoll(value)));
     } else {
-      text += fmt::format(", {} {} as given", value, what);
+      text += fmt::format(", {} {} (given)", value, what);
     }
   }
   return text;
@@ -298,8 +298,8 @@ Lines quantities(const SimulationAnswer& answer) {
                  {"matrix products", flops_text(report.matmul_flops)},
                  {"other operations", flops_text(report.non_matmul_flops)},
                  {"  of these, exponentials", flops_text(report.exponentials)},
-                 {"shared memory of a block", capacity_text(report.sram_bytes_per_block)},
-                 {"registers of a block", capacity_text(report.register_bytes_per_block)}};
+                 {"shared memory per block", capacity_text(report.sram_bytes_per_block)},
+                 {"registers per block", capacity_text(report.register_bytes_per_block)}};
   if (const auto& padded = report.padded) {
     lines.push_back({fmt::format("the same, d padded to {}", padded->d),
                      fmt::format("{} + {}{}", capacity_text(padded->sram_bytes_per_block),
@@ -311,17 +311,17 @@ Lines quantities(const SimulationAnswer& answer) {
     const auto& [layout, traffic] = *answer.warps;
     lines.insert(
         lines.end(),
-        {{"warps of a block", fmt::format("{}, {}", layout.warps, to_string(layout.partition))},
+        {{"warps per block", fmt::format("{}, {}", layout.warps, to_string(layout.partition))},
          {"shared memory read by warps", bytes_text(traffic.shared_read_bytes)},
          {"shared memory written", bytes_text(traffic.shared_write_bytes)},
          {"  of these, exchanged by warps",
           bytes_text(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
-         {"barriers of all blocks", fmt::format("{}", traffic.barriers)}});
+         {"barriers in all blocks", fmt::format("{}", traffic.barriers)}});
   }
   const ResolvedRun& run = report.run;
   if (run.splits > 1) lines.push_back({"splits of the keys", fmt::format("{}", run.splits)});
   if (run.query_heads_per_tile > 1) {
-    lines.push_back({"query heads in a tile", fmt::format("{}", run.query_heads_per_tile)});
+    lines.push_back({"query heads per tile", fmt::format("{}", run.query_heads_per_tile)});
   }
   lines.push_back({"peak memory", bytes_text(report.peak_hbm_bytes)});
   for (const auto& line : time_lines(report, answer.gpu)) lines.push_back(line);

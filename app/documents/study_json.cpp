@@ -181,7 +181,7 @@ Table errors_table(const AccuracyRequest& request, const std::vector<AccuracyCas
 
 Table orders_table(const std::vector<OrderCase>& orders) {
   Table table{.key = "orders",
-              .title = "other orders of the thread blocks, against the ascending one",
+              .title = "other orders of the thread blocks, compared with the ascending one",
               .columns = {{"algorithm", "algorithm"},
                           {"dtype", "type"},
                           {"seq_len", "N", Unit::count},

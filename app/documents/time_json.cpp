@@ -62,7 +62,7 @@ Lines time_lines(const SimulationReport& report, const GpuDescription& gpu) {
     }
   }
   if (!report.time || time_basis(report, gpu) != TimeBasis::calibrated) {
-    lines.push_back({report.time ? "  rests on" : "time, predicted", time_basis_text(report, gpu)});
+    lines.push_back({report.time ? "  based on" : "time, predicted", time_basis_text(report, gpu)});
   }
   lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
   lines.push_back({"bound by", std::string(to_string(report.bound_by))});

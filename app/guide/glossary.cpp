@@ -43,7 +43,7 @@ Result<Glossary> Glossary::parse(std::string_view page) {
       Term term{plain_text(cells[0]), plain_text(cells[1]), plain_text(cells[2]),
                 plain_text(cells[3])};
       if (std::ranges::count(glossary.terms_, term.symbol, &Term::symbol) > 0) {
-        return invalid_request("glossary: '{}' is explained twice", term.symbol);
+        return invalid_request("glossary: '{}' is defined twice", term.symbol);
       }
       glossary.terms_.push_back(std::move(term));
     }

@@ -55,7 +55,7 @@ class Marker {
   /// An error if the answer cannot be marked here.
   Result<Mark> judge_again(const Lesson& lesson, const AnswerRecord& record) {
     if (!record.answer && record.attempt.truth_shown == TruthShown::no) {
-      return unavailable("the answer that was asked for could not be shown");
+      return unavailable("the requested answer could not be shown");
     }
     if (!record.answer) return Mark{};
     auto& runs = runs_[lesson.hash];

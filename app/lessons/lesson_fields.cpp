@@ -159,7 +159,8 @@ std::vector<std::string> read_values(const JsonObject& object, std::string_view 
 
 RunRecipe read_run(const JsonObject& object, const std::string& name) {
   if (!is_run_name(name)) {
-    throw JsonFieldError("{}: the name of a run has letters, digits and '_'", object.path());
+    throw JsonFieldError("{}: use only letters, digits and '_' in the name of a run",
+                         object.path());
   }
   check_keys(object, {"scene", "from", "set"});
   RunRecipe recipe{

@@ -100,7 +100,7 @@ TEST_F(KernelCacheOnDisk, HasAWholeEntryOrNoneAtEveryFault) {
   const auto remove_all = [&] { fs::remove_all(scratch_.path() / "attnscope"); };
   with_every_fault(kCompile, scratch_, remove_all, [&](const Fault& fault) {
     if (fault.outcome.status == 0) {
-      EXPECT_THAT(fault.outcome.out, HasSubstr("registers of a thread"));
+      EXPECT_THAT(fault.outcome.out, HasSubstr("registers per thread"));
     } else if (fault.outcome.status > 0) {
       EXPECT_THAT(fault.outcome.err, HasSubstr("standard output")) << "only that can fail";
     }

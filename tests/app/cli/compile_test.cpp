@@ -83,7 +83,7 @@ TEST_F(CompileCommand, WritesEveryFileThatItCan) {
   EXPECT_TRUE(json::accept(read_text(scratch_.path() / "k.json")));
   const CliOutcome binary = run("--algorithm flash2 --head-dim 16 --cubin /dev/full");
   EXPECT_EQ(binary.status, 1);
-  EXPECT_THAT(binary.out, HasSubstr("registers of a thread"));
+  EXPECT_THAT(binary.out, HasSubstr("registers per thread"));
 }
 
 TEST_F(CompileCommand, TakesTheDefaultTilingOfTheGpu) {

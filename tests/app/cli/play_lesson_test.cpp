@@ -64,7 +64,7 @@ TEST_F(LessonOfGpu, AnOptionNamesAnotherGpu) {
   EXPECT_THAT(play("--gpu h200", "l4").out, HasSubstr("It has 132 SMs."));
   const auto twice = play("--gpu l4 --set gpu=t4", "none");
   EXPECT_EQ(twice.status, 2);
-  EXPECT_EQ(twice.err, "error: --gpu and --set gpu set the same; give one\n");
+  EXPECT_EQ(twice.err, "error: --gpu and --set gpu set the same field; give one\n");
 }
 
 TEST_F(LessonOfGpu, ALessonAboutACertainGpuKeepsIt) {
