@@ -117,15 +117,15 @@ ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown) {
   if (point == sweep.points.end() || sweep.key.over == ChartAxis::block_size) return {};
   const Tiling& tiling = point->report.run.tiling;
   if (tiling == shown.tiling) return {};
-  return {fmt::format("{} here in its kernel's tiles, {} × {}; the ledger's run has {} × {}",
+  return {fmt::format("{} here uses its kernel's tiles, {} × {}; the ledger's run has {} × {}",
                       shown.algorithm(), tiling.Br, tiling.Bc, shown.tiling.Br, shown.tiling.Bc),
-          "not the tiles of the ledger's run"};
+          "not the ledger run's tiles"};
 }
 
 ChartNote no_recording_note(const SizeSweep& sweep, const GpuDescription& gpu,
                             const Measurements& measurements) {
   if (sweep.key.run.pass == PassKind::both) {
-    return {"recordings are of one pass: choose forward or backward to see them",
+    return {"recordings cover one pass: choose forward or backward to see them",
             "recordings: single pass"};
   }
   const MeasuredRun* nearest = nullptr;
@@ -146,10 +146,10 @@ ChartNote no_recording_note(const SizeSweep& sweep, const GpuDescription& gpu,
         fmt::format("no {} pass recorded on {}", to_string(sweep.key.run.pass), gpu.display_name),
         "no recording"};
   }
-  return {fmt::format("no run with these settings recorded on {}; the nearest: {}, {}",
-                      gpu.display_name, nearest->row.run.algorithm(),
-                      problem_words(nearest->row.run.problem)),
-          "no recording of these settings"};
+  return {
+      fmt::format("no run with these settings recorded on {}; nearest: {}, {}", gpu.display_name,
+                  nearest->row.run.algorithm(), problem_words(nearest->row.run.problem)),
+      "no recording of these settings"};
 }
 
 std::vector<ChartNote> size_notes(const SizeSweep& sweep, ChartQuantity quantity,

@@ -41,7 +41,7 @@ void add_capacity(draw::Chart& chart, const std::vector<double>& values, const G
   for (const double value : values) {
     capacity.points.push_back(
         {value, bytes,
-         fmt::format("capacity of {}, as the device reports it; its name may count GiB",
+         fmt::format("capacity of {}, as the device reports it; its name may be in GiB",
                      gpu.display_name)});
   }
   add_series(chart, std::move(capacity), name);

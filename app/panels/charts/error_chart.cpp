@@ -67,11 +67,11 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
       "relative error against the reference in double, values rounded where a kernel rounds them; "
       "one head, gaussian inputs, 32 x 32 tiles\n"
       "flash1 keeps O (backward: dQ) in HBM between column tiles, here in {}{}{}\n"
-      "the same as a table: attnscope-cli accuracy --carry {}",
+      "as a table: attnscope-cli accuracy --carry {}",
       to_string(note.empty() ? DType::fp32 : key.problem.dtype), note.empty() ? "" : ":\n", note,
       to_string(carry));
   draw::Chart chart;
-  chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortestRun) / 1.2,
+  chart.x = {"N: queries and keys per head", true, static_cast<double>(kShortestRun) / 1.2,
              static_cast<double>(kLongestRun) * 1.2};
   for (Index N = kShortestRun; N <= kLongestRun; N *= 2) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});

@@ -127,7 +127,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   shown.about = fmt::format(
       "bytes read and written as the papers count them, forward and backward pass, all heads; mask "
       "{}{}, "
-      "dropout {}\n{}the same as a table: attnscope-cli fusion",
+      "dropout {}\n{}as a table: attnscope-cli fusion",
       to_string(problem.mask), padding, problem.score.dropout.probability,
       figure2 ? fmt::format("{}\n", kFigure2Note) : "");
   if (const std::string why = why_flash2_moves_more(steps, tiling); !why.empty()) {
@@ -139,7 +139,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   chart.legend = {{"read", colors.read, draw::LegendEntry::Sample::surface, {}},
                   {"written", colors.written, draw::LegendEntry::Sample::surface, {}},
                   {"backward: hatched", theme.text_dim, draw::LegendEntry::Sample::hatched, {}},
-                  {"m, l, LSE, D: not in the numbers",
+                  {"m, l, LSE, D: not in the totals",
                    colors.statistics,
                    draw::LegendEntry::Sample::surface,
                    {}}};

@@ -75,12 +75,13 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
       fmt::format("a separate model: {}, {} layers, H {}, d {}, {}, B 1", to_string(key.mode),
                   question.layers, problem.heads, problem.d, to_string(problem.dtype));
   shown.about = fmt::format(
-      "modelled: weights {}, what every other layer keeps, and the larger pass of one layer's "
+      "modelled: weights {}, the tensors that every other layer keeps, and the larger pass of one "
+      "layer's "
       "attention\nactivations outside attention, fragmentation and the framework are not counted\n"
-      "the same as a table: attnscope-cli fits --batch 1",
+      "as a table: attnscope-cli fits --batch 1",
       draw::format_bytes(question.weights_bytes));
   draw::Chart chart;
-  chart.x = {"N: tokens of a sequence", true, kShortestSequence / 1.2, kLongestSequence * 1.2};
+  chart.x = {"N: tokens per sequence", true, kShortestSequence / 1.2, kLongestSequence * 1.2};
   for (Index N = 2 * kShortestSequence; N <= kLongestSequence; N *= 4) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }

@@ -81,8 +81,7 @@ class RooflineMaker {
         gpu_(gpu),
         theme_(theme),
         flops_(static_cast<double>(model_.matmul_flops)) {
-    chart_.x = {
-        .name = "FLOP of matrix products for each byte of the level", .low = 1e300, .high = 0.0};
+    chart_.x = {.name = "matrix-product FLOP per byte of the level", .low = 1e300, .high = 0.0};
     chart_.y = {.name = "TFLOP/s", .low = 1e300, .high = 0.0};
   }
 
@@ -142,7 +141,7 @@ class RooflineMaker {
     const double x = flops_ / bytes, rate = flops_ / seconds;
     series.points.push_back(
         {x, rate / kTera,
-         fmt::format("{}\n{} in {}: {}\n{:.4g} FLOP for each of {}", about,
+         fmt::format("{}\n{} in {}: {}\n{:.4g} FLOP per byte of {}", about,
                      draw::format_si(flops_, "FLOP"), draw::format_seconds(seconds),
                      rate_words(rate), x, draw::format_bytes(bytes))});
     widen(x, rate);
@@ -170,7 +169,7 @@ class RooflineMaker {
       draw::Series series = points_of(side, kind, marker);
       std::string about = series.name;
       if (side != Side::dram) about = "requested, and L2 without merged reads: " + kind;
-      if (!predicted) about += ", the most that the lower bound of the time allows";
+      if (!predicted) about += ", the most that the lower bound on time allows";
       add_point(series, bytes, seconds, about);
       chart_.series.push_back(std::move(series));
     }

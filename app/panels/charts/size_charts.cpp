@@ -230,19 +230,19 @@ struct SizeChartMaker {
   }
 };
 
-/// "N: queries and keys of a head"; the part before the colon is in the title.
+/// "N: queries and keys per head"; the part before the colon is in the title.
 std::string_view axis_name(const SweepKey& key) {
   switch (key.over) {
     case ChartAxis::heads:
-      return "H: heads of a sequence";
+      return "H: heads per sequence";
     case ChartAxis::head_dim:
-      return "d: elements of a query, key or value";
+      return "d: elements per query, key or value";
     case ChartAxis::block_size:
-      return "BLOCK SIZE: queries and keys of a tile, Br = Bc";
+      return "BLOCK SIZE: queries and keys per tile, Br = Bc";
     case ChartAxis::density:
       return "DENSITY: share of the tiles that the block mask keeps";
     default:
-      return key.is_prefill() ? "N: queries and keys of a head" : "N_kv: keys of a head";
+      return key.is_prefill() ? "N: queries and keys per head" : "N_kv: keys per head";
   }
 }
 
@@ -283,13 +283,13 @@ std::string about_sweep(const SizeSweep& sweep) {
   std::string about = "the problem on the screen, without individual sequence lengths";
   if (key.over == ChartAxis::tokens) {
     about = fmt::format(
-        "the recorded settings: 16,384 tokens in all, so that the batch is 16,384 / N; hidden size "
+        "the recorded settings: 16,384 tokens in all, so the batch is 16,384 / N; hidden size "
         "{}",
         kSweepHidden);
   }
   about += key.over == ChartAxis::block_size
-               ? "\nevery algorithm in the same square tiles"
-               : "\neach algorithm in its kernel's tiles, where it has one";
+               ? "\nevery algorithm with the same square tiles"
+               : "\neach algorithm with its kernel's tiles, if it has a kernel";
   about += fmt::format("; block mask {}", mask_words(key));
   const bool only_masks = key.over == ChartAxis::density;
   if (only_masks) about += "\nthe dense algorithms ignore the mask and compute every tile";

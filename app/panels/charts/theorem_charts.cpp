@@ -22,13 +22,13 @@ struct AxisEntry {
 
 constexpr AxisEntry kAxes[] = {
     {ChartAxis::seq_len, IoAxis::seq_len, "PAPER'S BYTES AGAINST N",
-     "N: queries and keys of a head"},
+     "N: queries and keys per head"},
     {ChartAxis::head_dim, IoAxis::head_dim, "PAPER'S BYTES AGAINST d",
-     "d: elements of a query, key or value"},
+     "d: elements per query, key or value"},
     {ChartAxis::sram, IoAxis::sram_bytes, "PAPER'S BYTES AGAINST SRAM",
-     "SRAM of a thread block, bytes (M elements)"},
+     "SRAM per thread block, bytes (M elements)"},
     {ChartAxis::block_size, IoAxis::block_cols, "PAPER'S BYTES AGAINST BLOCK SIZE",
-     "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"},
+     "Bc: keys per tile; Br = min(Bc, d), M = 4 d Bc"},
     {ChartAxis::density, IoAxis::density, "PAPER'S BYTES AGAINST DENSITY",
      "s: share of the tiles that the block mask keeps"},
 };
@@ -107,7 +107,7 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
     add_series(chart, std::move(series), legend);
   };
   add({"standard", counted,
-       "\neach operand of its matrix products once: the tiles of a kernel request some again"},
+       "\neach operand of its matrix products once: a kernel's tiles request some more than once"},
       "standard, counted",
       {.color = tensor_text_color(theme, "alpha"), .marker = draw::Marker::square},
       [](const IoPoint& point) { return static_cast<double>(point.standard_bytes); });
@@ -261,9 +261,9 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
     shown.subtitle += "; leading term: only d ≤ M ≤ N d";
   }
   shown.about = fmt::format(
-      "the screen's problem without masks and score functions, every head with its own keys, "
+      "the problem on the screen without masks and score functions, every head with its own keys, "
       "all heads together; bytes as the paper counts them, read and written; tiles by the "
-      "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: {}",
+      "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nas a table: {}",
       command_of(key));
   draw::Chart chart;
   chart.x = {std::string(axis.name), true, 1.0, 10.0};

@@ -113,7 +113,7 @@ std::string why_of(const Snapshot& snapshot, const ViewState& view, const Marked
     here = fmt::format("In this run, {}", break_words(broken));
   } else {
     if (op.unreached || !code.shown[op.line].broken) return snapshot.why;
-    here = op.skipped ? "This run leaves it out" : "This run leaves out a part of the line";
+    here = op.skipped ? "This run leaves it out" : "This run leaves out part of the line";
   }
   return fmt::format("{}. In the correct run: {}", here, snapshot.why);
 }

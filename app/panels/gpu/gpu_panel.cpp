@@ -189,7 +189,7 @@ void draw_waves(const PanelContext& context, const LaunchResidency& shown, const
   if (hovered(rect)) {
     tooltip(
         context,
-        "Each box is one wave of thread blocks over all SMs; the last wave may leave SMs idle.");
+        "Each box is one wave of thread blocks across all SMs; the last wave may leave SMs idle.");
   }
 }
 
@@ -234,8 +234,8 @@ void GpuPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContex
   rest.min.y += context.px(14.0f) + context.px(6.0f);
   if (rest.max.y - rest.min.y < pitch) return;
   draw::fitted_text(context, font, rest.min, context.theme.text_faint,
-                    shown.is_recorded ? "a block's needs: those of the recorded kernel"
-                                      : "a block's needs: on-chip memory as the model counts it",
+                    shown.is_recorded ? "per block, as in the recorded kernel"
+                                      : "per block: on-chip memory as the model counts it",
                     rest.width());
 }
 

@@ -137,7 +137,7 @@ void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuD
     draw::text(context, font, {rect.max.x, text_y}, multiple == 1.0 ? theme.text_dim : theme.text,
                value_text(choice, field, own), draw::Align::right);
     if (hovered({{rect.min.x, y}, {rect.max.x, y + slider_pitch(context)}})) {
-      tooltip(context, fmt::format("{}\ndrag: a quarter to four times; double click: the GPU's own",
+      tooltip(context, fmt::format("{}\ndrag: a quarter to four times; double-click: the GPU's own",
                                    field.help));
     }
     y += slider_pitch(context);

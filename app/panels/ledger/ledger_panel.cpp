@@ -72,7 +72,7 @@ void draw_headings(const Table& table, float y) {
     draw_heading(table, columns, LedgerColumn::modelled, y);
     draw_heading(
         table, columns, LedgerColumn::formula, y,
-        "closed forms of the tensors' bytes; for DRAM, the fewest bytes any kernel must move");
+        "closed forms of the tensors' bytes; for DRAM, the fewest bytes that any kernel must move");
     draw_heading(table, columns, LedgerColumn::size, y,
                  "requested bytes of the whole pass, divided by the size of the tensor");
   };
@@ -257,7 +257,7 @@ void draw_footer(const Table& table, const Rect& rect) {
         context,
         fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
                     "the algorithm, and each operand of standard attention's products once; "
-                    "operations on floating-point numbers; peak memory: inputs, outputs and "
+                    "operations: floating-point operations; peak memory: inputs, outputs and "
                     "workspace",
                     wordings.front()),
         note);

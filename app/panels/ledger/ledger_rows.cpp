@@ -108,7 +108,7 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
       "here: the whole pass at the kernel's tiles",
       model.run.tiling.Br, model.run.tiling.Bc, run.tiling().Br, run.tiling().Bc);
   if (const ProductTile O = model.run.asked.variant.product_tiles.O; O.rows > 0) {
-    about += fmt::format("\nP V makes tiles of {} × {}", O.rows, O.cols);
+    about += fmt::format("\nP V computes tiles of {} × {}", O.rows, O.cols);
   }
   return about;
 }
@@ -269,7 +269,7 @@ LedgerRow peak_row(const RunInfo& run, const LedgerBasis& basis) {
           .modelled = peak_bytes,
           .whole = peak_bytes,
           .formula_text = "inputs, outputs and workspace of all heads",
-          .seen = {.about = basis.seen ? "unavailable: no recording has it" : basis.why_not_seen},
+          .seen = {.about = basis.seen ? "unavailable: not in any recording" : basis.why_not_seen},
           .gives_way = 1,
           .part = PanelPart::notes};
 }

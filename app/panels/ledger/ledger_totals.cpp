@@ -111,8 +111,8 @@ std::size_t turn_to_give_way(const Total& total, const PredictedTime& time) {
 void add_about_l2(LedgerRow& row, const Total& total) {
   if (total.level != Level::l2) return;
   row.formula_text =
-      "of the bytes that are read from L2 or added there, those that the SM's own partition "
-      "does not hold: they come from the other partition or from DRAM";
+      "of the bytes read from L2 or added there, those missing from the SM's own partition: they "
+      "come from the other partition or from DRAM";
 }
 
 /// Adds the note of a row with a time; if the predicted time is missing, its cell says so, too.

@@ -135,7 +135,7 @@ void draw_time_bar(const PanelContext& context, const PredictedTime& time, const
   const FontRef& font = context.fonts.small;
   const std::vector<BarPart> parts = bar_parts(*time.prediction);
   const std::string basis(to_string(time.basis));
-  const std::vector<std::string> wordings{fmt::format("what limits ({})", basis), basis};
+  const std::vector<std::string> wordings{fmt::format("limited by ({})", basis), basis};
   const float label_room = rect.width() * 0.4f;
   const std::string label = draw::label_that_fits(font, wordings, label_room);
   const float middle = rect.min.y + pitch * 0.5f;
@@ -143,7 +143,7 @@ void draw_time_bar(const PanelContext& context, const PredictedTime& time, const
   const Rect label_line{rect.min, {rect.min.x + label_room, rect.min.y + pitch}};
   if (hovered(label_line)) {
     tooltip(context,
-            fmt::format("what the predicted time consists of: {}\n{}\nSM clock {}",
+            fmt::format("parts of the predicted time: {}\n{}\nSM clock {}",
                         parts_text(*time.prediction), time.about,
                         draw::format_si(time.prediction->clock_hz, "Hz")),
             label_line);

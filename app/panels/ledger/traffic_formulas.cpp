@@ -143,7 +143,7 @@ std::vector<TrafficFormula> flash1_forward(const Symbols& s) {
   const bool in_fp32 = s.options.variant.carry == Carry::fp32;
   const Tensor O = in_fp32 ? Tensor::O_carry : Tensor::O;
   Term keys{s.options.variant.skip_unused_kv ? s.visits.keys_seen : s.visits.keys_in_band, "N_kv"};
-  if (keys.value != s.problem.N_kv) keys.text = "(keys that are seen)";
+  if (keys.value != s.problem.N_kv) keys.text = "(visible keys)";
   const Term sweeps = s.rows * s.d() * s.carried;
   // The launch that rounds O reads it again
   std::vector<TrafficFormula> all{

@@ -22,7 +22,7 @@ Bandwidth measured(std::string between, const Calibration& calibration, std::str
   std::string basis = fmt::format("measured on {}, {}: {}", calibration.device.name,
                                   std::string_view(calibration.date).substr(0, 10), own.how);
   if (changed) {
-    basis = fmt::format("what if: {:.3g} times the {} that were {}", bytes_per_s / own.value,
+    basis = fmt::format("what if: {:.3g} times the {} {}", bytes_per_s / own.value,
                         draw::format_bandwidth(own.value), basis);
   }
   return {std::move(between), bytes_per_s, changed ? "what if" : "measured", std::move(basis)};
@@ -32,7 +32,7 @@ std::string datasheet_line(const GpuDescription& gpu) {
   const auto from = gpu.provenance.find("dram_bytes_per_s");
   const std::string source = from != gpu.provenance.end() ? from->second.source : "";
   return fmt::format("{}: {}", draw::format_bandwidth(gpu.dram_bytes_per_s),
-                     source.empty() ? "by the GPU's description" : source);
+                     source.empty() ? "from the GPU's description" : source);
 }
 
 void draw_double_arrow(const draw::Canvas& canvas, float x, const Rect& band, ImU32 color) {

@@ -32,9 +32,10 @@ std::string words_at_playhead(const Snapshot& snapshot, const PanelContext& cont
 }
 
 constexpr std::string_view kAbout =
-    "L2, modelled: all heads' thread blocks run on the GPU's SMs, and L2 keeps the pieces of "
-    "tensors that were used last, in sets of 16. It is empty at first. It has two partitions on "
-    "large GPUs, each beside half of the SMs: what both halves read is held twice. A miss in the "
+    "L2, modelled: all heads' thread blocks run on the GPU's SMs, and L2 keeps the most recently "
+    "used pieces of tensors, in sets of 16. It is empty at first. On large GPUs it has two "
+    "partitions, each next to half of the SMs: data that both halves read is cached twice. A miss "
+    "in the "
     "SM's own partition is served by the other one, or by DRAM.";
 
 }  // namespace

@@ -36,7 +36,7 @@ void SramBox::draw() const {
     const bool used_last = std::ranges::any_of(
         placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
     const std::string scale = scale_note_ + " · ", dotted = "dotted: no valid tile";
-    const std::string dashed = used_last ? "dashed: used last here · " : "";
+    const std::string dashed = used_last ? "dashed: last used here · " : "";
     const std::string notes[] = {scale + dashed + dotted + hatched, scale + dotted + hatched,
                                  scale + dotted, scale_note_};
     draw::text(

@@ -58,10 +58,10 @@ std::vector<std::string> sentences_of(const SoftmaxMethods& methods,
       !is_hidden(SoftmaxMethod::safe, hidden) && !is_hidden(SoftmaxMethod::online, hidden);
   std::vector<std::string> wordings = {
       overflowing.empty()
-          ? fmt::format("The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: "
+          ? fmt::format("The largest score is {}: the naive sum works (fp16: up to 11.09, fp32: "
                         "88.72).",
                         score)
-          : fmt::format("The largest score is {}: exp of it overflows in {}.", score, overflowing)};
+          : fmt::format("The largest score is {}: its exp overflows in {}.", score, overflowing)};
   const auto add = [&](std::string_view sentence) {
     wordings.insert(wordings.begin(), fmt::format("{} {}", wordings.front(), sentence));
   };
@@ -208,7 +208,7 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const FontRef& small = context.fonts.small;
   if (methods == nullptr || methods->keys == 0) {
     const std::string_view reason =
-        methods != nullptr ? "This query sees no key: there is nothing to take a softmax of."
+        methods != nullptr ? "This query sees no key, so it has no softmax."
                            : "Values are left out: the problem is too large to show them.";
     draw::wrapped_text(context, small, rest.min, context.theme.text_faint, reason, rest.width(), 2);
     return;

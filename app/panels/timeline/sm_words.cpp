@@ -85,8 +85,8 @@ std::string_view about_upper(UpperRun kind) {
   switch (kind) {
     case UpperRun::calibrated:
       return "Predicted: thread blocks start in the order of the launch, as soon as an SM has "
-             "room. Each waits for its first tiles (pale), takes steps that cost the cycles that "
-             "the calibration measured, and waits for its last stores. L2 is empty at first; a "
+             "room. Each waits for its first tiles (pale), runs steps at the cycles that the "
+             "calibration measured, and waits for its last stores. L2 is empty at first; a "
              "recorded run begins with a warm one.";
     case UpperRun::estimated:
       return "Predicted: the cycles of a step are estimated from the measured rates of the SM's "

@@ -182,7 +182,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
   const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
   const bool by_agents = launch_of(snapshot).by_agents();
-  const std::string order = by_agents   ? "order of the model, not time: agents run at once"
+  const std::string order = by_agents   ? "order of the model, not time: agents overlap"
                             : one_block ? "modelled order, one block's outer loop"
                                         : "modelled order of each thread block";
   const std::string heights = " · full height: load or store, lower: on chip";

@@ -117,11 +117,11 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
 
 std::string_view warp_sentence(const TileOp& op) {
   if (op.makes_scores()) {
-    return "No sum is cut, so nothing is exchanged: each warp has all that its part of the result "
-           "needs.";
+    return "No sum is split, so nothing is exchanged: each warp has everything its part of the "
+           "result needs.";
   }
   if (op.sums_queries()) {
-    return "A sum over the queries. Under split-Q other warps hold them, so the tile goes through "
+    return "A sum over the queries. Under split-Q other warps have them, so the tile goes through "
            "shared memory; under sliced-K each warp has all queries of its keys.";
   }
   if (op.is_matrix_product()) {
@@ -149,10 +149,10 @@ std::string_view warp_sentence(const TileOp& op) {
                : "Each warp loads into its own registers.";
   }
   if (op.is_of_barrier()) {
-    return "The agent's warps proceed together: a wait ends for all of them, and each of them "
-           "arrives.";
+    return "The agent's warps proceed together: a wait ends for all of them at once, and each of "
+           "them arrives.";
   }
-  return "Each warp works on what its registers hold: nothing passes between warps.";
+  return "Each warp works on its own registers: nothing passes between warps.";
 }
 
 std::string range_text(std::string_view what, const KeyRange& range) {

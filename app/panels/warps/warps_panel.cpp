@@ -40,7 +40,7 @@ constexpr Row kRows[] = {
      "Shared memory read by all warps together; a tile that every warp reads counts once per "
      "warp."},
     {"bytes written", &WarpTraffic::shared_write_bytes, true,
-     "Shared memory written: tiles that are loaded, and data that warps leave there for each "
+     "Shared memory written: tiles that are loaded, and data that warps write there for each "
      "other."},
     {"exchanged", nullptr, true,
      "Of these, bytes exchanged between warps: parts of sums, and tiles that other warps need."},
@@ -131,7 +131,7 @@ std::string hint_of(WarpPartition partition, bool backward) {
       "split-Q: each warp has its own queries, and all keys.\narXiv 2307.08691, section 3.3.";
   if (backward) {
     text +=
-        "\nThe paper says of the backward pass only that no sum is cut and that some "
+        "\nFor the backward pass, the paper says only that no sum is split and that some "
         "synchronization remains. Modelled: rows of each result, S, P, dP, dS and dQ by queries, "
         "dK and dV by keys. The kernel flash2 gives each warp a near-square part of each result "
         "instead: the same exchange, fewer reads.";

@@ -63,7 +63,7 @@ TEST(ChartNotes, SayThatTheRunOnTheScreenHasOtherTiles) {
   EXPECT_THAT(tiles_note(sweep, shown), ElementsAre());
   shown.tiling = {16, 16};
   EXPECT_EQ(tiles_note(sweep, shown).front(),
-            "flash2 here in its kernel's tiles, 128 × 64; the ledger's run has 16 × 16");
+            "flash2 here uses its kernel's tiles, 128 × 64; the ledger's run has 16 × 16");
   shown.problem.N = 65;
   EXPECT_THAT(tiles_note(sweep, shown), ElementsAre()) << "the chart lacks that run";
 }
