@@ -97,7 +97,7 @@ BlockShape flash2_forward_shape(const BlockRequest& request) {
   const ScoreFeatures features = score_features(request.problem);
   const bool sliced = knobs.sliced_k != 0;
   if (sliced && features.dropout) {
-    return {.limit = "dropout needs warps with rows of their own (partition split-q)"};
+    return {.limit = "dropout needs warps with their own rows (partition split-q)"};
   }
   const int own_warps =
       sliced ? flash2_sliced_warps(tiling) : flash2_forward_warps(width, tiling, features.any());

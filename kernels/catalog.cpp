@@ -69,8 +69,8 @@ constexpr std::array kCatalog{
                .programs = standard_programs},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
-               .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
-                       "HBM on every pass over j",
+               .idea = "S and P stay on chip; K and V are loaded once; O, m and l travel through "
+                       "HBM in every pass over j",
                .honours_carry = true,
                .always_writes_lse = false,
                .forward_state = "m and l",
@@ -93,7 +93,7 @@ constexpr std::array kCatalog{
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
-               .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
+               .idea = "the loops are swapped: O, m and l stay on chip and every row tile has its "
                        "own thread block",
                .forward = kFlash2Forward,
                .backward = kFlash2Backward,

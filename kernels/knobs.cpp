@@ -29,7 +29,7 @@ constexpr Knob kKnobs[] = {
      "ones are multiplied; with 1 the warps wait for each copy.",
      kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"},
     {"warps",
-     "Warps of a block: more warps hide more latency; fewer warps read K and V from shared memory "
+     "Warps per block: more warps hide more latency; fewer warps read K and V from shared memory "
      "less often.",
      kWarpCounts, &Knobs::warps, ""},
     {"partition",
@@ -81,8 +81,8 @@ constexpr Knob kKnobs[] = {
      "after head.",
      kHeadOrders, &Knobs::heads_together, "", true},
     {"trim",
-     "In the Hopper program, which column tiles four warps multiply: on, those any of their 64 "
-     "rows sees; off, all that the row tile sees.",
+     "In the Hopper program, which column tiles four warps multiply: on, those that any of their "
+     "64 rows sees; off, all that the row tile sees.",
      kOnOff, &Knobs::trim, "ATTNSCOPE_TRIM", true},
     {"exp",
      "In the Hopper program, where exponentials of unmasked tiles are computed: special, on the "

@@ -232,7 +232,7 @@ std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Inde
   for (std::size_t j = 0; j < values.size(); ++j) {
     if (values[j] == 1.0) columns.push_back(static_cast<std::int32_t>(j));
     if (values[j] == 1.0 || values[j] == 0.0) continue;
-    return invalid_request("{}: the value at [{}, {}] is {}; a block mask holds 0 and 1",
+    return invalid_request("{}: the value at [{}, {}] is {}; a block mask contains only 0 and 1",
                            pattern.path, i, j, values[j]);
   }
   return std::nullopt;

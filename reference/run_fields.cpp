@@ -25,9 +25,9 @@ constexpr FieldValue kCarries[] = {
      "O (backward: dQ) is rounded to the problem's type after every column tile: AttnScope's "
      "choice, which moves the bytes that the paper counts"},
     {"fp32", "",
-     "O (backward: dQ) is kept in fp32 between column tiles, as in the implementation of 2022"}};
+     "O (backward: dQ) is kept in fp32 between column tiles, as in the 2022 implementation"}};
 constexpr FieldValue kFusions[] = {
-    {"separate", "", "every elementwise operation is a launch of its own, forward and backward"},
+    {"separate", "", "every elementwise operation is a separate launch, forward and backward"},
     {"figure2", "",
      "one accounting that yields the 40.3 GB of the paper's Figure 2, which does not say how it "
      "counts: scale in the products, mask and dropout separate"},
@@ -48,7 +48,7 @@ constexpr FieldValue kFirstReads[] = {
     {"true", "on chip", "O, m, l and dQ start on chip: their first reads are skipped"}};
 constexpr FieldValue kDs[] = {
     {"", "in the loop", "D = rowsum(dO o O) for every column tile, as in the paper"},
-    {"true", "once", "D = rowsum(dO o O) in a launch of its own"}};
+    {"true", "once", "D = rowsum(dO o O) in a separate launch"}};
 constexpr FieldValue kUnusedKv[] = {
     {"", "loaded", "as printed in the paper: the loads are outside the guard"},
     {"true", "skipped", "K and V of column tiles that no row tile computes are not loaded"}};
@@ -59,7 +59,8 @@ constexpr FieldValue kHidden[] = {
      "hidden"}};
 constexpr FieldValue kGroups[] = {
     {"", "one tile",
-     "the query heads that read the same K and V are the rows of one tile, if the scores allow it: "
+     "the query heads that read the same K and V form the rows of one tile, if the scores allow "
+     "it: "
      "K and V are read once for all of them"},
     {"true", "separate heads", "a thread block for each query head, as in the GPU kernel"}};
 constexpr FieldValue kRoundings[] = {
@@ -72,10 +73,12 @@ constexpr FieldValue kAccumulators[] = {
     {"true", "fp32", "every result on chip is rounded to fp32, so that it can overflow"}};
 constexpr FieldValue kStaleMemory[] = {
     {"", "invalid", "a slot on chip whose tile was not loaded holds NaN"},
-    {"true", "the previous tile", "a slot holds the last tile that was in it, as on a GPU"}};
+    {"true", "the previous tile",
+     "a slot keeps the last tile that was loaded into it, as on a GPU"}};
 constexpr FieldValue kOverflows[] = {
     {"", "rejected", "tiles that do not fit on the chip are rejected"},
-    {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
+    {"true", "counted",
+     "tiles that do not fit on the chip are counted anyway; no kernel could run them"}};
 
 constexpr Index kMostMemoryBytes = Index{1} << 40;
 constexpr Index kMostSms = 1024;
@@ -135,11 +138,11 @@ const RunField kFields[] = {
      .by_rule = "heads", .kind = FieldKind::whole, .always_stored = true, .min = 1,
      .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::kv_heads>},
     {.key = "seq_len", .json = "problem", .json_key = "seq_len", .option = "seq-len",
-     .value_name = "N", .label = "N", .help = "queries of a head", .kind = FieldKind::whole,
+     .value_name = "N", .label = "N", .help = "queries per head", .kind = FieldKind::whole,
      .always_stored = true, .min = 1, .max = kMaxSequenceLength,
      .access = at<&RunSpec::problem, &AttentionProblem::N>},
     {.key = "kv_len", .json = "problem", .json_key = "kv_len", .option = "kv-len",
-     .value_name = "N_KV", .label = "keys, N_kv", .help = "keys of a head", .by_rule = "seq-len",
+     .value_name = "N_KV", .label = "keys, N_kv", .help = "keys per head", .by_rule = "seq-len",
      .kind = FieldKind::whole, .always_stored = true, .min = 1, .max = kMaxSequenceLength,
      .access = at<&RunSpec::problem, &AttentionProblem::N_kv>},
     {.key = "head_dim", .json = "problem", .json_key = "head_dim", .option = "head-dim",
@@ -198,11 +201,11 @@ const RunField kFields[] = {
      .accepted = "whole numbers, separated by commas", .by_rule = "one sequence",
      .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_k>},
     {.key = "Br", .json = "tiling", .json_key = "Br", .option = "block-rows", .value_name = "BR",
-     .label = "Br", .help = "rows of a tile; standard: BM of its products",
+     .label = "Br", .help = "rows per tile; standard: BM of its products",
      .by_rule = "default tiling", .kind = FieldKind::whole, .min = 1, .max = kMaxSequenceLength,
      .access = at<&RunSpec::Br>},
     {.key = "Bc", .json = "tiling", .json_key = "Bc", .option = "block-cols", .value_name = "BC",
-     .label = "Bc", .help = "columns of a tile; standard: BN", .by_rule = "default tiling",
+     .label = "Bc", .help = "columns per tile; standard: BN", .by_rule = "default tiling",
      .kind = FieldKind::whole, .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::Bc>},
     {.key = "tiling_rule", .option = "tiling", .value_name = "RULE", .label = "tiles by rule",
      .help =
@@ -230,7 +233,7 @@ const RunField kFields[] = {
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kUnusedKv,
      .access = at<&RunSpec::variant, &ScheduleVariant::skip_unused_kv>, .scope = kSparse},
     {.key = "splits", .json_key = "splits", .option = "splits", .value_name = "COUNT",
-     .label = "splits", .help = "split_kv: parts into which the keys are cut",
+     .label = "splits", .help = "split_kv: number of parts into which the keys are split",
      .by_rule = "enough to fill the SMs", .kind = FieldKind::whole, .target = FieldTarget::model,
      .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::splits>, .scope = kSplitting},
     {.key = "separate_heads", .json_key = "separate_heads", .option = "separate-heads",
@@ -239,7 +242,7 @@ const RunField kFields[] = {
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kGroups,
      .access = at<&RunSpec::separate_heads>, .scope = kSplitting},
     {.key = "warps", .json_key = "warps", .option = "warps", .value_name = "COUNT",
-     .label = "warps", .help = "warps of a thread block, up to 32", .by_rule = "4",
+     .label = "warps", .help = "warps per thread block, up to 32", .by_rule = "4",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxWarps,
      .access = at<&RunSpec::warps>, .scope = kWithWarps},
     {.key = "warp_partition", .json_key = "warp_partition", .option = "warp-partition",
@@ -263,7 +266,7 @@ const RunField kFields[] = {
      .target = FieldTarget::model, .values = kFirstReads,
      .access = at<&RunSpec::variant, &ScheduleVariant::skip_first_reads>, .scope = kFlash1},
     {.key = "d_once", .json = "variant", .json_key = "d_once", .option = "d-once", .label = "D",
-     .help = "flash1: D = rowsum(dO * O) in a launch of its own", .kind = FieldKind::flag,
+     .help = "flash1: D = rowsum(dO * O) in a separate launch", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kDs,
      .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .scope = kFlash1},
     {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
@@ -324,7 +327,7 @@ const RunField kFields[] = {
      .accepted = "the name of a GPU, or a file that describes one", .target = FieldTarget::model,
      .file = FieldFile::gpu, .always_stored = true, .access = at<&RunSpec::gpu>},
     {.key = "sram_bytes", .json_key = "sram_bytes", .option = "sram-bytes", .value_name = "BYTES",
-     .label = "SRAM, bytes", .help = "shared memory of a thread block, in bytes",
+     .label = "SRAM, bytes", .help = "shared memory per thread block, in bytes",
      .by_rule = "the GPU's", .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1,
      .max = kMostMemoryBytes, .access = at<&RunSpec::what_if, &WhatIf::sram_bytes>},
     {.key = "l2_bytes", .json_key = "l2_bytes", .option = "l2-bytes", .value_name = "BYTES",
@@ -362,12 +365,11 @@ const RunField kFields[] = {
      .kind = FieldKind::name, .always_stored = true, .values = kInputKinds,
      .access = at<&RunSpec::inputs, &InputSpec::kind>},
     {.key = "seed", .json = "inputs", .json_key = "seed", .option = "seed", .value_name = "SEED",
-     .label = "seed", .help = "whole number that seeds the drawn inputs", .kind = FieldKind::seed,
+     .label = "seed", .help = "whole number that seeds the random inputs", .kind = FieldKind::seed,
      .always_stored = true, .access = at<&RunSpec::inputs, &InputSpec::seed>},
     {.key = "q", .json = "inputs", .json_key = "q", .option = "q", .value_name = "FILE",
      .label = "Q",
-     .help = "Q as .npy [B, H, N, d], [H, N, d] or [N, d]; sizes that are not given are those of "
-             "the files",
+     .help = "Q as .npy [B, H, N, d], [H, N, d] or [N, d]; sizes not given are taken from the files",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
      .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::Q>},
     {.key = "k", .json = "inputs", .json_key = "k", .option = "k", .value_name = "FILE",
@@ -379,7 +381,7 @@ const RunField kFields[] = {
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
      .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::V>},
     {.key = "do", .json = "inputs", .json_key = "do", .option = "do", .value_name = "FILE",
-     .label = "dO", .help = "dO as .npy, of Q's shape",
+     .label = "dO", .help = "dO as .npy, with Q's shape",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
      .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::dO>},
 };

@@ -179,7 +179,7 @@ std::string_view rounded_output_note(std::string_view algorithm, Carry carry, DT
   if (carry != Carry::problem || dtype == DType::fp32) return "";
   return "O (backward: dQ) is rounded to 16 bits after every column tile: AttnScope's choice, "
          "which "
-         "moves the bytes that the paper counts; the implementation of 2022 kept it in fp32";
+         "moves the bytes that the paper counts; the 2022 implementation kept it in fp32";
 }
 
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,

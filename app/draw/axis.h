@@ -10,7 +10,7 @@
 namespace attnscope::app::draw {
 
 struct Axis {
-  std::string name;  ///< with its unit: "N (queries and keys of a head)"
+  std::string name;  ///< with its unit: "N: queries and keys per head"
   bool logarithmic = true;
   double low = 1.0;
   double high = 10.0;

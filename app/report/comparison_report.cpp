@@ -60,12 +60,14 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "- `paper`: the papers' accounting: every load and store of a flash algorithm, K and V for "
       "each row tile; each operand of standard attention's products once. It is compared with the "
       "traffic recorded at the SM's boundary.\n"
-      "- `requested`: what thread blocks request from memory outside their SRAM; recorded at the "
+      "- `requested`: bytes that thread blocks request from memory outside their SRAM; recorded at "
+      "the "
       "SM's boundary.\n"
-      "- `l2`: what the slices of L2 serve: all that is requested, and the part of it that misses, "
-      "because the SM's partition of L2 does not hold it. Recorded where the slices look sectors "
-      "up; the model does not merge reads of the same line.\n"
-      "- `dram`: what reaches {0}, predicted: thread blocks move tiles through a model of L2, in "
+      "- `l2`: bytes that the slices of L2 serve: all requested bytes, and again those that miss "
+      "in the SM's own partition of L2. Recorded where the slices look up sectors; the model does "
+      "not merge reads of the same line.\n"
+      "- `dram`: bytes that reach {0}, predicted: thread blocks move tiles through a model of L2, "
+      "in "
       "the order in which the GPU starts them. If the data that they read again is about as large "
       "as L2, the run is in transition, and the reason gives an interval.\n"
       "- `bound`: the same {0} bytes beside the compulsory ones: each operand once, unless an "
@@ -77,7 +79,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "tensor cores, other operations on CUDA cores, exponentials on special function units and "
       "the compulsory bytes take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only if GPU, problem, algorithm, "
-      "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
+      "tiling, variant, pass, switches and cache state match those of the measurement; otherwise "
+      "the "
       "recording is shown alone. Times below 20 us (40 us when fewer than half of the SMs are "
       "busy) and DRAM traffic below 1 MB are described in words instead of a gap.\n\n",
       dram_name(gpu));
@@ -245,7 +248,7 @@ std::string comparison_report(const Recording& recording, const GpuDescription& 
   text += section("Errors of the predictions",
                   fmt::format("As shares of the recorded bytes and times, for whole passes of at "
                               "least {} or {}; written bytes that are off by less than {} "
-                              "count as predicted.\n\n",
+                              "count as predicted correctly.\n\n",
                               bytes_text(kLeastRatedBytes), seconds_text(kLaunchLatencySeconds),
                               bytes_text(kUnratedWriteBytes)),
                   errors_table(comparisons));

@@ -62,7 +62,7 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
                            const RecordingRow& run, const char* what) {
   if (fits_one_tile(model.run) && *line.gap_percent > 0) {
     return fmt::format(
-        "the operands fit one tile, so no panel is read twice: {} are the library's own reads",
+        "the operands fit in one tile, so no panel is read twice: {} are the library's own reads",
         bytes_text(*line.recorded - *line.modelled));
   }
   return what + product_tiles_text(run, line.launch);
@@ -80,7 +80,7 @@ std::string beyond_tiles_text(const ComparisonLine& line, const SimulationReport
   if (line.quantity == "read") {
     return bytes + " beyond the tensors, since bulk copies request whole boxes";
   }
-  return bytes + (model.run.pass() == PassKind::forward ? " to take the numbers of row tiles"
+  return bytes + (model.run.pass() == PassKind::forward ? " to fetch the indices of row tiles"
                                                         : " for unused rows in pieces of dQ");
 }
 
@@ -218,7 +218,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   const bool stores_again = requested > 1.05 * *line.modelled;
   if (stores_again) {
     return fmt::format(
-        "results stored again left L2 again: {:.3g} % of the requested bytes; the "
+        "results that were stored again left L2 again: {:.3g} % of the requested bytes; the "
         "bound counts each result of a launch once",
         100.0 * *line.recorded / requested);
   }
@@ -261,8 +261,7 @@ std::string l2_reason(const ComparisonLine& line, const SimulationReport& model,
   if (line.quantity == kMissedQuantity) {
     if (std::abs(gap) <= kDramAgreementPercent) return "agrees";
     const bool in_transition = model.dram && model.dram->in_transition();
-    return in_transition ? "in transition: what blocks read again is about as large as L2"
-                         : "unexplained";
+    return in_transition ? "in transition: re-read data is about as large as L2" : "unexplained";
   }
   if (line.quantity == "read" && gap < -kAgreementPercent) {
     return fmt::format(

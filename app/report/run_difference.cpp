@@ -131,7 +131,8 @@ std::string why_no_kernel(const SimulationReport& model, const GpuDescription& g
   }
   if (find_algorithm(run.algorithm())->splits_keys &&
       run.splits != split_count(run.problem, run.tiling, gpu.sm_count)) {
-    return fmt::format("the kernel cuts the keys by its own rule, not into {} splits", run.splits);
+    return fmt::format("the kernel splits the keys by its own rule, not into {} splits",
+                       run.splits);
   }
   return {};
 }

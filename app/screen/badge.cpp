@@ -81,10 +81,10 @@ BadgeText badge_text(const Frame& frame) {
         "The chart shows the problem that its title names, not the run of the fields "
         "above. All its numbers come from the model.");
   }
-  const std::string trace = seen.traced == nullptr
-                                ? ""
-                                : fmt::format("The thread blocks in the timeline's SMs were {}.",
-                                              seen.traced->provenance.describe());
+  const std::string trace =
+      seen.traced == nullptr ? ""
+                             : fmt::format("The thread blocks in the timeline's SMs tab were {}.",
+                                           seen.traced->provenance.describe());
   if (seen.run != nullptr) {
     return {"recorded · " + short_name(seen.run->provenance.gpu()),
             recorded_help(*snapshot->run, *seen.run) + (trace.empty() ? "" : "\n") + trace + no_gpu,
@@ -103,7 +103,7 @@ BadgeText badge_text(const Frame& frame) {
   if (!measurements.recorded.empty()) {
     return model_only(
         "There is no recording of this problem. The numbers come from the model alone; shipped "
-        "recordings are in the charts, and the timeline's SMs offer traces of other problems." +
+        "recordings are in the charts, and the timeline's SMs tab has traces of other problems." +
         no_gpu);
   }
   return model_only("No recordings were found. Every number comes from the model or a datasheet." +
@@ -120,13 +120,13 @@ struct RunButton {
 std::string why_not_run(const App& app) {
   const Measurements& measurements = app.measurements;
   if (measurements.live_gpu.empty() && measurements.live_unavailable.empty()) {
-    return "The GPU is being opened.";
+    return "The GPU is starting.";
   }
   if (measurements.live_gpu.empty()) {
     return fmt::format(
         "No GPU to run on: {}.\nRun attnscope on a computer with an NVIDIA GPU, its driver and "
         "NVRTC. Or record the run there with attnscope-cli measure, and copy the file to "
-        "assets/recordings: it is shown here in the measured column.",
+        "assets/recordings: it is then shown here in the measured column.",
         measurements.live_unavailable);
   }
   const auto snapshot = app.snapshot();

@@ -37,7 +37,7 @@ std::string value_tick(const lessons::CurveQuestion& curve, std::size_t n) {
   return curve.over->option.ends_with("-bytes") && bytes ? capacity_text(*bytes) : text;
 }
 
-/// The name of the horizontal axis: "N: queries of a head", "query heads".
+/// The name of the horizontal axis: "N: queries per head", "query heads".
 std::string name_of_x(const RunField& over) {
   if (over.help.empty()) return std::string(over.label);
   const bool is_symbol = over.label.size() <= 2;

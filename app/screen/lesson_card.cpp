@@ -267,7 +267,7 @@ void LessonCard::draw_outcome(const Frame& frame, float width) {
   draw_lesson_text(frame, fonts.ui, theme.text, width, outcome->then, "lesson.then");
   if (!outcome->unplaced.empty()) {
     draw_lesson_text(frame, fonts.ui, theme.warning, width,
-                     "The playhead stays: " + outcome->unplaced, "lesson.unplaced");
+                     "The playhead does not move: " + outcome->unplaced, "lesson.unplaced");
   }
   draw_lesson_text(frame, fonts.ui, theme.error, width, outcome->unsaved, "lesson.unsaved");
 }

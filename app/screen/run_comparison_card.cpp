@@ -125,10 +125,10 @@ void RunComparisonCard::draw(const Frame& frame) {
       draw_table(frame, *comparison, seen);
       ImGui::TextDisabled("%s", seen.about.c_str());
       if (comparison->fields.empty()) {
-        ImGui::TextDisabled("A and B are the same run: change any field.");
+        ImGui::TextDisabled("A and B are the same run: change a field.");
       }
     }
-    ImGui::TextDisabled("whole pass, all heads; modelled where no other kind is named");
+    ImGui::TextDisabled("whole pass, all heads; modelled unless labelled otherwise");
     if (ImGui::Button("Pin this run as A")) app.view.pinned = app.view.choice;
     frame.rects.add_item("compare.repin");
     ImGui::SameLine();

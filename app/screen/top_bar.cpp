@@ -146,8 +146,8 @@ void TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float x = rect.min.x + plan.end();
   const Rect more{{x, y}, {x + BarPlan::more_width(frame), y + height}};
   constexpr std::string_view kHelp =
-      "More choices: heads, sequences, what happens to the scores, inputs and files of your "
-      "own, how the algorithm and its kernel run, a race";
+      "More fields: heads, sequences, score functions, inputs and your own files, options of the "
+      "algorithm and its kernel, a race";
   const std::string_view name = is_rival ? "field.rival.more" : "field.more";
   if (ui::draw_button(frame, {name, more, "…", kHelp})) ImGui::OpenPopup("more fields");
   draw_more(frame, more, plan.hidden());

@@ -60,8 +60,8 @@ constexpr std::array<Stop, 8> kWatch{
 
 constexpr std::array<Stop, 9> kPanelTour{
     {{"field.scene", "The problem",
-      "The bar chooses a scene, or the algorithm, the sizes, the tiles, the mask and the GPU. A "
-      "choice that cannot work is explained in red, with the nearest valid one to click."},
+      "The bar chooses a scene, or the algorithm, the sizes, the tiles, the mask and the GPU. An "
+      "invalid choice is explained in red, with the nearest valid one to click."},
      {"panel.memory", "Memory",
       "On-chip memory of one thread block above, the tensors in HBM below. Arrows are the loads "
       "and stores of the current operation."},
@@ -78,7 +78,7 @@ constexpr std::array<Stop, 9> kPanelTour{
      {"panel.timeline", "Timeline",
       "The operations of each thread block; the tab \"SMs\" shows when each block ran and where."},
      {"panel.charts", "Charts",
-      "Bytes, time, memory and error against N and other sizes, of every algorithm."},
+      "Bytes, time, memory and error of every algorithm against N and other sizes."},
      {"transport.play", "Playback",
       "Play, step by operation or tile, or drag the slider. Every step can be taken back. Point at "
       "any symbol to see what it means; \"?\" opens the guide."}}};

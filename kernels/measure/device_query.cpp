@@ -31,7 +31,7 @@ std::optional<Error> find_device(int device) {
     const int needed = CUDART_VERSION / 1000;
     if (driver_version / 1000 < needed) {
       return unavailable(
-          "the NVIDIA driver supports CUDA {}, this build needs {}.0; update the driver",
+          "the NVIDIA driver supports CUDA {}, but this build needs {}.0; update the driver",
           cuda_version_text(driver_version), needed);
     }
   }

@@ -46,8 +46,7 @@ std::optional<Error> Session::run(const std::function<std::optional<Error>()>& w
 
 std::optional<Error> Session::guarded(const std::function<std::optional<Error>()>& work) {
   if (lost_) {
-    return failed("the GPU's context was lost ({}); start the program again to use it",
-                  lost_because_);
+    return failed("the GPU's context was lost ({}); restart the program to use it", lost_because_);
   }
   std::optional<Error> error;
   try {

@@ -20,7 +20,7 @@ struct StepPlan {
 const StepPlan kSteps[] = {
     {"separate",
      "standard, unfused",
-     "every elementwise operation is a launch, forward and backward",
+     "every elementwise operation is a separate launch, forward and backward",
      "standard",
      {.fusion = Fusion::separate}},
     {"figure2",
@@ -45,7 +45,7 @@ const StepPlan kSteps[] = {
      "D once; O, m, l and dQ start on chip",
      "flash1",
      {.skip_first_reads = true, .d_once = true}},
-    {"flash2", "tiled: flash2", "O stays on chip, dQ is added to in fp32", "flash2", {}},
+    {"flash2", "tiled: flash2", "O stays on chip, dQ is accumulated in fp32", "flash2", {}},
 };
 
 bool has_mask(const AttentionProblem& problem) {

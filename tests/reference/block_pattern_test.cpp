@@ -232,7 +232,7 @@ TEST(BlockMaskFile, OfAnotherShapeOrWithOtherValuesIsRefused) {
                 ": shape [2, 3]; the block mask of this problem and tiling has shape [4, 3] "
                 "(Tr, Tc)");
   EXPECT_EQ(refusal(path, 32, 48),
-            path + ": the value at [1, 1] is 0.5; a block mask holds 0 and 1");
+            path + ": the value at [1, 1] is 0.5; a block mask contains only 0 and 1");
   EXPECT_EQ(refusal(dir.file("none.npy"), 32, 48), dir.file("none.npy") + ": no such file");
   EXPECT_NE(
       refusal(numpy_file(dir, "|u1", "\x01\x01\x01\x01\x01\x02"), 32, 48).find("[1, 2] is 2;"),

@@ -51,7 +51,7 @@ void measure_launches(CalibrationRun& run) {
       repeats);
   run.measure(
       {"launch_gap_s", "s",
-       "time that each further empty kernel of one thread block adds on a stream, of 16"},
+       "time that each additional empty kernel of one thread block adds on a stream, of 16"},
       [&] { return gap_s(run, nothing_program(1), 1); }, repeats);
   const int threads_of_sm = device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
   const Index full_grid = run.sm_count() * (threads_of_sm / kBlockThreads);

@@ -74,25 +74,25 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   const AttentionProblem& problem = run.problem;
   const std::string_view family = kernel.takes_block_mask ? "flash2" : kernel.name;
   if (family != "flash1" && family != "flash2") {
-    return unavailable("no calibration times the steps of {}", kernel.name);
+    return unavailable("no calibration has the steps of {}", kernel.name);
   }
   if (score_features(problem).any()) {
-    return unavailable("no calibration times steps with score features");
+    return unavailable("no calibration has steps with score features");
   }
   if (run.asked.variant.d_once || run.asked.variant.skip_first_reads) {
-    return unavailable("no calibration times the steps of a variant without a kernel");
+    return unavailable("no calibration has the steps of a variant without a kernel");
   }
   auto switches = run.asked.switches;
   switches.erase(kInstructionsKnob);  // the name distinguishes the two programs
   if (!switches.empty() || run.asked.variant.visit_hidden || run.asked.deterministic) {
-    return unavailable("no calibration times steps with switches");
+    return unavailable("no calibration has steps with switches");
   }
   if (padded_head_dim(problem.d) != problem.d) {
-    return unavailable("no calibration times steps of padded rows; d = {} is padded to {}",
-                       problem.d, padded_head_dim(problem.d));
+    return unavailable("no calibration has steps of padded rows; d = {} is padded to {}", problem.d,
+                       padded_head_dim(problem.d));
   }
   if (family == "flash1" && problem.dtype == DType::fp32) {
-    return unavailable("no calibration times the steps of flash1 in fp32");
+    return unavailable("no calibration has the steps of flash1 in fp32");
   }
   const auto programs = programs_of(run, target);
   const bool hopper = instructions_of(programs) == kHopper;

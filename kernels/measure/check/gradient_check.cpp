@@ -264,9 +264,9 @@ Result<GradientError> error_of(const char* name, const AttentionProblem& problem
                                const AttentionInputs& inputs, const GatheredGradient& gradient,
                                bool& is_within) {
   const ErrorReport report = compare(gradient.kernel, gradient.reference);
-  if (report.has_nan) return failed("the kernel's {} holds NaN", name);
+  if (report.has_nan) return failed("the kernel's {} contains NaN", name);
   if (!std::isfinite(report.max_abs_error)) {
-    return failed("the kernel's {} holds an infinity", name);
+    return failed("the kernel's {} contains an infinity", name);
   }
   const Tolerance tolerance =
       gradient_tolerance(problem, inputs, gradient.yardstick, gradient.reference);

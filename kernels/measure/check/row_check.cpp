@@ -216,10 +216,10 @@ Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<C
   const ErrorReport O_errors = compare(O.kernel, O.reference);
   const ErrorReport LSE_errors = compare(LSE.kernel, LSE.reference);
   if (O_errors.has_nan || LSE_errors.has_nan) {
-    return failed("the kernel's {} holds NaN", O_errors.has_nan ? "O" : "LSE");
+    return failed("the kernel's {} contains NaN", O_errors.has_nan ? "O" : "LSE");
   }
   if (!std::isfinite(O_errors.max_abs_error) || !std::isfinite(LSE_errors.max_abs_error)) {
-    return failed("the kernel's output holds an infinity where the reference has none");
+    return failed("the kernel's output contains an infinity where the reference has none");
   }
   accuracy.max_abs_error = O_errors.max_abs_error;
   accuracy.rel_fro_error = O_errors.rel_fro_error;

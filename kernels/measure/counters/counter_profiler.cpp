@@ -185,7 +185,8 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(
   auto plan = plan_counters(cupti, chip.pChipName, std::move(image), kCounterNames);
   if (!plan) return plan.error();
   if (plan.value().groups.empty()) {
-    return unavailable("no hardware counter of the plan exists on the chip {}", plan.value().chip);
+    return unavailable("none of the planned hardware counters exists on the chip {}",
+                       plan.value().chip);
   }
 
   // Run the profiler once: its first use is slow, and reveals a missing permission

@@ -76,7 +76,7 @@ TEST(BlockMaskOption, IsRefusedInOneLine) {
       "simulate --algorithm block_sparse --seq-len 128 --kv-len 192 --block-rows 64 "
       "--block-cols 64 --block-mask " +
           folder.file("mask.npy"),
-      "the value at [1, 0] is 2; a block mask holds 0 and 1");
+      "the value at [1, 0] is 2; a block mask contains only 0 and 1");
   expect_refused(kSparse + "--block-mask " + folder.file("none.npy"), "no such file");
   expect_refused(kSparse + "--block-mask butterflies", "it must be butterfly");
   expect_refused(kSparse + "--block-mask random:2", "0 < DENSITY <= 1");

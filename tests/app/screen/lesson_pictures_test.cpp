@@ -137,7 +137,7 @@ TEST(LessonPictures, AxesOfACurveHaveNames) {
   EXPECT_TRUE(is_on_screen("query heads"));
   open_step(session, "double-the-sram", 5);
   EXPECT_TRUE(is_on_screen("bytes, logarithmic"));
-  EXPECT_TRUE(is_on_screen("shared memory of a thread block"));
+  EXPECT_TRUE(is_on_screen("shared memory per thread block"));
 }
 
 /// The size of the font of the step's text, before the answer and after it.
