@@ -68,7 +68,7 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
     return std::nullopt;
   }
   return unavailable("not calibrated for {}: {}", gpu.display_name,
-                     time.value("calibration_reason", "the time of this run is not predicted"));
+                     time.value("calibration_reason", "this run has no predicted time"));
 }
 
 /// Why this GPU has no such rate; nothing if it has one, or if the path is a different one.

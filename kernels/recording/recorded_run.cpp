@@ -149,7 +149,7 @@ Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonOb
   const bool is_file = spec.block_mask->kind == BlockPattern::Kind::file;
   const bool has_hash = row.has(kMaskHash);
   const std::uint64_t hash = has_hash ? hash_from_json(row, kMaskHash) : 0;
-  if (is_file && !has_hash) return failed("a block mask file, but without a hash of its contents");
+  if (is_file && !has_hash) return failed("a block mask file without a hash of its contents");
   const Result<SharedBlockMask>& mask = drawn(spec, *tiling);
   if (mask && has_hash && mask.value()->hash() != hash) {
     return failed("a block mask that differs from the one now in {}", mask.value()->text());

@@ -55,7 +55,7 @@ inline constexpr auto kOpInfo = std::to_array<OpInfo>({
     {OpKind::soft_cap, 1, 1, "", "{to} = {cap} · tanh({to} / {cap})."},
     {OpKind::soft_cap_slope, 1, 1, "1 - ({a} / cap)²",
      "{to} = 1 - ({a} / {cap})², the derivative of the cap."},
-    {OpKind::alibi, 1, 1, "", "{to} is lowered by slope · distance of query and key."},
+    {OpKind::alibi, 1, 1, "", "{to} is reduced by slope · distance between query and key."},
     {OpKind::dropout, 1, 1, "dropout",
      "{result} = {P} where dropout keeps it, times {kept:.4g}; else 0."},
     {OpKind::multiply, 1, 1, "∘ {a}", "{result} = {result} ∘ {a}."},

@@ -15,7 +15,7 @@ constexpr PseudoLine kScale{1, Step::scale, "S_ij = scale · S_ij",
 constexpr PseudoLine kMask{1, Step::mask, "mask S_ij",
                            "Hidden keys must not take part in the softmax."};
 constexpr PseudoLine kMaskGradient{1, Step::mask_gradient, "dS_ij = 0 where the mask hides the key",
-                                   "What the mask replaced has no gradient."};
+                                   "Masked values have no gradient."};
 constexpr PseudoLine kScaleGradient{1, Step::scale, "dS_ij = scale · dS_ij",
                                     "The gradient of S = scale · Q Kᵀ with respect to Q Kᵀ."};
 

@@ -43,7 +43,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, Step::softmax_gradient, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
     cap_gradient_line(2),
     {2, Step::update_dQ, "dQ_i = dQ_i + scale · dS K_j",
-     "Added to what earlier column tiles left."},
+     "Added to the sum of earlier column tiles."},
     {2, Step::store_dQ, "store dQ_i", "The whole of dQ is written back for every column tile."},
     {2, Step::update_dK, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
     {1, Step::store_key_gradients, "store dK_j, dV_j", "Written once."},

@@ -23,7 +23,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, Step::inner_loop, "for each row tile i that sees column tile j",
      "Q and O are the inner loop: they are streamed once for every column tile."},
     {2, Step::load_row_tile, "load Q_i, O_i, l_i, m_i",
-     "O, l and m hold what earlier column tiles contributed to row tile i."},
+     "O, l and m hold earlier column tiles' contributions to row tile i."},
     {2, Step::scores, "S = scale · Q_i K_jᵀ",
      "The scores of one tile live on chip only; the N × N matrix is never stored."},
     soft_cap_line(2),

@@ -44,7 +44,7 @@ constexpr PseudoLine kPseudoCode[] = {
     alibi_line(2),
     {2, Step::mask, "mask S", "Only tiles that the edge of the mask cuts."},
     {2, Step::exponentiate, "P = exp(S - LSE_i)",
-     "The normalised probabilities at once: no second look at the row."},
+     "The normalised probabilities at once: no second pass over the row."},
     drop_again_line(2),
     {2, Step::update_dV, "dV_j = dV_j + Pᵀ dO_i",
      "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", ScoreStep::no_dropout},

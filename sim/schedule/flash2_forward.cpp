@@ -20,7 +20,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, Step::load_row_tile, "load Q_i",
      "Q_i is read once and stays in SRAM for the whole sweep over the keys."},
     {1, Step::start, "O_i = 0; l_i = 0; m_i = -inf",
-     "Nothing has been seen yet: the sum is empty and the maximum is below every score."},
+     "No key has been read yet: the sum is empty and the maximum is below every score."},
     {1, Step::inner_loop, "for each column tile j that row tile i sees",
      "The sweep over the keys is the inner loop, so O_i never leaves the chip."},
     {2, Step::load_column_tile, "load K_j, V_j",

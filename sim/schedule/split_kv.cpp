@@ -20,7 +20,7 @@ constexpr PseudoLine kCombinePseudoCode[] = {
      "No row tile needs another's result."},
     {1, Step::start, "O_i = 0; l_i = 0; m_i = -inf", "No split has been processed yet."},
     {1, Step::inner_loop, "for each split s",
-     "The splits are to this launch what column tiles are to a sweep."},
+     "The splits play the role of the column tiles of a sweep."},
     {2, Step::load_split_LSE, "load LSE_i^s",
      "One number per row represents all keys of the split."},
     {2, Step::update_max,

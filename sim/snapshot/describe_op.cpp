@@ -178,7 +178,7 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
       return by_consumers ? "When every consumer has arrived, all parts of the tile may be read."
                           : "Agents waiting for the tile may read it now.";
     }
-    if (adds) return "Each consumer leaves some rows of dQ; before all arrive, some are missing.";
+    if (adds) return "Each consumer writes some rows of dQ; until all arrive, some are missing.";
     return by_consumers ? "dQ sums over all keys: each consumer also needs dS of the others."
            : barrier.tile.tensor == Tensor::LSE
                ? "The statistics loader is loading it; until then, the buffer holds its previous "
@@ -186,10 +186,9 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
                : "The producer is loading it; until then, the buffer holds its previous contents.";
   }
   if (op.kind == OpKind::wait) {
-    if (adds) return "Written earlier, the next tile would overwrite one not yet added.";
-    return by_consumers
-               ? "Written earlier, the next tile would overwrite one that a consumer still reads."
-               : "Loaded earlier, the next tile would overwrite one that a consumer still reads.";
+    if (adds) return "If written earlier, the next tile would overwrite one not yet added.";
+    return by_consumers ? "If written earlier, the next tile would overwrite one still being read."
+                        : "If loaded earlier, the next tile would overwrite one still being read.";
   }
   if (adds) return "The consumers may write the next tile there.";
   return by_consumers ? "When every consumer has arrived, all may write the next tile there."

@@ -259,7 +259,7 @@ std::string_view sentence_of(NoChange reason) {
     case NoChange::times_one:
       return "it multiplies by 1: no row's maximum has changed";
     case NoChange::adds_zero:
-      return "what it adds is 0: the mask hides these keys, so their probabilities are 0";
+      return "it adds 0: the mask hides these keys, so their probabilities are 0";
     case NoChange::hides_nothing:
       return "there is nothing left to hide in these tiles";
     case NoChange::same_value:
@@ -267,13 +267,13 @@ std::string_view sentence_of(NoChange reason) {
     case NoChange::masked:
       return "the mask replaces every value that depends on it";
     case NoChange::times_zero:
-      return "every number that the step multiplies is 0";
+      return "every number that it multiplies is 0";
     case NoChange::cancelled:
       return "the division by l cancels it: the softmax does not depend on it";
     case NoChange::never_read:
       return "nothing reads its result";
     case NoChange::was_complete:
-      return "what it waits for has happened already, in the model's order of the agents";
+      return "the event it waits for has already happened, in the model's order of the agents";
     case NoChange::never_awaited:
       return "no agent waits for this arrival";
   }

@@ -71,7 +71,7 @@ Result<BreakQuiz> break_quiz(const SteppedRequest& request, std::uint64_t seed,
     quiz.answer = static_cast<std::size_t>(answer - quiz.choices.begin());
     return quiz;
   }
-  return failed("no operation of this run changes its result");
+  return failed("no dropped operation changes the result of this run");
 }
 
 }  // namespace attnscope

@@ -51,9 +51,9 @@ Result<RunSpec> spec_at(const IoQuestion& question, double value, GpuDescription
   point.sram_elems = sram_elems(gpu, problem.dtype);
   if (point.sram_elems < 1) {
     return invalid_field(ErrorCode::out_of_range, "sram_bytes",
-                         "{} {} holds no element of {}; give at least {}", field_name("sram_bytes"),
-                         gpu.shared_bytes_per_block, to_string(problem.dtype),
-                         size_bytes(problem.dtype));
+                         "{} {} has no room for an element of {}; give at least {}",
+                         field_name("sram_bytes"), gpu.shared_bytes_per_block,
+                         to_string(problem.dtype), size_bytes(problem.dtype));
   }
   if (question.axis == IoAxis::block_cols) point.sram_elems = 4 * problem.d * size;
   if (question.axis == IoAxis::density) {

@@ -36,8 +36,8 @@ ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& descri
     : pass_(pass),
       events_({.run = description,
                .kind = "modelled",
-               .clock = "lower bound, not a prediction: an operation takes as long as the unit "
-                        "that it uses longest needs at the datasheet's peak rate; each SM and each "
+               .clock = "lower bound, not a prediction: an operation takes as long as its slowest "
+                        "unit needs at the datasheet's peak rate; each SM and each "
                         "resident thread block has an equal share of the rates, and loads and "
                         "stores share the launch's compulsory DRAM bytes"},
               std::move(sink)) {
@@ -162,7 +162,7 @@ Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& g
   const Index ops = summary.report.tile_ops;
   if (ops > kMaxTraceOps) {
     return invalid_request(
-        "this trace would hold {} operations; at most {} are written: choose fewer "
+        "this trace would have {} operations; at most {} are written: choose fewer "
         "heads, a shorter sequence or larger tiles",
         ops, kMaxTraceOps);
   }

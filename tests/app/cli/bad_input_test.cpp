@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "a whole number from 1 to 1099511627776"},
         BadRequest{"IoDensityAboveOne", "io --over density=1.5", "at most 1"},
         BadRequest{"IoWithoutAnElementOnChip", "io --over sram-bytes=1",
-                   "sram-bytes 1 holds no element of fp16; give at least 2"},
+                   "sram-bytes 1 has no room for an element of fp16; give at least 2"},
         BadRequest{"IoOfBothPasses", "io --pass both", "forward or backward"},
         BadRequest{"IoOfAMask", "io --mask causal", "--mask"},
         BadRequest{"FitsWithNothingToFind", "fits --batch 2 --seq-len 64", "cannot be combined"},
