@@ -45,7 +45,7 @@ void App::save_text_or_picture(const SaveFile& save) {
     const fs::path folder = fs::absolute(path, unknown).parent_path();
     std::optional<Error> error;
     if (!fs::is_directory(folder, unknown)) {
-      error = invalid_request("{}: there is no folder {}", path, folder.string());
+      error = invalid_request("{}: folder {} does not exist", path, folder.string());
     } else if (!exists && text != nullptr) {
       error = write_file(text->path, text->text);
     }

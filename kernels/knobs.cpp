@@ -25,8 +25,8 @@ constexpr KnobValue kInstructionSets[] = {{"hopper", 1}, {"mma", 0}};
 
 constexpr Knob kKnobs[] = {
     {"stages",
-     "Column tiles on chip at once: with 2 or 3 the next Kj and Vj are copied while the current "
-     "ones are multiplied; with 1 the warps wait for each copy.",
+     "Column tiles on chip at once: with 2 or 3, the next Kj and Vj are copied while the current "
+     "ones are multiplied; with 1, the warps wait for each copy.",
      kStageCounts, &Knobs::stages, "ATTNSCOPE_STAGES"},
     {"warps",
      "Warps per block: more warps hide more latency; fewer warps read K and V from shared memory "

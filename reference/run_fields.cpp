@@ -178,7 +178,7 @@ const RunField kFields[] = {
      .kind = FieldKind::seed, .always_stored = true,
      .access = at_dropout<&Dropout::seed>},
     {.key = "dropout_first_batch", .json = "problem/dropout", .json_key = "first_batch",
-     .help = "the first batch entry within the larger problem that this is a part of",
+     .help = "this problem's first batch entry within a larger problem",
      .kind = FieldKind::whole, .always_stored = true, .min = 0, .max = kMaxHeads,
      .access = at_dropout<&Dropout::first_batch>},
     {.key = "dropout_first_head", .json = "problem/dropout", .json_key = "first_head",

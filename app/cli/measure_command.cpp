@@ -216,7 +216,7 @@ CommandSpec measure_command() {
                     {"warm-ups", "COUNT", "untimed passes before the timed ones [3]"},
                     {"repeats", "COUNT", "timed passes [20]"},
                     {"time-budget", "SECONDS",
-                     "stop after this time, but after at least three timed passes [2]"},
+                     "stop after this time, but not before three timed passes [2]"},
                     {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
                     {"no-counters", "", "time the kernel without hardware counters"},
                     {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},

@@ -78,7 +78,7 @@ std::optional<Error> missing_rate(const Path& path, const ordered_json& gpu) {
   if (!parse_name<DType>(dtype) || gpu.at("matrix_flops_per_s").contains(dtype)) {
     return std::nullopt;
   }
-  return unavailable("{} has no matrix units for {}", gpu.at("display_name").get<std::string>(),
+  return unavailable("{} has no tensor cores for {}", gpu.at("display_name").get<std::string>(),
                      dtype);
 }
 

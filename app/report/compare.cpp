@@ -149,7 +149,7 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   Comparison comparison{.run = run, .on = on, .model = model};
   if (!run.measurement) {
     comparison.unavailable =
-        run.error ? words(*run.error, Reader::command_line) : "the recording holds no measurement";
+        run.error ? words(*run.error, Reader::command_line) : "the recording has no measurement";
     return comparison;
   }
   comparison.stands_alone = difference(model, gpu, run, on).words;

@@ -97,10 +97,10 @@ void draw_race_clock_field(const Frame& frame, const Rect& box) {
   if (!combo.open()) return;
   for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
     const std::string help = clock == RaceClock::tiles
-                                 ? "the tiles of S, P, dP or dS that either may have visited; an "
+                                 ? "how many tiles of S, P, dP or dS each may have visited; an "
                                    "algorithm with several launches visits each tile several "
                                    "times"
-                                 : "the bytes that either may have requested";
+                                 : "how many bytes each may have requested";
     if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
     if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
     if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});

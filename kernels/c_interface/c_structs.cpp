@@ -76,7 +76,7 @@ std::optional<Error> read_extras(const attnscope_problem& known, AttentionProble
   read_array(known.key_lengths, problem.batch, problem.key_lengths);
   const bool packed = known.cu_seqlens_q != nullptr || known.cu_seqlens_k != nullptr;
   if (packed && (known.sequences < 1 || known.sequences > kMaxSequenceLength)) {
-    return invalid_request("sequences is {}; packed sequences must be between 1 and {}",
+    return invalid_request("sequences is {}; for packed sequences it must be between 1 and {}",
                            known.sequences, kMaxSequenceLength);
   }
   read_array(known.cu_seqlens_q, known.sequences + 1, problem.cu_seqlens_q);

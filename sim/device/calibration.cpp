@@ -81,7 +81,7 @@ std::vector<MeasuredQuantity> read_quantities(const JsonObject& root) {
     const JsonObject object(list[k], fmt::format("{}[{}]", root.path_of("quantities"), k));
     MeasuredQuantity quantity = read_quantity(object);
     if (std::ranges::find(quantities, quantity.name, &MeasuredQuantity::name) != quantities.end()) {
-      throw JsonFieldError("{}: the second quantity named '{}'", object.path_of("name"),
+      throw JsonFieldError("{}: quantity '{}' appears twice", object.path_of("name"),
                            quantity.name);
     }
     quantities.push_back(std::move(quantity));

@@ -39,7 +39,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, Step::product_dP, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
     drop_gradient_line(2),
     {2, Step::row_dot, "D_i = rowsum(dO_i ∘ O_i)",
-     "Equal to rowsum(P ∘ dP); computed anew for every column tile, as in the paper."},
+     "Equal to rowsum(P ∘ dP); recomputed for every column tile, as in the paper."},
     {2, Step::softmax_gradient, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
     cap_gradient_line(2),
     {2, Step::update_dQ, "dQ_i = dQ_i + scale · dS K_j",

@@ -15,7 +15,7 @@ namespace {
 std::optional<Error> check_value(IoAxis axis, double value) {
   if (axis == IoAxis::density) {
     if (value > 0 && value <= 1) return std::nullopt;
-    return invalid_request("density {} cannot be drawn; it must be above 0 and at most 1", value);
+    return invalid_request("density {} is out of range; it must be above 0 and at most 1", value);
   }
   constexpr double kMost = 0x1p40;
   const bool whole = value >= 1 && value <= kMost && value == std::floor(value);

@@ -159,7 +159,7 @@ void ExplainPanel::draw_code(const Snapshot& snapshot, ViewState& view, const Pa
   const auto line = static_cast<std::size_t>(under_mouse);
   if (!has_operations(code.lines[line].step)) return;
   point_at_thing(snapshot, view, context, CodeLine{launch, line});
-  const char* const menu = view.hides_break ? "" : "\nright click: drop an operation of this line";
+  const char* const menu = view.hides_break ? "" : "\nright-click: drop an operation of this line";
   tooltip(context, fmt::format("{}{}{}", code.lines[line].text, kClickHelp, menu),
           *context.named_rects.find(fmt::format("explain.line.{}", line)));
 }

@@ -154,7 +154,7 @@ std::string about_run(const MeasuredRun& run) {
   const TimeStatistics& time = run.row.measurement->time;
   if (time.n == 0) {
     return fmt::format(
-        "{}\n{} per pass, timed with a trace of its thread blocks (in the timeline's SMs); no "
+        "{}\n{} per pass, timed with a trace of its thread blocks (in the timeline's SMs tab); no "
         "counters",
         about, draw::format_seconds(time.median_s));
   }

@@ -130,7 +130,7 @@ TEST(SimulateDocument, AWhatIfIsInTheDocument) {
   EXPECT_EQ(both["what_if"], (ordered_json{{"sram_bytes", 100000}, {"l2_bytes", 5}}));
   const CliOutcome table =
       run_cli("simulate --algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
-  EXPECT_NE(table.out.find("141 GB, SRAM 97.66 KiB as given, L2 5 B as given\n"), std::string::npos)
+  EXPECT_NE(table.out.find("141 GB, SRAM 97.66 KiB (given), L2 5 B (given)\n"), std::string::npos)
       << table.out;
 }
 

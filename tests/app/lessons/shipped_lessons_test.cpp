@@ -109,7 +109,7 @@ TEST_P(Shipped, SaysWhyAGpuHasNoAnswer) {
                   testing::AnyOf(testing::StartsWith("not calibrated for NVIDIA"),
                                  testing::StartsWith("not measured: no shipped recording"),
                                  testing::StartsWith("the tiling does not fit"),
-                                 testing::HasSubstr("has no matrix units for bf16")));
+                                 testing::HasSubstr("has no tensor cores for bf16")));
     }
   }
 }

@@ -229,7 +229,7 @@ TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
   row.measurement->counters = counters_of(model.requested, model.compulsory, 3.0);
   counter_of(row, counter::kDramReadBytes) *= 4.0;
   const Comparison comparison = compared(row);
-  EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("fit one tile"));
+  EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("fit in one tile"));
   EXPECT_THAT(comparison.find(Level::bound, "read")->reason, HasSubstr("kernel code, constants"));
   EXPECT_THAT(comparison.find(Level::bound, "time")->reason, HasSubstr("latency"));
 }

@@ -124,7 +124,7 @@ TEST(Calibration, NumbersWithoutMeaningAreRefused) {
   expect_refused(with("n", 0), "n: 0 is out of range");
   expect_refused(with("how", ""), "how: the text is empty");
   expect_refused(with("name", "DRAM rate"), "name: 'DRAM rate' is not a name");
-  expect_refused(with("name", "wgmma"), "the second quantity named 'wgmma'");
+  expect_refused(with("name", "wgmma"), "quantity 'wgmma' appears twice");
   json none = document();
   none["quantities"] = json::array();
   expect_refused(none.dump(), "0 quantities");

@@ -146,7 +146,7 @@ TEST(CheckGradients, NaNIsAFailureThatNamesTheTensor) {
   memory.gradients.dV.at(0, 1, 3, 5) = std::numeric_limits<double>::quiet_NaN();
   const auto accuracy = memory.check(32);
   ASSERT_FALSE(accuracy.ok());
-  EXPECT_THAT(accuracy.error().message, ::testing::HasSubstr("dV holds NaN"));
+  EXPECT_THAT(accuracy.error().message, ::testing::HasSubstr("dV contains NaN"));
 }
 
 }  // namespace
