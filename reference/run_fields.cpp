@@ -59,8 +59,7 @@ constexpr FieldValue kHidden[] = {
      "hidden"}};
 constexpr FieldValue kGroups[] = {
     {"", "one tile",
-     "the query heads that read the same K and V form the rows of one tile, if the scores allow "
-     "it: "
+     "query heads that read the same K and V form the rows of one tile, if the scores allow it: "
      "K and V are read once for all of them"},
     {"true", "separate heads", "a thread block for each query head, as in the GPU kernel"}};
 constexpr FieldValue kRoundings[] = {
@@ -73,12 +72,10 @@ constexpr FieldValue kAccumulators[] = {
     {"true", "fp32", "every result on chip is rounded to fp32, so that it can overflow"}};
 constexpr FieldValue kStaleMemory[] = {
     {"", "invalid", "a slot on chip whose tile was not loaded holds NaN"},
-    {"true", "the previous tile",
-     "a slot keeps the last tile that was loaded into it, as on a GPU"}};
+    {"true", "the previous tile", "a slot keeps the last tile loaded into it, as on a GPU"}};
 constexpr FieldValue kOverflows[] = {
     {"", "rejected", "tiles that do not fit on the chip are rejected"},
-    {"true", "counted",
-     "tiles that do not fit on the chip are counted anyway; no kernel could run them"}};
+    {"true", "counted", "tiles that do not fit on the chip are counted; no kernel could run them"}};
 
 constexpr Index kMostMemoryBytes = Index{1} << 40;
 constexpr Index kMostSms = 1024;
