@@ -11,7 +11,7 @@ PREFIX := /usr/local
 PICTURES := build/pictures
 RECORDING := $(wildcard assets/recordings/h200.json)
 
-# Debian packages by what needs them; only the missing ones are installed
+# Debian packages, grouped by what needs them; only missing ones are installed
 TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-json3-dev \
   libcli11-dev libimgui-dev libglfw3-dev libopengl-dev libegl-dev libfreetype-dev libstb-dev \
   libgtest-dev libgmock-dev

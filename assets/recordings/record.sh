@@ -1,12 +1,13 @@
 #!/bin/bash
 # Measures what the app and the documents show, on this machine's GPU: a recording of the ladder, one
-# of the sweeps, which has fewer repeats a row, and one of the edges (tests/bench/ladder.py and tests/bench/sweeps.py
-# print their tables):
+# of the sweeps, with fewer repeats per row, and one of the edges (tests/bench/ladder.py and
+# tests/bench/sweeps.py print their tables):
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME.json
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-sweeps.json
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-edges.json
-# Every row is saved as soon as it is measured; run it again with the same build to continue where it stopped. A number of seconds after the names: once it has passed, no further sweep begins, and the
-# exit status is 3. A sweep without a single result makes it 1.
+# Every row is saved as soon as it is measured; run it again with the same build to continue where
+# it stopped. A number of seconds may follow the names: once it has passed, no further sweep begins,
+# and the exit status is 3. If a sweep gives no result at all, the exit status is 1.
 set -euo pipefail
 cli=$1
 out=$2
@@ -50,15 +51,15 @@ record_ladder() {
     sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
   done
 
-  # At least one head per SM, so that flash1, with a thread block per head, has the whole GPU; also
-  # with its O in fp32 in HBM
+  # At least one head per SM, so that flash1, with one thread block per head, fills the GPU; also
+  # with O in fp32 in HBM
   local wide=heads+seq-len=264+1024,264+4096,132+16384
   sweep $passes $wide head-dim=64,128 $all $masks -- --dtype bf16
   sweep $wide head-dim=64,128 $masks -- --algorithm flash1 --carry fp32 --dtype bf16
   sweep seq-len=1024,4096,16384 -- --algorithm flash1 --carry fp32 --dtype bf16 --heads 32 \
     --head-dim 64
 
-  # Decoding: one query a head against 64k keys
+  # Decoding: one query per head against 64k keys
   sweep head-dim=64,128 -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1 --kv-len 65536
 
   # dQ in a fixed order
@@ -68,7 +69,7 @@ record_ladder() {
   # The shape of Figure 2 of the FlashAttention paper
   sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64
 
-  # On CUDA cores, the idea alone
+  # flash2's idea alone, on CUDA cores
   sweep $passes batch+seq-len+head-dim=4+4096+128,4+1024+64 -- --algorithm flash2 --dtype fp32 \
     --heads 16
 
@@ -87,7 +88,7 @@ record_ladder() {
 }
 
 # Block density, Figure 2, right, of the FlashAttention paper: every row tile has as many column
-# tiles. Both sweeps begin or neither, since their rows are compared
+# tiles. Either both sweeps begin or neither does, since their rows are compared
 density_of() {
   local shape=batch+heads+seq-len+head-dim=$1
   is_late || local most_seconds=1000000
@@ -147,7 +148,8 @@ record_sweeps() {
       --heads "$of_d"
   done
 
-  # flash1, one thread block per head, takes seconds: a sweep each, so that time ends between them
+  # flash1, one thread block per head, takes seconds: each problem has its own sweep, so that the
+  # time limit applies between them
   local pass N
   for one in 8+64 4+128 2+256; do
     for pass in forward backward; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Records what the app's timeline shows of a real GPU, inside the kernels, on this machine's GPU:
+# Records the traces that the app's timeline shows, inside the kernels, on this machine's GPU:
 #   assets/recordings/record_traces.sh build/release/attnscope-cli assets/recordings/traces
 set -euo pipefail
 cli=$1
@@ -13,7 +13,7 @@ trace() {
   "$cli" trace --measured --save "$folder/$name.json" --out /dev/null "$@"
 }
 
-# The problems of the scenes: every row
+# The scenes' problems, with every row
 small=(--dtype fp16 --head-dim 16 --block-rows 16 --block-cols 16)
 for algorithm in flash1 flash2; do
   trace "$algorithm-forward-64" --algorithm $algorithm --seq-len 64 --rows 1 "${small[@]}"
@@ -22,7 +22,7 @@ for algorithm in flash1 flash2; do
     "${small[@]}"
 done
 
-# Many SMs at work: a few rows
+# Many busy SMs, with a few rows
 trace flash2-forward-1024 --algorithm flash2 --heads 24 --seq-len 1024 --head-dim 64 --rows 256
 trace flash2-backward-1024 --algorithm flash2 --pass backward --heads 16 --seq-len 1024 \
   --head-dim 64

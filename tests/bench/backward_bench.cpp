@@ -1,4 +1,4 @@
-/// Times the backward pass of flash2 on the GPU that is present: 16k tokens, hidden dimension 2048
+/// Times the backward pass of flash2 on this machine's GPU: 16k tokens, hidden dimension 2048
 /// (batch = 16384 / N, heads = 2048 / d), bf16, random inputs, all launches of the pass together.
 /// It prints the median of the repeats, and counts 2.5 times the forward pass's flops.
 ///

@@ -4,7 +4,8 @@
 /// It covers bf16 and fp32, every width of a tile, a causal mask with each score feature and with
 /// all, and flash1's O in both precisions. Bytes are per thread, stored and loaded back. --all
 /// prints every kernel with the hash of its machine code, so that outputs of two commits show which
-/// kernels a change affects. Seconds are CPU time. Exit status 1 if a kernel cannot be compiled.
+/// kernels a change affects. Seconds are CPU time. The exit status is 1 if a kernel cannot be
+/// compiled.
 #include <fmt/core.h>
 
 #include <algorithm>

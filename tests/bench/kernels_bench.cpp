@@ -1,4 +1,4 @@
-/// Times the forward kernels on the GPU that is present: 16k tokens, hidden dimension 2048 (batch =
+/// Times the forward kernels on this machine's GPU: 16k tokens, hidden dimension 2048 (batch =
 /// 16384 / N, heads = 2048 / d), bf16, random inputs. The kernels take turns within every repeat,
 /// so that a change of clocks affects all of them equally; the median of the repeats is printed.
 ///

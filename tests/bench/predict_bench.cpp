@@ -1,7 +1,8 @@
 /// Counts the predictions per second while a slider of the tab GPU moves: for the problem of every
 /// shipped scene, each number of the GPU takes a few values, and DRAM bytes and the time are
-/// predicted again. Prints one line per scene, with its target; exit status 1 when one is missed.
-/// Seconds are the thread's own processor time, so that other programs on the machine do not count.
+/// predicted again. Prints one line per scene, with its target; the exit status is 1 if one is
+/// missed. Seconds are the thread's own processor time, so that other programs on the machine do
+/// not count.
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 /// Speed of the model on one core: tile operations counted per second, one long head, seeks. Prints
-/// one line per figure, with its target; exit status 1 when one is missed. Seconds are the thread's
-/// own processor time, so that other programs on the machine do not count.
+/// one line per figure, with its target; the exit status is 1 if one is missed. Seconds are the
+/// thread's own processor time, so that other programs on the machine do not count.
 
 #include <fmt/core.h>
 

@@ -2,9 +2,9 @@
 # Runs the libFuzzer program of one target in JOBS processes for SECONDS seconds:
 #   tests/fuzz/fuzz.sh build/fuzz TARGET SECONDS JOBS
 # Prints how many inputs ran and the largest coverage of a process. The processes share the inputs
-# that they find, in build/fuzz/inputs/TARGET/. Exit status 1 if there is a finding: its input is
-# build/fuzz/finding-TARGET-*, and the end of its process's log is printed.
-# The list of rare features is kept short: libFuzzer would spend a third of its time searching it.
+# that they find, in build/fuzz/inputs/TARGET/. The exit status is 1 if there is a finding: its
+# input is build/fuzz/finding-TARGET-*, and the end of its process's log is printed. The list of
+# rare features is kept short: libFuzzer would spend a third of its time searching it.
 set -euo pipefail
 build=$(realpath "$1")
 target=$2

@@ -109,7 +109,7 @@ TEST(Window, ALessonIsPlayedByKeyboardAndMouse) {
   WindowSession window(1600, 900,
                        std::vector<std::string>{"--lesson", ATTNSCOPE_LESSON_FILE, "--step", "2",
                                                 "--answers", answers});
-  window.type("1GB");  // the field has the keyboard
+  window.type("1GB");  // the field has the focus
   window.key("Return");
   window.key("Next");
   window.key("Next");

@@ -41,7 +41,7 @@ class WindowStudent {
   /// Gives an answer, and waits until it is in the file.
   void answer(const test::AskedStep& asked, const lessons::Answer& answer) {
     if (const double* number = std::get_if<double>(&answer)) {
-      window_.send(fmt::format("type --delay 20 {:.4g}", *number));  // the field has the keyboard
+      window_.send(fmt::format("type --delay 20 {:.4g}", *number));  // the field has the focus
     } else if (const auto* chosen = std::get_if<lessons::Chosen>(&answer)) {
       click(rect(fmt::format("lesson.option.{}", lessons::letter_of(chosen->option))));
     } else if (const auto* tile = std::get_if<lessons::TilePlace>(&answer)) {

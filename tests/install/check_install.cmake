@@ -1,4 +1,4 @@
-# Installs BUILD in a folder of its own and runs the programs there: they read the assets that were
+# Installs BUILD in a separate folder and runs the programs there: they read the assets that were
 # installed with them, not those of SOURCE. HAVE_APP: the app was built.
 cmake_minimum_required(VERSION 3.25)
 

@@ -38,8 +38,8 @@ struct BackwardRun {
 
 /// Runs the case. `forward` is the reference's; O is rounded to the problem's precision, LSE to
 /// fp32. standard and flash1 run their own forward pass instead, since they read its workspace, and
-/// so do kernels in fp32. The gradients hold NaN before each pass, the workspace before the first.
-/// Fails the test on an error.
+/// so do kernels in fp32. The gradients are filled with NaN before each pass, the workspace before
+/// the first. Fails the test on an error.
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward);
 

@@ -1,4 +1,5 @@
-/// Every kernel, in every tiling and carry, against the reference by the tolerance rule.
+/// Every kernel, in every tiling and precision of O in HBM, against the reference by the tolerance
+/// rule.
 ///
 /// The rule compares largest errors, so the sample must be large: eight times six heads, so that no
 /// single element decides. flash1 with O kept in 16 bits in HBM has its own model as yardstick: see

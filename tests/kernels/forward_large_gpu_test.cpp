@@ -15,7 +15,7 @@ namespace {
 constexpr Index kBandRows = 48;
 
 /// Rows [first, first + kBandRows) of one head as a separate problem: under a bottom-right causal
-/// mask they see the keys up to their last row, else all.
+/// mask they see the keys up to their last row, otherwise all keys.
 struct Band {
   AttentionProblem problem;
   AttentionInputs inputs;

@@ -33,8 +33,8 @@ std::string describe(const ForwardCase& forward_case);
 /// The problem as text: "bf16 B2 H4/2 N113 N_kv203 d64 causal".
 std::string describe(const AttentionProblem& problem);
 
-/// Every kernel with each of its tilings and carries for the problem's precision and head
-/// dimension.
+/// Every kernel with each of its tilings and precisions of O in HBM for the problem's precision and
+/// head dimension.
 std::vector<ForwardCase> all_cases(const AttentionProblem& problem);
 
 struct ForwardRun {
@@ -45,7 +45,8 @@ struct ForwardRun {
   std::vector<std::string> launches;  ///< names of the launches, in order
 };
 
-/// Runs the case. O, LSE and the workspace hold NaN before each launch. Fails the test on an error.
+/// Runs the case. O, LSE and the workspace are filled with NaN before each launch. Fails the test
+/// on an error.
 ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                        const AttentionInputs& inputs);
 
@@ -53,8 +54,8 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
 /// when the program ends.
 LaunchResources& test_resources();
 
-/// The reason why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1,
-/// having none is a failure.
+/// The reason why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1, a
+/// missing GPU is a failure.
 std::optional<std::string> missing_gpu();
 
 /// Skips the test if there is no GPU; fails it if one is required.

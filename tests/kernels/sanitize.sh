@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs every kernel on small problems, odd lengths among them, under compute-sanitizer:
 #   tests/kernels/sanitize.sh build/release/attnscope-cli [TOOL...]
-# TOOL: memcheck, racecheck and synccheck unless named. Exit status 1 when a tool reports an error,
-# when a measurement has no result, or when a tool saw no kernel at all.
+# TOOL: memcheck, racecheck and synccheck unless named. The exit status is 1 if a tool reports an
+# error, if a measurement has no result, or if a tool saw no kernel at all.
 set -euo pipefail
 cli=$1
 shift
@@ -15,7 +15,7 @@ shape="--batch 2 --seq-len 77 --kv-len 205 --kv-heads 1"
 passes="--over pass=forward,backward"
 all="--over algorithm=standard,flash1,flash2"
 
-# The axes that one group of measurements sweeps, and its options
+# One line per group of measurements: the axes that it sweeps, and its options
 groups=(
   "$passes $all --over dtype=fp16,bf16 --over mask=none,causal -- $shape --head-dim 64"
   "$passes $all --over head-dim=16,128 -- $shape --mask causal"

@@ -152,7 +152,7 @@ bool skews_products(const KernelTrace& trace) {
 }
 
 /// The first of the column tiles that are hidden from that program's first consumer, the only one
-/// that is recorded: it leaves them out, except for the very first tile.
+/// that is recorded: it skips them, except for the very first tile.
 Index past_last_of_first_consumer(const KernelTrace& trace, const TileGrid& grid,
                                   const TracedBlock& block) {
   constexpr Index kConsumerRows = 64;

@@ -219,7 +219,7 @@ std::string_view name_of(std::string_view path) {
   return path.substr(0, path.find('.'));
 }
 
-/// The text without this suffix; nothing if it does not have it.
+/// The text without this suffix; nothing if it does not end in it.
 std::optional<std::string> without_end(std::string_view text, std::string_view end) {
   if (!text.ends_with(end)) return std::nullopt;
   return std::string(text.substr(0, text.size() - end.size()));

@@ -31,25 +31,24 @@ Violations heavy_header_violations(const SourceTree& tree);
 Violations folder_cycles(const SourceTree& tree, std::string_view folder,
                          const std::vector<std::string_view>& by_file = {});
 
-/// Files of C and C++ with fewer than 30 lines, except in kernels/, where a kernel's parameters
-/// have a file of their own: such a file usually belongs in another one.
+/// Files of C and C++ with fewer than 30 lines, except in kernels/, where a kernel's parameters are
+/// in a separate file: such a file usually belongs in another one.
 Violations fragments(const SourceTree& tree);
 
 /// Tests that are not in the folder of the source that they are named after: NAME_test.cpp tests
-/// NAME.h, NAME.cpp or a command, NAME_command.cpp, and lies in its folder below tests/. Exempt:
+/// NAME.h, NAME.cpp or a command, NAME_command.cpp, and is in its folder below tests/. Exempt:
 /// tests/gui and tests/fuzz, which run whole programs.
 Violations misplaced_tests(const SourceTree& tree);
 
 /// Every header opens with #pragma once before its first include.
 Violations unguarded_headers(const SourceTree& tree);
 
-/// One question, one struct: no struct of the product repeats three or more fields of a run (sizes,
-/// type, mask, algorithm, pass, tiles, ...). Exempt: the structs that define them, the C
+/// One question, one struct: no struct outside the tests repeats three or more fields of a run
+/// (sizes, type, mask, algorithm, pass, tiles, ...). Exempt: the structs that define them, the C
 /// interface, and kernel parameters.
 Violations repeated_run_fields(const SourceTree& tree);
 
-/// Words that mark unfinished work, or name the machine on which or the way in which a change was
-/// made.
+/// Words that mark unfinished work, or reveal on which machine or in which way a change was made.
 Violations forbidden_words(const SourceTree& tree);
 
 }  // namespace attnscope::test

@@ -112,7 +112,7 @@ long peak_memory_kb() {
   return usage.ru_maxrss;
 }
 
-/// Sanitizers and builds that are not optimised are slower by their own factor.
+/// How much slower sanitizers and unoptimised builds are.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
 constexpr double kSlowdown = 30;
 #else

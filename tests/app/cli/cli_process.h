@@ -24,7 +24,7 @@ using Environment = std::map<std::string, std::string>;
 /// Runs the program in `directory`, with `words` split at spaces as its arguments.
 CliOutcome run_cli(const std::string& words, const Environment& environment = {},
                    const std::filesystem::path& directory = {});
-/// The same with arguments that may hold spaces or be empty.
+/// The same with arguments that may contain spaces or be empty.
 CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment& environment = {},
                    const std::filesystem::path& directory = {});
 
@@ -65,8 +65,8 @@ nlohmann::ordered_json simulated(const std::string& words);
 
 namespace test {
 
-/// Expects the outward signs of a rejected request: exit status 2, one line on standard error that
-/// holds `part`, nothing on standard output.
+/// Expects a rejected request: exit status 2, one line on standard error that contains `part`,
+/// nothing on standard output.
 void expect_refused(const CliOutcome& outcome, const std::string& part);
 void expect_refused(const std::string& words, const std::string& part);
 

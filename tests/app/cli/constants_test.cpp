@@ -167,7 +167,7 @@ TEST(ConstantsPage, HasEveryConstantOfTheCodeWithItsValue) {
   }
 }
 
-/// Marks the places of a part of the code.
+/// Marks the characters of a part of the code.
 void mark(std::vector<bool>& places, std::size_t begin, std::size_t length) {
   std::fill_n(places.begin() + static_cast<std::ptrdiff_t>(begin), length, true);
 }

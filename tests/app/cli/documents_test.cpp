@@ -63,7 +63,7 @@ std::optional<std::string> misunderstood(const std::string& words) {
   return std::nullopt;
 }
 
-/// The commands that measure, and therefore need a GPU; so does an option of another one.
+/// The commands that measure and therefore need a GPU, and an option of another command that does.
 constexpr std::string_view kCommandsOnGpu[] = {"run", "measure", "calibrate"};
 constexpr std::string_view kOptionOnGpu = "--measured";
 

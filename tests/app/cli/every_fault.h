@@ -26,7 +26,7 @@ void with_every_fault(const std::string& words, const ScratchFolder& folder,
                       const std::function<void(const Fault&)>& check,
                       const std::vector<std::string>& kinds = {"fail", "kill", "cut"});
 
-/// Where a document is that could not be saved: a command prints it, the app still has it.
+/// Where a document is if it could not be saved: a command prints it, the app keeps it.
 enum class Unsaved : std::uint8_t { printed, in_the_app };
 
 /// Expects that every file that the command writes is the old or the new one, and the new one if

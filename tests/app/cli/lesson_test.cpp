@@ -168,7 +168,7 @@ TEST(LessonCommand, ChecksAFile) {
   EXPECT_THAT(bad.out, StartsWith("steps[0]: ask: fa1.traffic.requestet.write_bytes: unknown key"));
 }
 
-/// Each mistake once, whether it is found by reading or by computing.
+/// Each mistake is reported once, whether reading or computing reveals it.
 TEST(LessonCommand, ChecksPrintsEachMistakeOnce) {
   const ScratchFolder folder;
   std::string text = kLesson;

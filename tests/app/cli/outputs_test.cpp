@@ -115,7 +115,8 @@ TEST(RowFiles, AreWrittenAnewWhenTheyWereRemovedButNotOverOtherText) {
   EXPECT_EQ(read_text(files.json), "mine");
 }
 
-/// The output of the documents, with the text "text"; `errors` receives the messages.
+/// What is printed when the documents are written with the text "text"; `errors` receives the
+/// error.
 std::string printed_with(const std::vector<Document>& documents, std::string& errors) {
   testing::internal::CaptureStdout();
   const auto failure = write_documents(documents, [] { return "text"; });

@@ -1,4 +1,5 @@
-/// `lesson run` with a GPU at hand, which echoes what it is given (tests/support/echo_gpu.cpp).
+/// `lesson run` on a machine with a GPU, which echoes what it is given
+/// (tests/support/echo_gpu.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ constexpr const char* kLesson = R"({"schema": "attnscope.lesson/1", "title": "Sm
 
 class LessonOfGpu : public testing::Test {
  protected:
-  /// Plays the lesson, whose run has these further fields, with a GPU of this kind at hand.
+  /// Plays the lesson, whose run has these further fields, on a machine with a GPU of this kind.
   CliOutcome play(const std::string& options, const std::string& gpu_at_hand,
                   const std::string& fields = "") {
     std::string text = kLesson;

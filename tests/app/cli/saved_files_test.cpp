@@ -82,7 +82,7 @@ TEST(SavedFiles, AnAnswerThatCannotBeSyncedIsReported) {
   }
 }
 
-/// Checks the rows of a sweep's files, which hold the first of `all`; returns their number.
+/// Checks the rows of a sweep's files, which are the first of `all`; returns their number.
 std::size_t rows_in(const ScratchFolder& folder, const json& all) {
   const std::string text = read_text(folder.path() / "r.json");
   if (text == "old") return 0;

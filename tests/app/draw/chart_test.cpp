@@ -70,8 +70,8 @@ TEST(Chart, LinesOnOneAnotherTakeTurns) {
   EXPECT_EQ(turns[0].index, 0);
   EXPECT_EQ(turns[1].index, 1);
   EXPECT_EQ(turns[4].index, 2);
-  EXPECT_EQ(turns[2].count, 1);  // its line has another end
-  EXPECT_EQ(turns[3].count, 1);  // its line is of another kind
+  EXPECT_EQ(turns[2].count, 1);  // its line ends elsewhere
+  EXPECT_EQ(turns[3].count, 1);  // its line has a different style
 }
 
 TEST(Chart, WritesItsPointsAsText) {

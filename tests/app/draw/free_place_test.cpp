@@ -14,7 +14,7 @@ TEST(FreePlace, IsWhereItIsWishedOrAsNearAsTheRoomAllows) {
 
 TEST(FreePlace, TouchesNothingThatIsTaken) {
   const Range one[] = {{40.0f, 50.0f}};
-  EXPECT_EQ(free_center(45.0f, 20.0f, {0.0f, 100.0f}, one), 60.0f);  // as near as 30, but larger
+  EXPECT_EQ(free_center(45.0f, 20.0f, {0.0f, 100.0f}, one), 60.0f);  // a tie with 30: larger wins
   EXPECT_EQ(free_center(42.0f, 20.0f, {0.0f, 100.0f}, one), 30.0f);
   const Range two[] = {{40.0f, 50.0f}, {65.0f, 70.0f}};
   EXPECT_EQ(free_center(48.0f, 20.0f, {0.0f, 100.0f}, two), 30.0f);

@@ -69,7 +69,7 @@ std::vector<std::string> numbers_of(const RunSpec& spec) {
   return paths;
 }
 
-/// Those of its study of accuracy, or of its running softmax.
+/// The numbers of its accuracy study, or of its running softmax.
 std::vector<std::string> values_of(const RunSpec& spec, const std::string& document) {
   std::vector<std::string> paths;
   const auto model = model_run(spec);
@@ -144,7 +144,7 @@ std::vector<json*> answers_in(json& ask) {
   return conditions;
 }
 
-/// What became of a mutant, at the points of its lesson.
+/// The outcome of a mutant, at the points of its lesson.
 enum class Fate : std::uint8_t {
   same,  ///< its answer is right everywhere, or there is none
   found,

@@ -19,7 +19,7 @@ using testing::StartsWith;
 constexpr const char* kTime = "a.measured.time.median_s";
 constexpr const char* kDramRead = "a.measured.lines[level=dram,quantity=read,launch=].recorded";
 
-/// A run that h200.json has recorded; with another length, nobody has.
+/// A run that is in h200.json; with another length, it is in no recording.
 std::string recorded_lesson(const std::string& answer, int length = 4096) {
   return fmt::format(
       R"({{"schema": "attnscope.lesson/1", "title": "T", "runs": {{"a": {{"set": {{

@@ -1,5 +1,5 @@
-/// Labels in one line: at equal distances below the transport bar's slider, apart under the slots
-/// of SRAM.
+/// Labels in one line: evenly spaced below the transport bar's slider, separate under the slots of
+/// SRAM.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST(LabelRows, SizesOfNarrowSlotsDoNotTouch) {
     session.settle();
     Rect sram = *session.rects().find("panel.memory");
     sram.max.y = session.rects().find("memory.hbm")->min.y;
-    // "each 16 × 16" is the size of neighbours that have no room for one each
+    // "each 16 × 16" is the size of neighbours that have no room for separate labels
     const auto sizes = texts_like(std::regex(R"((each )?\d+ × \d+)"), sram);
     ASSERT_GT(sizes.size(), 1U);
     for (std::size_t n = 1; n < sizes.size(); ++n) {

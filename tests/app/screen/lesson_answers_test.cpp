@@ -125,7 +125,7 @@ TEST(LessonPresenter, ShowsNothingToAnswerWith) {
       EXPECT_TRUE(is_shown("lesson.show"));
       EXPECT_EQ(is_shown("lesson.check"), !presenter && step != 3);
       EXPECT_EQ(is_shown("lesson.number"), !presenter && step == 2);
-      EXPECT_EQ(is_shown("lesson.option.a"), step == 3);  // the options are there to read
+      EXPECT_EQ(is_shown("lesson.option.a"), step == 3);  // the options are still shown
       EXPECT_EQ(is_shown("lesson.tile"), !presenter && step == 4);
       EXPECT_EQ(is_shown("lesson.curve"), !presenter && step == 5);
       EXPECT_EQ(is_shown("lesson.curve.hint"), !presenter && step == 5);

@@ -27,7 +27,7 @@ TEST(LessonGpu, ModelsTheGpuAtHandWhereTheLessonLeavesItOpen) {
   settle(player);
   EXPECT_EQ(player.prepared()->run.gpu, "h200") << "the lesson's own";
 
-  player.open("where-did-the-rest-go", 0);  // its runs set it
+  player.open("where-did-the-rest-go", 0);  // its runs set the GPU
   settle(player);
   EXPECT_EQ(player.prepared()->run.gpu, "h200");
   EXPECT_TRUE(player.changes().empty());

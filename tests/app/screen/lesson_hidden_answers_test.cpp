@@ -145,7 +145,7 @@ Lines lines_shown(const ScreenSession& session, const std::vector<ScreenText>& t
   return lines;
 }
 
-/// Whether one of the names, as lines_asked() gives them, means the line.
+/// Whether one of the names, as lines_asked() gives them, refers to the line.
 bool has_name(const Lines& names, const Lines::value_type& line) {
   return std::ranges::any_of(names, [&](const auto& name) {
     // m and l share a line: "l, m written"
@@ -153,7 +153,7 @@ bool has_name(const Lines& names, const Lines::value_type& line) {
   });
 }
 
-/// Whether each of the names means one of the lines.
+/// Whether each of the names refers to one of the lines.
 bool has_all(const Lines& lines, const Lines& names) {
   return std::ranges::all_of(names, [&](const auto& name) {
     return std::ranges::any_of(lines, [&](const auto& line) { return has_name({name}, line); });
@@ -183,12 +183,12 @@ struct LedgerLines {
 
 /// A number that the options of a choice compare.
 struct Compared {
-  lessons::Question question;  ///< that would ask for it
+  lessons::Question question;  ///< asks for this number
   double number = 0.0;
 };
 
-/// The different numbers on the sides of the options' comparisons. Not constants, conditions, and
-/// counts of one digit.
+/// The distinct numbers that the options' comparisons have on either side, without constants,
+/// conditions and one-digit counts.
 std::vector<Compared> numbers_compared(const lessons::ChoiceQuestion& choice,
                                        lessons::LessonRuns& runs) {
   static const std::regex between(R"( (<=?|>=?|==|and|or) )");

@@ -1,4 +1,4 @@
-/// How an answer is revealed: what moves on the screen, and what it says in the end.
+/// How an answer is revealed: what moves on the screen, and what the screen says at the end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 namespace attnscope::app {
 namespace {
 
-/// A panel that draws nothing and says that it is busy, or not.
+/// A panel that draws nothing and reports that it is busy, or that it is not.
 Panel panel_that_is(bool busy) {
   return {.name = "memory",
           .title = "MEMORY",

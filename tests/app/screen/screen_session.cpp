@@ -8,7 +8,8 @@
 #include <thread>
 #include <utility>
 
-// Before version 1.87 Dear ImGui has the window system's key codes, and names only some keys itself
+// Before version 1.87, Dear ImGui uses the window system's key codes, and names only some keys
+// itself
 #if IMGUI_VERSION_NUM < 18700
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

@@ -273,7 +273,7 @@ bool is_shortened(const std::string& words) {
 
 namespace {
 
-/// Whether a tooltip has the whole of a shortened text when the mouse points at it.
+/// Whether a tooltip shows a shortened text in full when the mouse points at it.
 bool has_tooltip(ScreenSession& session, const ScreenText& shortened) {
   const ImVec2 before = ImGui::GetIO().MousePos;
   session.point_at(shortened.rect.center());

@@ -46,7 +46,8 @@ struct TextCheck {
 
 /// Fails for every text of the last frame with a defect, and for one that is too small. A shortened
 /// text is a defect, except the value of a box, such as the title of a scene, and a line of CUDA
-/// source. Each value and one line of a session are pointed at: a tooltip has the whole of them.
+/// source. The mouse points at each value and at one line per session: a tooltip must show it in
+/// full.
 void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check);
 
 }  // namespace attnscope::test

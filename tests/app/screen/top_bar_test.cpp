@@ -29,7 +29,7 @@ TEST(RunOnGpu, IsVisibleWithoutAGpuButCannotBePressed) {
   EXPECT_FALSE(session.app().measurements.running);
 }
 
-/// The left edges of what is beside the badge.
+/// The left edges of the items beside the badge.
 std::vector<float> places_beside_badge(const ScreenSession& session) {
   std::vector<float> edges;
   for (const char* const name :
@@ -141,7 +141,7 @@ bool comes_to_rest(ScreenSession& session) {
 TEST(RunComparison, TheScreenRestsAfterItIsClosedWhileItCounts) {
   ScreenSession session;
   session.click("compare.pin");
-  // On a busy machine, a small run may be counted before the frame ends; then longer ones are tried
+  // On a busy machine, a small run may be counted before the frame ends; if so, longer ones follow
   for (Index N = 1024; N <= 16384 && !session.busy(); N *= 2) {
     session.app().view.pinned =
         change_field(session.app().view.choice, "seq_len", std::to_string(N)).value();
@@ -155,7 +155,7 @@ TEST(RunComparison, TheScreenRestsAfterItIsClosedWhileItCounts) {
 TEST(RaceBar, TheScreenRestsAfterTheRaceEndsWhileAListIsComputed) {
   ScreenSession session;
   RunSpec rival = rival_of(session.app().view.choice, "flash1");
-  // The tiles may be computed before the frame ends; then other problems are tried
+  // The tiles may be computed before the frame ends; if so, larger problems follow
   for (Index N = 64; N <= 4096 && !session.busy(); N *= 2) {
     rival = change_field(rival, "seq_len", std::to_string(N)).value();
     session.app().commands.push(ChooseRace{Race{rival}});

@@ -1,5 +1,5 @@
-/// The operation that a click on a thing jumps to, compared with a search through the run's
-/// operations one by one.
+/// The operation that a click on a thing jumps to, compared with a linear search through the run's
+/// operations.
 #include "app/seek/find_operation.h"
 
 #include <gtest/gtest.h>

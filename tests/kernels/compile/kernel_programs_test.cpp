@@ -80,7 +80,7 @@ TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
   }
 }
 
-/// Sides that are not powers of two, and tiles with fewer parts than warps.
+/// Tile sizes that are not powers of two, and tiles with fewer parts than warps.
 TEST(Flash2Programs, OfOddTilingsAreCompiled) {
   for (const char* mask : {"causal", "window:256"}) {
     const AttentionProblem problem = problem_of(80, *parse_mask(mask));

@@ -1,5 +1,5 @@
 /// Instructions in the machine code of compute capability 9.0, which NVIDIA does not document: each
-/// takes 16 bytes, of which the low 12 bits are the opcode, and a branch holds its distance.
+/// takes 16 bytes, of which the low 12 bits are the opcode, and a branch contains its distance.
 #pragma once
 
 #include <cstdint>

@@ -292,7 +292,8 @@ TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
   EXPECT_GT(compiled(launch_program("initialise", backward)).resources.registers, 0);
 }
 
-/// Sides that are neither powers of two nor multiples of the rows that the threads copy at a time.
+/// Tile sizes that are neither powers of two nor multiples of the rows that the threads copy at a
+/// time.
 TEST(Flash1Instances, OfOddTilingsAreCompiled) {
   const AttentionProblem problem = flash1_problem(64, "causal");
   const AttentionProblem scored = flash1_problem(64, "window:64");

@@ -1,4 +1,4 @@
-/// Every kernel that work on a GPU launches is known before the work begins.
+/// Every kernel that a run on a GPU will launch is known before the run begins.
 #include "kernels/measure/needed_programs.h"
 
 #include <gmock/gmock.h>

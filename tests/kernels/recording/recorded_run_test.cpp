@@ -1,4 +1,4 @@
-/// When two rows of recordings are of the same run.
+/// When two rows of recordings belong to the same run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

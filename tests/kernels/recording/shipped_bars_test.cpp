@@ -1,6 +1,6 @@
 /// Requirements on the recordings of an H200: the backward passes request the bytes of their
-/// formulas, and each kernel is as fast as assets/guide/speed.md claims. Ratios are within one
-/// recording.
+/// formulas, and each kernel is as fast as assets/guide/speed.md claims. Each ratio is between rows
+/// of one recording.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -46,8 +46,8 @@ Index requested_columns(const RecordingRow& row) {
   return row.measurement->instructions == "wgmma" ? ceil_div(d, kBoxColumns) * kBoxColumns : d;
 }
 
-/// The bytes that FlashAttention-2 reads beyond the SM: Q once, K and V of the column tiles that
-/// each row tile visits, valid rows only.
+/// The bytes that FlashAttention-2 reads from outside the SM: Q once, K and V of the column tiles
+/// that each row tile visits, valid rows only.
 double flash2_requested_read_bytes(const RecordingRow& row) {
   const AttentionProblem& p = row.run.problem;
   const Tiling& tiling = row.run.tiling;
@@ -141,7 +141,7 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   EXPECT_GE(checked, 28);
 }
 
-/// Expects that a recorded row requested the formula's bytes beyond the SM.
+/// Expects that a recorded row requested the formula's bytes from outside the SM.
 void expect_requested(const RecordingRow& row, double reads, double writes) {
   const auto gap = [&](std::string_view name, double bytes) {
     return std::abs(row.measurement->counter(name).value() / bytes - 1.0);
@@ -177,9 +177,9 @@ TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   EXPECT_GE(checked, 28);
 }
 
-/// block_sparse2: as flash2, over the tiles of its block mask that are at least partly visible,
-/// whose rows are whole where 64 divides N, as the rows of a box do. From N = 512 on: at smaller N,
-/// the lists of tiles matter.
+/// block_sparse2: like flash2, over the tiles of its block mask that are at least partly visible.
+/// Only rows whose tiles fill whole boxes of 64 rows, and only from N = 512 on: at smaller N, the
+/// lists of tiles matter.
 TEST(ShippedRecordings, BlockSparse2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const Recording& recording : shipped()) {

@@ -1,4 +1,4 @@
-/// Runs as agents, forward and backward, and what they send to observers.
+/// Runs by agents, forward and backward, and what they send to observers.
 #pragma once
 
 #include <string>

@@ -252,7 +252,7 @@ TEST(Flash1Variants, SaveWhatTheyNoLongerMove) {
   const ScheduleVariant d_once{.d_once = true};
   EXPECT_EQ(read(PassKind::forward, {}) - read(PassKind::forward, skip), Nd + 2 * row_numbers);
   EXPECT_EQ(read(PassKind::backward, {}) - read(PassKind::backward, skip), Nd);
-  // O in every sweep against O and dO once, and D in every sweep
+  // With d_once, O and dO are read once and D in every sweep; without it, O in every sweep
   EXPECT_EQ(read(PassKind::backward, {}) - read(PassKind::backward, d_once),
             Tc * Nd - 2 * Nd - Tc * row_numbers);
   EXPECT_EQ(read(PassKind::forward, {}), read(PassKind::forward, d_once));

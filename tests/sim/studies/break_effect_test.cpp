@@ -70,7 +70,7 @@ std::vector<ScheduleVariant> variants_of(const Algorithm& algorithm, PassKind pa
 }
 
 TEST(BreakEffect, EveryOperationOfEveryLineIsExplained) {
-  // Operations that change nothing although they are dropped wherever they run
+  // Operations that can be dropped wherever they run without changing anything
   const std::map<std::string, NoChange> no_ops = {
       // Scores that the mask hides have P = 0, so that dS is 0 there already
       {"separate drop:mask_gradient:mask_gradient:dS", NoChange::hides_nothing},
@@ -96,7 +96,7 @@ TEST(BreakEffect, EveryOperationOfEveryLineIsExplained) {
           const auto listed = no_ops.find((separate ? "separate " : "") + broken);
           std::vector<NoChange> no_change;
           if (listed != no_ops.end()) no_change = {listed->second};
-          // In the model's order of the agents many barriers are passed without waiting
+          // In the model's order of the agents, many barriers are passed without waiting
           const bool synchronizes = found.first_skipped->op.kind == OpKind::wait ||
                                     found.first_skipped->op.kind == OpKind::arrive;
           if (synchronizes && !found.changes_result()) {

@@ -251,7 +251,8 @@ TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
   EXPECT_TRUE(shown.subtitle.starts_with("16k tokens in all, B = 16k / N: d 64, bf16, H 32"))
       << shown.subtitle;
 
-  // The nearest settings that a GPU ran; the problem's own if a GPU ran them, or ran none
+  // The nearest settings that a GPU ran; the problem's own if a GPU ran those, or if there are no
+  // recordings
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
   ResolvedRun run;

@@ -99,7 +99,7 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatASchedulesKernelRuns) {
     expect_markers(kernel, grouped, executed);
   }
 
-  // No mark is left over; LSE of standard attention and rows swept twice occur only on request
+  // No mark is unused; LSE of standard attention and rows swept twice occur only on request
   for (const kernels::MarkedLine& line : kernels::marked_lines()) {
     if (line.path.starts_with("kernels/standard/")) continue;
     EXPECT_TRUE(executed.contains({line.path, line.step}))
