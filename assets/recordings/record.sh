@@ -87,7 +87,7 @@ record_ladder() {
     --block-mask local-global:1,1
 }
 
-# Block density, Figure 2, right, of the FlashAttention paper: every row tile has as many column
+# Block density: Figure 2 (right) of the FlashAttention paper: every row tile has as many column
 # tiles. Either both sweeps begin or neither does, since their rows are compared
 density_of() {
   local shape=batch+heads+seq-len+head-dim=$1
@@ -107,20 +107,21 @@ record_sweeps() {
     density_of "$one"
   done
 
-  # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
+  # Head dimension, number of heads and sequence length, one at a time; the embedding size is heads
+  # x d
   sweep head-dim=16,32,64,96,128,192,256 $passes $all -- --dtype bf16 --batch 4 --heads 16 \
     --seq-len 4096
   sweep heads=1,4,16,64 $passes $all -- --dtype bf16 --seq-len 4096 --head-dim 64
   sweep seq-len=512,1024,4096,16384 $passes $all -- --dtype bf16 --heads 16 --head-dim 64
 
-  # Block sizes: Figure 2, middle, of the FlashAttention paper, in its shape
+  # Block sizes: Figure 2 (middle) of the FlashAttention paper, with its problem
   local figure2="--dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64"
   sweep block-rows+block-cols=32+32,128+128,128+256 -- --algorithm flash1 $figure2
   sweep block-rows+block-cols=32+32,128+128 -- --algorithm flash2 $figure2
   sweep block-rows+block-cols=32+32,64+128 -- --algorithm flash1 --pass backward $figure2
   sweep block-rows+block-cols=32+32,64+128,128+128 -- --algorithm flash2 --pass backward $figure2
 
-  # The widest heads, hidden size 2048, and longer ones of fewer heads
+  # The widest heads, hidden size 2048, and longer sequences with fewer heads
   sweep $passes $tokens $all $masks -- --dtype bf16 --heads 8 --head-dim 256
   sweep $passes seq-len=32768,65536 algorithm=standard,flash2 $masks -- --dtype bf16 --heads 2 \
     --head-dim 256

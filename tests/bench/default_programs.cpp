@@ -175,7 +175,7 @@ class Compilation {
   std::string_view capability_;
   const Options& options_;
   test::TempDir folder_;
-  std::mutex mutex_;  // guards what follows, and the output
+  std::mutex mutex_;  // guards the variables below and the output
   int spilling_ = 0, failed_ = 0;
   double total_s_ = 0;
   Slowest compiled_, read_;

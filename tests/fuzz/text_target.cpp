@@ -71,7 +71,7 @@ void run_one_line(std::string_view text) {
   require(one_line(text).find('\n') == std::string::npos, "more than one line");
 }
 
-/// A grammar that is not that of a field.
+/// A grammar that belongs to no field.
 struct Grammar {
   std::string_view name;
   void (*run)(std::string_view text);

@@ -143,8 +143,8 @@ class WindowLesson : public testing::TestWithParam<const char*> {
     bool right;
   };
 
-  /// Plays the lesson from first to last step. `give` answers each question, and returns what it
-  /// has given. Expects that the file has exactly these answers.
+  /// Plays the lesson from first to last step. `give` answers each question and returns its answer.
+  /// Expects that the file has exactly these answers.
   template <typename Give>
   std::vector<Given> play(const std::string& file, const Give& give) const {
     const std::string answers = folder_ / file;

@@ -286,8 +286,7 @@ TEST_P(BackwardKernels, GiveTheSameQueryGradientsToTheBitWhereThatIsAsked) {
   }
 }
 
-/// Tests the head dimensions of the backward pass, as ForwardHeadDims does those of the forward
-/// pass.
+/// Tests the head dimensions of the backward pass, like ForwardHeadDims for the forward pass.
 class BackwardHeadDims : public BackwardKernels {};
 
 TEST_P(BackwardHeadDims, AgreeWithTheReference) {

@@ -1,4 +1,4 @@
-/// The tilings that a kernel takes by default, by GPU.
+/// The default tilings of a kernel, by GPU.
 #include "kernels/default_tilings.h"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 namespace attnscope::kernels {
 
 /// Adds a failure where x is outside the tolerance. In fp32 the yardstick computes as precisely as
-/// the kernels, in a different order: its sums of d products are split into several parts, a
+/// the kernels, in a different order: its sums of d products are split into several parts and a
 /// kernel's are not, so its errors are smaller. Therefore a small relative error is accepted as
 /// well.
 void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,

@@ -1,4 +1,4 @@
-/// Tensors whose batch entries lie more than 2^31 elements apart, so that offsets need 64 bits in
+/// Tensors whose batch entries are more than 2^31 elements apart, so that offsets need 64 bits in
 /// every kernel, and tensors that all heads share.
 #include <gtest/gtest.h>
 

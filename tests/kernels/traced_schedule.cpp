@@ -35,8 +35,8 @@ Visit visit(TraceStep step, std::int32_t i, std::int32_t j) {
   return {step, kernels::has_row_tile(step) ? i : 0, kernels::has_column_tile(step) ? j : 0};
 }
 
-/// Whether the recording warps run an operation, or wait for what it loads: a trace of agents has
-/// the steps of the first consumer and of the producer that serves it.
+/// Whether the recording warps run an operation, or wait for the data that it loads: a trace of
+/// agents has the steps of the first consumer and of the producer that serves it.
 bool is_recorded(const TileOp& op) {
   const bool for_first =
       op.agent == Agent::producer && TileShare::from_part(op.dest_tiles[0].part).number == 0;

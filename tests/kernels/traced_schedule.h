@@ -1,4 +1,4 @@
-/// Compares what a traced kernel recorded with its schedule's stream, thread block by thread block.
+/// Compares the record of a traced kernel with its schedule's stream, thread block by thread block.
 /// A kernel prefetches, folds operations into one loop and may reorder those of one tile, so three
 /// things are compared, each exactly: the tiles of every kind of step in their order, the order of
 /// all copies to the chip, and the order in which tiles are computed. Beyond its schedule a kernel

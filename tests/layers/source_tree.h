@@ -1,5 +1,5 @@
-/// The repository's sources for the layer tests: files by root-relative path, what each includes,
-/// and its text.
+/// The repository's sources for the layer tests: files by root-relative path, with the includes and
+/// the text of each.
 #pragma once
 
 #include <filesystem>

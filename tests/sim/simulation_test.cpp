@@ -1,5 +1,5 @@
-/// What simulate() rejects, and what it derives: default tilings, occupancy, the lower bound of the
-/// time.
+/// The requests that simulate() rejects, and the values that it derives: default tilings,
+/// occupancy, the lower bound of the time.
 
 #include <gtest/gtest.h>
 

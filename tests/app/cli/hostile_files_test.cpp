@@ -1,5 +1,4 @@
-/// Files that are made to hang or exhaust the program are rejected at once; names in any encoding
-/// work.
+/// Files designed to hang or exhaust the program are rejected at once; names in any encoding work.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /// Recorded invocations: each command line of tests/golden/invocations/*.txt prints, byte for byte,
-/// what is recorded under the same name in tests/golden/invocations/expected/.
+/// the output recorded under the same name in tests/golden/invocations/expected/.
 /// ATTNSCOPE_UPDATE_GOLDEN=1 records them again. refusals.txt records messages, whose wording may
 /// change.
 #include <fcntl.h>

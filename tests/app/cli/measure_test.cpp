@@ -1,5 +1,5 @@
-/// `measure` with a GPU that echoes what it was given (tests/support/echo_gpu.cpp): the first
-/// values of Q, K and V as times.
+/// `measure` with a GPU that echoes its inputs (tests/support/echo_gpu.cpp): the first values of Q,
+/// K and V as times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-/// `lesson run` on a machine with a GPU, which echoes what it is given
-/// (tests/support/echo_gpu.cpp).
+/// `lesson run` on a machine with a GPU, which echoes its inputs (tests/support/echo_gpu.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

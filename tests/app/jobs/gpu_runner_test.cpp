@@ -1,4 +1,4 @@
-/// "Run on GPU" on a GPU that echoes what it was given (tests/support/echo_gpu.cpp).
+/// "Run on GPU" on a GPU that echoes its inputs (tests/support/echo_gpu.cpp).
 #include "app/jobs/gpu_runner.h"
 
 #include <gmock/gmock.h>

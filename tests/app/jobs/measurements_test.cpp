@@ -74,7 +74,7 @@ TEST(Measurements, ARunInOtherTilesOrByAnotherProgramIsFoundApart) {
   EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 1.0);
   EXPECT_EQ(measurements.find_comparable(model_of(), h200()), nullptr);
 
-  // A run in the same tiles by another program is preferred; the run itself does not count
+  // A run with the same tiles by another program is preferred; the run itself does not count
   measurements.recorded.push_back(run_of("flash2", {64, 64}, NumberKind::recorded, 2.0));
   measurements.recorded[1].row.run.asked.switches = {{"instructions", "mma"}};
   EXPECT_EQ(measurements.find_similar(model_of(), h200())->time_s(), 2.0);

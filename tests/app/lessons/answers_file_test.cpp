@@ -102,7 +102,7 @@ TEST(AnswersFile, RefusesAFileThatCannotBeWrittenOrContainsSomethingElse) {
 }
 
 /// Whatever a crash leaves at the end of the file, the answers before it are kept and new ones are
-/// added on a line of their own.
+/// added on a new line.
 TEST(AnswersFile, ATornLastLineLosesNothingElse) {
   const ScratchFolder folder;
   const Lesson lesson = two_questions();

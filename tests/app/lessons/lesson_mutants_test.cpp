@@ -23,7 +23,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 /// The selection of an element in the spelling of the lessons: by level, quantity and launch, by
-/// query and column tile, else by its position.
+/// query and column tile, otherwise by its position.
 std::string selection_of(const ordered_json& element, std::size_t index) {
   if (element.is_object() && element.contains("level") && element.contains("quantity")) {
     return fmt::format("[level={},quantity={},launch={}]", element["level"].get<std::string>(),

@@ -1,4 +1,5 @@
-/// Measurements as the source of answers: of this session, else of a shipped recording.
+/// Measurements as the source of answers: those of this session, otherwise those of a shipped
+/// recording.
 #include "app/lessons/run_documents.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ std::string recorded_lesson(const std::string& answer, int length = 4096) {
       length, answer);
 }
 
-/// The answer to a lesson's first question, in a session that has measured its run or not.
+/// The answer to a lesson's first question, in a session that has or has not measured its run.
 struct AskedLesson {
   explicit AskedLesson(const std::string& text)
       : lesson(parsed(text).value()), runs(LessonRuns::create(lesson).value()) {}

@@ -1,4 +1,4 @@
-/// Lessons that ask for measurements of this machine's GPU, which echoes what it is given
+/// Lessons that ask for measurements of this machine's GPU, which echoes its inputs
 /// (tests/support/echo_gpu.cpp).
 #include "app/play/lesson_desk.h"
 

@@ -194,7 +194,7 @@ TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
   int decoded = 0;
   for (const RecordingRow& row : shipped.value().rows) {
     if (row.run.asked.kernel != "split_kv" || !row.measurement) continue;
-    ++decoded;  // eight heads: eight blocks combine what 120 computed
+    ++decoded;  // eight heads: eight blocks combine the results of 120
     EXPECT_THAT(compared(row).find(Level::bound, "time")->reason,
                 HasSubstr("only 120 thread blocks for 132 SMs"));
   }

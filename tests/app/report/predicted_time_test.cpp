@@ -1,4 +1,4 @@
-/// A predicted time beside the recorded one and its lower bound: gap, reason, and what it rests on.
+/// A predicted time beside the recorded one and its lower bound: gap, reason and basis.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

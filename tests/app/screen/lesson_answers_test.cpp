@@ -1,5 +1,5 @@
-/// The fields in which a prediction is entered: a curve drawn with the mouse, and what presenter
-/// mode leaves out.
+/// The fields for entering a prediction: a curve drawn with the mouse, and the fields that
+/// presenter mode hides.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -239,7 +239,7 @@ TEST(LessonScreen, ShowsABrokenRunBesideTheCorrectOne) {
   EXPECT_TRUE(session.rects().find("panel.online_softmax"));
   EXPECT_EQ(app.snapshot()->step, *app.lesson_player.outcome()->step);
   EXPECT_EQ(app.rival_snapshot()->step, app.snapshot()->step);
-  // The user moves by whole tiles, which is what two runs have in common
+  // The user moves by whole tiles, which the two runs have in common
   const auto& tiles = app.snapshot()->run->tile_steps;
   const auto next_tile = std::ranges::upper_bound(tiles, *app.lesson_player.outcome()->step);
   app.commands.push(StepBy{});

@@ -1,4 +1,4 @@
-/// What a lesson's step says beside its question: whole sentences, no method before it is
+/// The text of a lesson's step beside its question: whole sentences, no method before it is
 /// introduced, the peak of memory, and the values of a curve.
 #include <gtest/gtest.h>
 

@@ -86,7 +86,8 @@ class Monkey {
     slowest_s_ = std::max(slowest_s_, cpu_s() - began_s);
   }
 
-  /// A random place: half of the time in a widget, else anywhere, including outside the window.
+  /// A random place: half of the time in a widget, otherwise anywhere, including outside the
+  /// window.
   ImVec2 place() {
     const auto& widgets = session_.rects().all();
     const ImVec2 display = ImGui::GetIO().DisplaySize;

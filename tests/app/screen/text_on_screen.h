@@ -1,5 +1,5 @@
-/// The text of a frame of Dear ImGui, read back from its draw lists, and what is wrong with it:
-/// letters that are cut, covered or crossed, pieces of text that overlap, and shortened text.
+/// The text of a frame of Dear ImGui, read back from its draw lists, and its defects: letters that
+/// are cut, covered or crossed, pieces of text that overlap, and shortened text.
 #pragma once
 
 #include <imgui.h>

@@ -167,7 +167,7 @@ TEST(DramModel, ReadsTheKeysOnceForAllHeadsOfAGroup) {
   EXPECT_EQ(predict(request).total.read_bytes, (8 + 2 * 2) * nd);
 }
 
-/// The prediction for equal heads, of which a few are followed, is that for all of them.
+/// The prediction for equal heads, of which only a few are followed, equals that for all of them.
 void expect_few_heads_stand_for_all(test::ModelRequest request) {
   const DramPrediction few = predict(request);
 

@@ -81,7 +81,7 @@ void expect_count_equals_walk(const ResolvedRun& run, const GpuDescription& gpu)
   }
 }
 
-/// Problems drawn from a seed: every mask, layout, score function and variant, in ragged tiles.
+/// Problems drawn from a seed: every mask, layout, score function and variant, with ragged tiles.
 class RandomRuns {
  public:
   explicit RandomRuns(std::uint64_t seed) : random_(seed) {}
@@ -271,7 +271,7 @@ TEST(Counting, OfPackedSequencesLeavesOutTheTilesBetweenTheirBands) {
   }
 }
 
-/// A run of one head of N queries and keys in 128 x 128 tiles.
+/// A run of one head of N queries and keys with 128 x 128 tiles.
 test::ModelRequest long_run(std::string_view algorithm, Index N, const Mask& mask) {
   test::ModelRequest request;
   request.problem = {.N = N, .N_kv = N, .d = 64, .mask = mask};

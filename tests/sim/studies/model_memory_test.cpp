@@ -1,5 +1,5 @@
-/// Memory of whole models: closed forms of the tensors that each algorithm keeps, and the limit of
-/// what fits.
+/// Memory of whole models: closed forms of the tensors that each algorithm keeps, and the largest
+/// size that fits.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-/// What is recorded of a block: the bytes before its first step, and what each consumer masks or
-/// leaves out.
+/// The record of a block's work: the bytes before its first step, and the steps that each consumer
+/// masks or leaves out.
 #include "sim/time/block_work.h"
 
 #include <gtest/gtest.h>

@@ -212,7 +212,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuOrCacheStateAndMarkThoseInOtherTi
   warm.provenance.on.cache = CacheState::warm;
   EXPECT_FALSE(points_beside(warm, "h200"));
 
-  // Runs with other tiles have their own markers, with text that says what differs
+  // Runs with other tiles have their own markers, with text that names the difference
   for (const bool both : {false, true}) {
     Measurements measurements;
     measurements.recorded.push_back(tiles);

@@ -47,8 +47,8 @@ TEST(ExplainPanel, ABrokenRunCanBeRestoredAndItsFirstWrongStepsShown) {
   EXPECT_FALSE(std::get<Choose>(pointed.commands[0]).choice.variant.broken.any());
 }
 
-/// The lines of a launch that `broken` changes, as the panel shows them: struck text in "[]", its
-/// replacement in "{}".
+/// The lines of a launch that `broken` changes, as the panel shows them: struck-out text in "[]",
+/// its replacement in "{}".
 std::vector<std::string> marked_lines(const RunSpec& request, std::string_view broken,
                                       std::size_t launch = 0) {
   RunSpec spec = request;
@@ -157,7 +157,7 @@ TEST(ExplainPanel, TheMenuOfALineDropsOneOfItsOperations) {
   EXPECT_EQ(to_string(std::get<Choose>(commands[0]).choice.variant.broken),
             "drop:forward:rescale:O");
 
-  // A loop has nothing to drop, and a quiz does not show what is dropped
+  // A loop has nothing to drop, and a quiz does not reveal the dropped operation
   const auto loop = around.rects.find("explain.line.3");  // for each column tile j
   ASSERT_TRUE(loop);
   right_click(loop->center());

@@ -132,7 +132,7 @@ TEST(SourceView, MarksTheLinesThatDoAStep) {
   };
   using ::testing::HasSubstr;
   EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::scores), HasSubstr("S = Qi Kj^T"));
-  // A mark on a line of its own belongs to the line below
+  // A mark on a separate line belongs to the line below
   EXPECT_THAT(text_of("kernels/flash2/flash2_forward.cuh", Step::update_max),
               HasSubstr("update_max<"));
   EXPECT_THAT(text_of("kernels/standard/softmax_gradient_two_sweeps.cuh", Step::load_again),

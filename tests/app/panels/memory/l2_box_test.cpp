@@ -1,4 +1,4 @@
-/// The L2 box of the memory panel: what it says about the operation under the playhead, and the
+/// The L2 box of the memory panel: its text about the operation under the playhead, and the
 /// bandwidths on both sides of L2.
 
 #include "app/panels/memory/l2_box.h"

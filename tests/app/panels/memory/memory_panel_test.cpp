@@ -1,5 +1,5 @@
-/// The memory panel: HBM's box contains all tensors, drawn to one scale, and their labels; what
-/// SRAM holds; arrows that no label covers.
+/// The memory panel: HBM's box, which contains all tensors at one scale and their labels; the
+/// contents of SRAM; arrows that no label covers.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
