@@ -29,7 +29,7 @@ double now_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// The GPU at each place of its sliders.
+/// The GPU at each position of its sliders.
 std::vector<WhatIf> slider_places(const GpuDescription& own) {
   std::vector<WhatIf> places;
   for (const double multiple : {0.53, 0.87, 1.31, 1.93}) {

@@ -1,6 +1,7 @@
-/// Speed of the model on one core: tile operations counted per second, one long head, seeks. Prints
-/// one line per figure, with its target; the exit status is 1 if one is missed. Seconds are the
-/// thread's own processor time, so that other programs on the machine do not count.
+/// Speed of the model on one core: tile operations counted per second, the time to count one long
+/// head, and the time of seeks. Prints one line per figure, with its target; the exit status is 1
+/// if one is missed. Seconds are the thread's own processor time, so that other programs on the
+/// machine do not count.
 
 #include <fmt/core.h>
 

@@ -66,7 +66,7 @@ constexpr std::string_view kWords[] = {"\x93NUMPY\x01\x00",
                                        "\xff",
                                        "\xe2"};
 
-/// Replaces the decimal number at or after a random place of the text.
+/// Replaces the decimal number at or after a random position in the text.
 std::string replace_number(std::string text, Random& random) {
   const std::size_t from = text.find_first_of("0123456789", random.below(text.size() + 1));
   if (from == text.npos) return text;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session whose test failed
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
-constexpr std::size_t kRestingFrames = 3;  // after which an app at rest stays so
+constexpr std::size_t kRestingFrames = 3;  // at rest, after which it will stay so
 constexpr auto kLongestWait = 60s;
 constexpr int kMaxCaptures = 60;  // more frames than a notice takes to fade
 

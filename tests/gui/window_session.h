@@ -53,10 +53,10 @@ class WindowSession {
 
   /// The screen as it is now, possibly while a picture is being drawn.
   Picture capture();
-  /// The screen at rest, the same twice in a row. Not for an app that is playing.
+  /// The screen at rest: two equal captures in a row. Not for an app that is playing.
   Picture screenshot();
 
-  /// The place of the named widget, as a fresh app of the same size and scene reports it.
+  /// The position of the named widget, as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
 
   /// Ends the app as Ctrl+C in its terminal does.

@@ -22,7 +22,7 @@ std::uint32_t hex_of(ImU32 color) {
   return ((color & 0xFF) << 16) | (color & 0xFF00) | ((color >> 16) & 0xFF);
 }
 
-/// The place of `name` after a click on `opener` has opened it, as found in a separate session.
+/// The position of `name` after a click on `opener` has opened it, as found in a separate session.
 Rect rect_behind(const std::string& opener, const std::string& name,
                  const std::string& scene = "default") {
   WindowSession opened(kWindowWidth, kWindowHeight, scene);

@@ -1,4 +1,4 @@
-/// `calibrate` with a GPU that echoes (tests/support/echo_gpu.cpp).
+/// `calibrate` with a GPU that echoes its inputs (tests/support/echo_gpu.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -33,7 +33,7 @@ class HeadlessImGui {
   /// The rectangles of all letters of the last frame that lie at least partly inside their clip
   /// rectangle.
   std::vector<app::Rect> letters() const;
-  /// The colour of the last opaque shape of the last frame at a place; 0 if there is none.
+  /// The colour of the last opaque shape of the last frame at a position; 0 if there is none.
   ImU32 color_at(ImVec2 at) const;
   /// Letters that extend beyond `rect` by more than a pixel, or that cover half of another one.
   int letters_outside(const app::Rect& rect) const;

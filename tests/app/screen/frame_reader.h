@@ -58,8 +58,8 @@ inline app::Rect united(const app::Rect& a, const app::Rect& b) {
 /// The letters that are visible at least in part, and all triangles, in the order of drawing.
 Frame read_frame();
 
-/// A hash of everything that read_frame() reads: places, letters, clip rectangles, and the opacity
-/// of each corner, but no colour. Frames with equal hashes have the same text with the same
+/// A hash of everything that read_frame() reads: positions, letters, clip rectangles, and the
+/// opacity of each corner, but no colour. Frames with equal hashes have the same text with the same
 /// defects.
 std::uint64_t frame_signature();
 

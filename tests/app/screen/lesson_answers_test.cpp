@@ -28,7 +28,7 @@ class DrawnCurve : public testing::Test {
 
   LessonPlayer& player() { return session_.app().lesson_player; }
 
-  /// The place of a value in a column of the plot.
+  /// The position of a value in a column of the plot.
   ImVec2 place_of(std::size_t column, double value) {
     const Rect plot = session_.rects().find("lesson.curve").value_or(Rect{});
     const CurveAxis scale = *player().prepared()->axis;

@@ -231,7 +231,7 @@ ImU32 mark_of(const ScreenSession& session, std::size_t option) {
   return rect ? session.color_at({rect->min.x + 0.5f, rect->center().y}) : 0;
 }
 
-/// The place of a computed curve's point in the plot of the question.
+/// The position of a computed curve's point in the plot of the question.
 ImVec2 place_of(const app::Rect& plot, const app::CurveAxis& scale,
                 const std::vector<double>& curve, std::size_t n) {
   const app::draw::Axis axis{"", scale.logarithmic, scale.low, scale.high};

@@ -126,7 +126,8 @@ class Monkey {
         app::ChooseRace{app::Race{app::rival_of(app.view.choice, std::string(algorithm.name))}});
   }
 
-  /// Chooses an entry of the list of scenes that is not a scene: whatever is on the screen ends.
+  /// Chooses an entry of the list of scenes that is not a scene; it replaces whatever is on the
+  /// screen.
   void choose_entry() {
     constexpr const char* kEntries[] = {"quiz", "watch", "tour", "lessons"};
     const std::string entry = kEntries[pick(static_cast<int>(std::size(kEntries)))];

@@ -21,7 +21,7 @@ using app::Rect;
 
 constexpr std::pair<float, float> kSize{1280, 720};
 
-/// The place of the popup on top; nothing if none is open.
+/// The rectangle of the popup on top; nothing if none is open.
 std::optional<Rect> popup_place() {
   const auto& stack = ImGui::GetCurrentContext()->OpenPopupStack;
   if (stack.empty() || stack.back().Window == nullptr) return std::nullopt;
@@ -38,7 +38,7 @@ class PartsLayout : public testing::TestWithParam<bool> {
     session_.settle();
   }
 
-  /// Checks the part at this place.
+  /// Checks the part in this rectangle.
   void check(const std::string& what, const std::optional<Rect>& place, bool scrolls = false) {
     ASSERT_TRUE(place) << what << " is not open";
     EXPECT_GE(place->min.x, 0.0f) << what;

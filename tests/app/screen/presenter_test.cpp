@@ -43,7 +43,7 @@ bool cover(const Rect& a, const Rect& b) {
   return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
 }
 
-/// The place of the tooltip in the last frame; none if there is none.
+/// The rectangle of the tooltip in the last frame; nothing if there is none.
 std::optional<Rect> tooltip_place() {
   const ImGuiWindow* window = ImGui::FindWindowByName("##Tooltip_00");
   if (window == nullptr || window->LastFrameActive != ImGui::GetFrameCount()) return std::nullopt;

@@ -46,7 +46,7 @@ class ScreenSession {
   void click(std::string_view widget);
   void right_click(ImVec2 at);
   void move_mouse(ImVec2 to) { imgui_.set_mouse(to); }
-  /// Presses the mouse at the first place, moves it to each of the others, one a frame, and
+  /// Presses the mouse at the first position, moves it to each of the others, one per frame, and
   /// releases it.
   void drag(std::span<const ImVec2> way);
   /// Moves the mouse there, and draws the frames that a tooltip needs.
@@ -59,7 +59,7 @@ class ScreenSession {
 
   /// The letters of the last frame.
   std::vector<app::Rect> letters() const { return imgui_.letters(); }
-  /// The colour of the last opaque shape of the last frame at a place; 0 if there is none.
+  /// The colour of the last opaque shape of the last frame at a position; 0 if there is none.
   ImU32 color_at(ImVec2 at) const { return imgui_.color_at(at); }
 
   /// Whether this is the first call with these words.

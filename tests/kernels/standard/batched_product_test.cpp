@@ -16,8 +16,8 @@ TensorView interleaved(Index heads, Index rows, Index d) {
   return {.stride_batch = rows * heads * d, .stride_head = d, .stride_row = heads * d};
 }
 
-/// For each row of scores, by its offset: the offset of its query row, and that of the keys that
-/// the row is multiplied by, as the batches have them.
+/// Maps the offset of each row of scores to the offsets of its query row and of the keys that this
+/// row is multiplied by, as the batches give them.
 using RowPlan = std::map<Index, std::pair<Index, Index>>;  // score row -> (query row, keys)
 
 RowPlan plan_of(const AttentionProblem& problem, const TensorView& query, const TensorView& key) {

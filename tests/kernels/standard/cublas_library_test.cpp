@@ -1,4 +1,4 @@
-/// A cuBLAS that is missing, or a library that is not cuBLAS.
+/// cuBLAS is missing, or the library is not cuBLAS.
 #include "kernels/standard/cublas_library.h"
 
 #include <gmock/gmock.h>

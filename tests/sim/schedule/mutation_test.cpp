@@ -274,7 +274,8 @@ bool is_right_without(const Deletion& c, const Deleter& deleter, const PassRun& 
   return equals_reference(executor, forward, gradients);
 }
 
-/// Expects that the analysis of a break names what is wrong first, or the reason why nothing is.
+/// Expects that the analysis of a break names the first wrong result, or the reason why there is
+/// none.
 void expect_explained(const BreakEffect& effect, bool is_right) {
   EXPECT_EQ(effect.skipped_count, 1);
   EXPECT_EQ(effect.changes_result(), !is_right);

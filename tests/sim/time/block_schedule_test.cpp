@@ -46,7 +46,7 @@ TEST(BlockSchedule, TheLastWaveLeavesSmsIdle) {
 
 TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
   const BlockSchedule schedule(2, {1.0});
-  // The blocks of 5 and 3 steps begin; the one of 4 follows that of 3, and ends last
+  // The blocks of 5 and 3 steps begin; the one of 4 starts after the one of 3, and ends last
   const std::vector<BlockTask> blocks = {{.steps = 5}, {.steps = 3}, {.steps = 4}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 7);
   // The long block takes longer in total if it comes last
