@@ -1,4 +1,4 @@
-/// Counts what the charts show, in the background.
+/// Computes the data of the charts in the background.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace attnscope::app {
 
 /// The progress of the wanted chart.
 struct ChartProgress {
-  bool stale = false;  ///< whether the chart shown was made with other settings
+  bool stale = false;  ///< whether the displayed chart was made with other settings
   bool given_up = false;
   bool busy = false;
   double busy_for_s = 0.0;
@@ -25,7 +25,7 @@ struct ChartProgress {
   std::string error;
 };
 
-/// What a chart is drawn from besides the counts. While it stays the same, so does the chart.
+/// The inputs of a chart besides the counts. A chart is made again only when they change.
 struct ChartSource {
   ChartChoice chart;
   RunOfWork run;

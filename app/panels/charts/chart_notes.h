@@ -15,8 +15,8 @@ using ChartNote = std::vector<std::string>;
 /// standard up to N = 2k; mostly idle SMs: flash2 up to N = 4k, flash1 at every N".
 ChartNote latency_note(const SizeSweep& sweep);
 
-/// Which tiles the chart uses if they differ from those of the run on the screen: its bytes and
-/// times then differ from the ledger's. Empty if they are the same, or if the chart lacks the run.
+/// The chart's tiles, if they differ from those of the run on the screen: its bytes and times then
+/// differ from the ledger's. Empty if they are the same, or if the chart lacks the run.
 ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown);
 
 /// Why no algorithm has a recorded point: the nearest recorded run of this GPU and pass, or that

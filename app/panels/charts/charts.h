@@ -29,7 +29,7 @@ struct ShownChart {
   std::vector<std::vector<std::string>> notes = {};
 };
 
-// What charts share (chart_parts.cpp).
+// Parts that charts share (chart_parts.cpp).
 
 /// A colour by the algorithm's place in the catalog, so that each has a different one; faint for a
 /// name that is not in the catalog.

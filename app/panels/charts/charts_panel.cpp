@@ -62,7 +62,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
   const auto quantity = draw_tabs(context, second, quantities_over(chart.over), chart.quantity);
   if (quantity) view.chart = *quantity;
   if (!beside) {
-    // As many of the settings as fit; the tooltip has all of them
+    // As many of the settings as fit; the tooltip shows all of them
     std::vector<std::string> settings{shown.subtitle};
     for (std::size_t end = settings[0].rfind(", "); end != std::string::npos && end > 0;
          end = settings[0].rfind(", ", end - 1)) {

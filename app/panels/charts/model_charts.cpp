@@ -10,7 +10,7 @@ namespace {
 
 constexpr Index kShortestSequence = 512;
 constexpr Index kLongestSequence = Index{1024} * 1024;
-/// Curves end where they need this many times the device's memory.
+/// Curves end at this many times the device's memory.
 constexpr double kFarBeyond = 8.0;
 
 ModelQuestion question_of(const ModelKey& key, const GpuDescription& gpu) {

@@ -196,7 +196,7 @@ class RooflineMaker {
         {std::move(label), theme_.text_dim, draw::LegendEntry::Sample::marker, marker});
   }
 
-  /// Leaves a factor of 3 around everything, and rounds the y axis to whole decades.
+  /// Leaves a margin of a factor of 3 around everything, and rounds the y axis to whole decades.
   void fit_axes() {
     constexpr double kRoom = 3.0;
     chart_.x.low /= kRoom;

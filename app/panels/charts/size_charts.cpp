@@ -96,7 +96,7 @@ struct SizeChartMaker {
         });
   }
 
-  /// Where there is no such point, adds one measured with other tiles or by another program.
+  /// If there is no such point, adds one measured with other tiles or by another program.
   template <typename ValueOf>
   void add_similar(std::string_view algorithm, std::string_view what, const ValueOf& value_of) {
     add_points(

@@ -102,7 +102,8 @@ std::vector<PlaceButton> place_buttons(const BreakEffect& effect, bool long_labe
   return buttons;
 }
 
-/// Which agents wait forever, and for what: "deadlock at operation 41: producer waits until ...".
+/// The agents that wait forever, and for what: "deadlock at operation 41: producer waits until
+/// ...".
 std::string deadlock_words(const Snapshot& snapshot, const ViewState& view) {
   const auto& deadlock = snapshot.run->deadlock;
   if (!deadlock || view.hides_effect) return "";
@@ -183,7 +184,7 @@ Rect draw_break_notice(const Snapshot& snapshot, const ViewState& view, const Pa
   const Rect box{rect.min, {rect.max.x, room.min.y - padding}};
   draw::fill(context, box, context.theme.error_surface, context.px(3.0f));
 
-  // What is broken, and the button that restores the run; each line in the middle of its pitch
+  // The broken operation, and the button that restores the run; each line centred in its pitch
   const FontRef& bold = context.fonts.ui_bold;
   const float middle = box.min.y + (padding + notice_pitch(context)) * 0.5f;
   ImVec2 at{box.min.x + padding, middle - font.size * 0.5f};

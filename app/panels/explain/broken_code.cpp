@@ -67,7 +67,7 @@ std::optional<Part> factor_of(std::string_view line, Tensor tensor) {
   return std::nullopt;
 }
 
-/// What the statement adds: " + P V_j" of "O_i = alpha · O_i + P V_j".
+/// The term that the statement adds: " + P V_j" of "O_i = alpha · O_i + P V_j".
 std::optional<Part> addend_of(std::string_view line, Tensor tensor) {
   const std::optional<Part> statement = statement_of(line, tensor);
   if (!statement) return std::nullopt;

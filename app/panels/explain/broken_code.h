@@ -17,7 +17,7 @@ namespace attnscope::app {
 struct ShownLine {
   std::string text;
   std::size_t begin = 0, struck_end = 0, end = 0;
-  bool broken = false;  ///< true even if nothing is struck out: no characters are the operation
+  bool broken = false;  ///< true even if nothing is struck out: no characters show the operation
   bool operator==(const ShownLine&) const = default;
 };
 

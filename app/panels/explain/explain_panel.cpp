@@ -24,7 +24,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Which agents execute a line of a program of agents: "producer, statistics loader".
+/// The agents that execute a line of a program: "producer, statistics loader".
 std::string agents_of(const LineOperands& line) {
   std::vector<std::string> names;
   for (const Agent agent : line.agents) {

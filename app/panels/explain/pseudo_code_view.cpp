@@ -114,7 +114,7 @@ ShownPart shown_part(std::span<const ScreenLine> screen, std::size_t fitting, in
   ShownPart part;
   part.first = std::min(at > fitting / 2 ? at - fitting / 2 : 0, screen.size() - fitting);
   part.past = part.first + fitting;
-  if (fitting < 4) return part;  // too few lines to spend one on a number of hidden lines
+  if (fitting < 4) return part;  // too few lines to spend one on the number of hidden ones
   part.more_above = part.first > 0;
   part.more_below = part.past < screen.size();
   return part;

@@ -24,8 +24,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Draws the letters of a line that are wholly visible between `at` and `right`; the line begins
-/// `scrolled` pixels to the left of `at`. "…" replaces those beyond the right edge; a tooltip has
+/// Draws the letters of a line that are fully visible between `at` and `right`; the line begins
+/// `scrolled` pixels to the left of `at`. "…" replaces those beyond the right edge; a tooltip shows
 /// the whole line.
 void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans, ImVec2 at,
                float right, float scrolled) {

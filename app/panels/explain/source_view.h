@@ -41,8 +41,8 @@ class SourceView {
   std::vector<int> marked_;  ///< numbers of the highlighted lines
 };
 
-/// Root-relative path of the file with the kernel of a launch; empty for launches that a library
-/// computes and for a variant's launch that no kernel has.
+/// Root-relative path of the file with the kernel of a launch; empty for a library's launches and
+/// for a variant's launch that no kernel implements.
 std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launch& launch,
                                   bool backward);
 

@@ -25,7 +25,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The GPU without changes, and the predicted time of the run on it; 0 if there is none.
+/// The unchanged GPU, and the predicted time of the run on it; 0 if there is none.
 struct OwnGpu {
   GpuDescription gpu;
   double seconds = 0.0;

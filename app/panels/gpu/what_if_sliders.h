@@ -17,8 +17,8 @@ void set_what_if(RunSpec& spec, const RunField& field, double multiple, const Gp
 float what_if_height(const PanelContext& context);
 
 /// Draws a slider for each field of RunSpec::what_if, from a quarter to four times the number of
-/// `own`, the GPU without changes. Dragging one requests the changed choice; a double click, or
-/// Enter, restores the GPU's own number. Named rectangles: "gpu.slider.KEY", "gpu.reset".
+/// `own`, the unchanged GPU. Dragging one requests the changed choice; a double click, or Enter,
+/// restores the GPU's own number. Named rectangles: "gpu.slider.KEY", "gpu.reset".
 void draw_what_if(const PanelContext& context, const RunSpec& choice, const GpuDescription& own,
                   const Rect& rect);
 

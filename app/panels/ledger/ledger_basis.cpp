@@ -1,4 +1,4 @@
-/// What a ledger compares with the model: closed forms, predictions and a GPU's run.
+/// The numbers that a ledger compares with the model: closed forms, predictions and a GPU's run.
 
 #include <fmt/format.h>
 

@@ -46,7 +46,7 @@ struct LedgerColumns {
   std::optional<float> end(LedgerColumn column) const {
     return ends[static_cast<std::size_t>(column)];
   }
-  /// Where the column begins, which is the end of the previous one.
+  /// The left edge of the column, which is the end of the previous one.
   float begin(LedgerColumn column) const;
 };
 
@@ -56,7 +56,7 @@ LedgerColumns lay_out_columns(const Ledger& ledger, const LedgerHeadings& headin
                               const Fonts& fonts, float left, float right, float swatch, float gap);
 
 /// The columns of one of two tensors side by side: the modelled bytes and, if there is room, those
-/// by formula. A GPU counts no single tensors.
+/// by formula. A GPU does not count bytes by tensor.
 LedgerColumns lay_out_half(const Ledger& ledger, const Fonts& fonts, float left, float right,
                            float swatch, float gap, bool exact);
 

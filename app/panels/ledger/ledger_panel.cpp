@@ -19,7 +19,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// What the parts of the table share in one frame.
+/// The data that the parts of the table share in one frame.
 struct Table {
   const PanelContext& context;
   const Ledger& ledger;

@@ -16,9 +16,9 @@ using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<
                                                   const std::atomic<bool>* cancel)>;
 Panel make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 
-/// Draws what limits a predicted time (time_bar.cpp): a bar of its parts, to scale, with a legend
-/// below it, or beside it if the rectangle has no second line of this pitch. Draws nothing without
-/// a prediction. Named rectangles: "ledger.time.PART".
+/// Draws the parts of a predicted time (time_bar.cpp) as a bar, to scale, with a legend below it,
+/// or beside it if the rectangle has no second line of this pitch. Draws nothing without a
+/// prediction. Named rectangles: "ledger.time.PART".
 void draw_time_bar(const PanelContext& context, const PredictedTime& time, const Rect& rect,
                    float pitch);
 

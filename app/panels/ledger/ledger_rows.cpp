@@ -205,7 +205,7 @@ std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   return wordings;
 }
 
-/// A field of a CSV file: in quotes if it has a comma ("l, m read").
+/// A field of a CSV file: in quotes if it contains a comma ("l, m read").
 std::string csv_field(std::string_view text) {
   return text.find(',') == std::string_view::npos ? std::string(text) : fmt::format("\"{}\"", text);
 }
@@ -280,7 +280,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
   const bool one_head = run.problem().batch * run.problem().heads == 1;
-  const bool whole = one_head || !so_far;  // as a GPU's numbers are
+  const bool whole = one_head || !so_far;  // the scope of a GPU's numbers
   const bool other_tiles = has_other_tiles(run, basis) && whole;
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;

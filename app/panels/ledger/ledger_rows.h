@@ -17,7 +17,7 @@
 
 namespace attnscope::app {
 
-/// A number from a GPU, or the reason why there is none.
+/// A number from a GPU, or why there is none.
 struct SeenNumber {
   std::optional<double> value;  ///< in the row's unit
   std::string about;            ///< provenance, or "unavailable: ..."
@@ -31,8 +31,7 @@ struct LedgerRow {
   std::string in_place_of_modelled = {};  ///< "bounds only", if a time is not predicted
   double whole = 0.0;                     ///< the modelled number of the whole pass
   std::optional<double> size_bytes = {};  ///< the tensor's size in the displayed heads
-  /// Where the bytes are that DRAM does not see, the longest wording first; empty: none are
-  /// missing.
+  /// Where the bytes that have not reached DRAM are, the longest wording first; empty: all have.
   std::vector<std::string> in_place_of_size = {};
   std::optional<double> formula;  ///< closed form of the whole pass; of DRAM, the compulsory bytes
   std::string formula_text;
@@ -42,12 +41,12 @@ struct LedgerRow {
   std::string in_place_of_gap;  ///< "launch latency", if a ratio would mislead
   std::string gap_reason;
   std::string gap_cause = {};  ///< the reason of a gap in one or two words; empty: none is known
-  std::size_t gives_way = 0;   ///< its turn to be left out where tensors have no room; 0: never
+  std::size_t gives_way = 0;   ///< rows with 1 are left out first when tensors lack room; 0: never
   bool is_moved = false;       ///< whether the operation at the playhead moves these bytes
   std::optional<PanelPart> part = {};  ///< the part that a lesson may hide
 };
 
-/// The last turn of a row that gives way (LedgerRow::gives_way).
+/// The largest value of LedgerRow::gives_way.
 inline constexpr std::size_t kLastTurnToGiveWay = 5;
 
 /// The row's value with its unit.
@@ -84,7 +83,7 @@ struct LedgerBasis {
 /// The run to show beside the model, a traced one if there is no other; nothing if there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
 /// Predicts DRAM bytes and the time, at the kernel's tiles as well if there is a run: call it in
-/// the background. `cancel` ends it early, with a basis that is not complete.
+/// the background. `cancel` ends it early, with an incomplete basis.
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen,
                               const std::atomic<bool>* cancel = nullptr);
 
@@ -125,7 +124,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
 /// The ledger without the parts that a lesson hides.
 Ledger without(Ledger ledger, std::set<PanelPart> hidden);
 
-/// The ledger as comma-separated values with a heading line.
+/// The ledger as comma-separated values with a header line.
 std::string ledger_csv(const Ledger& ledger);
 
 /// The text instead of a gap: in full, then in fewer and fewer words.

@@ -70,7 +70,7 @@ void set_modelled(LedgerRow& row, const Total& total, const SimulationReport& to
   row.whole = row.modelled.value_or(0.0);
 }
 
-/// Fewer written bytes than this share of the results are explained.
+/// If less than this share of the results is written to DRAM, the row says where the rest is.
 constexpr double kAlmostAll = 0.99;
 
 /// Adds the compulsory bytes to a DRAM row, with a note about its prediction.
@@ -98,8 +98,8 @@ void add_compulsory(LedgerRow& row, const Total& total, const SimulationReport& 
   }
 }
 
-/// When a row is left out so that the tensors have room: first what repeats or only adds to other
-/// rows. Requested bytes and the predicted time always stay.
+/// The order in which rows are left out to make room for tensors: first those that repeat or only
+/// add to other rows. Requested bytes and the predicted time always stay.
 std::size_t turn_to_give_way(const Total& total, const PredictedTime& time) {
   if (total.level == Level::l2) return 2;
   if (total.level == Level::bound) return time.prediction ? 3 : 0;
@@ -146,7 +146,7 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   row.gap_cause = line->cause;
 }
 
-/// Removes the gap of a count that is not complete: the GPU's number is of the whole pass.
+/// Removes the gap of an incomplete count: the GPU's number is for the whole pass.
 void hide_gap_so_far(LedgerRow& row) {
   if (!row.gap_percent) return;
   row.gap_percent.reset();

@@ -1,4 +1,4 @@
-/// What limits a predicted time: its parts as a bar, to scale, with a legend.
+/// The parts of a predicted time as a bar, to scale, with a legend.
 
 #include <fmt/core.h>
 
@@ -22,7 +22,7 @@ struct BarPart {
   double percent = 0.0;
 };
 
-/// The parts that take any time, in the order of the bar.
+/// The parts that take time, in the order of the bar.
 std::vector<BarPart> bar_parts(const TimePrediction& time) {
   const PartSeconds seconds = time.parts();
   std::vector<BarPart> parts;

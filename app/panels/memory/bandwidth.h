@@ -15,7 +15,7 @@ namespace attnscope::app {
 /// The bandwidth of reads by all SMs together.
 struct Bandwidth {
   std::string between;                ///< "L2 to the SMs"
-  std::optional<double> bytes_per_s;  ///< nothing where it was not measured
+  std::optional<double> bytes_per_s;  ///< nothing if it was not measured
   std::string kind;                   ///< "measured", "what if", "datasheet", "not measured"
   std::string basis;                  ///< the source of the number, in lines of text
 

@@ -79,7 +79,7 @@ int HbmBox::told() const {
 }
 
 void HbmBox::choose_labels(const Rows& rows) {
-  // If the tensors would become too low, leave out the sizes, then the line of the title
+  // If the tensors would become too flat, leave out the sizes, then the line of the title
   sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
   title_beside_ = false;
   const float enough = context_.px(rows.size() > 1 ? 40.0f : 56.0f);
@@ -129,7 +129,7 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   return items;
 }
 
-/// The width of the counts beside the box of a tensor that is added to.
+/// The width of the counts of adds beside the tensor's box.
 float HbmBox::width_of_adds(const HbmTensorState& tensor) const {
   if (tensor.adds_whole.empty()) return 0.0f;
   const auto most = *std::ranges::max_element(tensor.adds_whole);

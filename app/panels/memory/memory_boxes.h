@@ -1,6 +1,6 @@
-/// The two boxes of the memory panel: the tensors of one head in HBM (hbm_box.cpp, their places:
-/// hbm_box_layout.cpp), and the on-chip memory of one thread block (sram_box.cpp, the places of its
-/// slots: sram_box_layout.cpp).
+/// The two boxes of the memory panel: the tensors of one head in HBM (hbm_box.cpp, laid out by
+/// hbm_box_layout.cpp), and the on-chip memory of one thread block (sram_box.cpp, laid out by
+/// sram_box_layout.cpp).
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class HbmBox {
   HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
          const Rect& rect);
 
-  /// The box, which is no higher than the tensors need.
+  /// The box, which is no taller than the tensors need.
   const Rect& rect() const { return rect_; }
   /// Draws the tensors with their names and sizes. Named rectangles: "memory.tensor.NAME";
   /// "memory.cell.NAME", which includes the label.
@@ -34,7 +34,7 @@ class HbmBox {
   void draw_pointed_tiles(const Highlight& pointed) const;
   void point_at(ViewState& view) const;
 
-  /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
+  /// The place of a tensor's elements in the picture; nothing if the tensor is not drawn.
   std::optional<Rect> part_rect(Tensor tensor, const Area& area) const;
   /// The path from a point above the box to the middle of the part that these elements occupy,
   /// between the other tensors and their labels.
@@ -143,7 +143,7 @@ class SramBox {
   void draw_pointed_slots(const Highlight& pointed) const;
   void point_at(ViewState& view) const;
 
-  /// Where arrows from below end: under the slot's label.
+  /// The point where arrows from below end: under the slot's label.
   std::optional<ImVec2> port(const Tile& tile) const;
 
  private:

@@ -6,7 +6,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// If no box is at least this many times as high as the smallest size, only areas are to scale, not
+/// If no box is at least this many times as tall as the smallest size, only areas are to scale, not
 /// shapes.
 constexpr float kTooFlat = 7.0f;
 

@@ -26,7 +26,7 @@ struct RowPlace {
 struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< true: shapes are to scale; false: only areas
-  bool largest_true = true;  ///< whether the widest and the highest tensor are exactly to scale
+  bool largest_true = true;  ///< whether the widest and the tallest tensor are exactly to scale
   bool fits = true;          ///< whether labels and the smallest boxes fit in the row
   float gap = 0.0f;          ///< between cells
 };

@@ -86,7 +86,7 @@ ShownTransfers shown_transfers(const Snapshot& snapshot, const PanelContext& con
   return shown;
 }
 
-/// Where the arrows cross a band.
+/// The places where the arrows cross a band.
 std::vector<draw::Range> crossings(const ShownTransfers& shown, const PanelContext& context,
                                    const Rect& band) {
   std::vector<draw::Range> ranges;

@@ -44,7 +44,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
 }
 
 SramBox::Heights SramBox::choose_heights() {
-  // If the slots would become too low, leave out the sizes, then the title, then room for arcs
+  // If the slots would become too flat, leave out the sizes, then the title, then room for arcs
   const Fonts& fonts = context_.fonts;
   const float title = draw::line_height(fonts.ui_bold);
   const float sizes = draw::line_height(fonts.small);

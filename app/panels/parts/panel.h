@@ -1,4 +1,4 @@
-/// A panel: one drawing function, one file in app/panels/, one line in app/panels/panels.h.
+/// A panel: one drawing function, one folder in app/panels/, one line in app/panels/panels.h.
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
 /// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
@@ -178,7 +178,7 @@ struct Panel {
   std::function<void(const ViewState& view, CommandSink& commands, const DrawMenuItem& item)>
       draw_menu_items = {};
 
-  /// Draws the run, or the title and the reason why there is none (headings.cpp).
+  /// Draws the run, or the title and why there is none (headings.cpp).
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) const;
 };
 

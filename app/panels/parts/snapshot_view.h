@@ -12,7 +12,7 @@
 
 namespace attnscope::app {
 
-/// The run that a panel's work belongs to. Does not keep it alive, because the panel may be hidden.
+/// The run that a panel's work belongs to. Does not keep the run alive: the panel may be hidden.
 struct RunOfWork {
   std::weak_ptr<const RunInfo> run;
   bool operator==(const RunOfWork& other) const {
@@ -41,7 +41,7 @@ draw::Symbol empty_symbol_of(Tensor tensor);
 /// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);
 
-/// Where the tile of an operation or a slot of the current launch lies in its tensor.
+/// The position in its tensor of the tile of an operation, or of a slot of the current launch.
 Area area_of(const Snapshot& snapshot, const Tile& tile);
 
 /// The part of `whole`, a rectangle filled by a matrix of this shape, that the elements cover.
@@ -87,7 +87,8 @@ void point_at_thing(const Snapshot& snapshot, ViewState& view, const PanelContex
 inline constexpr std::string_view kClickHelp =
     "\nclick: to its next operation; Shift-click: to the previous one";
 
-/// What belongs to the thing under the mouse; nothing if there is no such thing.
+/// The parts of tensors that belong to the thing under the mouse; nothing if there is no such
+/// thing.
 std::optional<Highlight> pointed_highlight(const Snapshot& snapshot, const ViewState& view);
 /// Marks what belongs to the thing under the mouse; the mark is at least a few pixels wide. Over
 /// values it is only an outline, so that their colours remain visible.

@@ -165,8 +165,9 @@ void draw_sequences(const ScoresFrame& frame);
 /// mouse (scores_marks.cpp).
 void draw_score_marks(const ScoresFrame& frame);
 
-/// Colour of a score or a probability: 0 for a missing one, a hint of red for a hidden one. Values
-/// have few colours, as many as the eye tells apart, so that neighbours are drawn as one rectangle.
+/// Colour of a score or a probability: 0 for a missing one, a tint of red for a hidden one. Values
+/// have only as many colours as the eye can tell apart, so that neighbours of one colour are drawn
+/// as one rectangle.
 inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, double value) {
   constexpr float kColors = 48.0f;
   if (std::isnan(value)) return 0;

@@ -96,7 +96,7 @@ void choose_row_and_tile(ScoresFrame& frame, const ViewState& view) {
   }
 }
 
-/// What remains after the heading: room for the picture, and formulas to draw beside it.
+/// The room that the heading leaves for the picture, and the formulas to draw beside the picture.
 struct Headline {
   Rect rest;
   std::vector<std::string> beside;
@@ -192,7 +192,7 @@ class ScoresPanel {
   WrongTiles wrong_;
   draw::ZoomedAxis rows_, cols_;  ///< the visible part
   Index N_ = 0, N_kv_ = 0;  ///< the size of the scores of which `rows_` and `cols_` are a part
-  std::string algorithm_;   ///< theirs: another one's tiles live elsewhere
+  std::string algorithm_;   ///< theirs: another one keeps its tiles elsewhere
   Index step_ = -1;         ///< the step in the last frame
 };
 

@@ -171,7 +171,7 @@ void draw_ramp_entry(const ScoresFrame& frame, Flow& flow, const std::string& na
   }
 }
 
-/// Draws a ramp for each scale of the values, or the reason why there are none.
+/// Draws a ramp for each scale of the values, or why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;

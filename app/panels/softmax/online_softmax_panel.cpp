@@ -42,7 +42,7 @@ std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen)
   return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
 }
 
-/// Which thread blocks have added to this row tile of dQ, and how many will.
+/// The thread blocks that have added to this row tile of dQ, and the number that will.
 std::string adders_line(const Snapshot& snapshot) {
   constexpr std::size_t kMostNamed = 6;
   if (snapshot.adders_whole == 0) return "";

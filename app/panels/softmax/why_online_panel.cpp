@@ -44,7 +44,7 @@ bool is_hidden(SoftmaxMethod method, const std::set<PanelPart>& hidden) {
          (method == SoftmaxMethod::online && hidden.contains(PanelPart::online));
 }
 
-/// Sentences about this row, then without the last, and so on; they mention the methods only if
+/// The sentences about this row, then all but the last, and so on; they mention the methods only if
 /// none is hidden.
 std::vector<std::string> sentences_of(const SoftmaxMethods& methods,
                                       const std::set<PanelPart>& hidden) {
@@ -136,7 +136,7 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods,
   }
 }
 
-/// Where the columns of the online softmax's steps end, from the left of their table.
+/// The right edges of the columns of the online softmax's steps, from the left of their table.
 struct StepColumns {
   float j = 0.0f, m = 0.0f, l = 0.0f;
 };
@@ -219,7 +219,7 @@ void draw_why_online(const Snapshot& snapshot, ViewState& view, const PanelConte
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);
   Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
-  const bool has_steps = table.width() >= methods_width(context) &&  // the steps give way
+  const bool has_steps = table.width() >= methods_width(context) &&  // room for them
                          !is_hidden(SoftmaxMethod::online, view.hidden);
   if (!has_steps) table.max.x = rest.max.x;
   context.named_rects.add("why_online.methods", table);

@@ -22,7 +22,7 @@ struct SmTimeAxis {
   Index ps_at(float x) const;
 };
 
-/// What is highlighted: the other blocks are dimmed.
+/// The highlighted block and tile; other blocks are dimmed.
 struct SmHighlight {
   std::optional<BlockId> block;
   // The tile under the playhead
@@ -38,7 +38,7 @@ struct SmColors {
 /// a block while another one is highlighted.
 SmColors sm_colors(const Theme& theme, bool dimmed);
 
-/// What the colours of the lanes mean, in as many words as fit in one line of this width; empty if
+/// The meaning of the lanes' colours, in as many words as fit in one line of this width; empty if
 /// the fewest do not. `highlights`: a block is highlighted.
 std::vector<draw::LegendEntry> sm_legend(const draw::Canvas& canvas, const SmRunPair& pair,
                                          bool highlights, float width);

@@ -66,18 +66,18 @@ struct SmRun {
   std::span<const SmBlock> of_sm(Index sm) const;
   /// SMs with a block at any time.
   Index busy_sms() const;
-  /// The block with these indices; nullptr where there is none.
+  /// The block with these indices; nullptr if there is none.
   const SmBlock* find(const BlockId& id) const;
 };
 
-/// What the upper run of a pair is.
+/// The origin of the upper run of a pair.
 enum class UpperRun : std::uint8_t {
   calibrated,   ///< predicted from measured steps
   estimated,    ///< predicted from the rates of the units
   lower_bound,  ///< computed from the datasheet's rates
 };
 
-/// One launch of one problem, predicted and, where there is a trace, recorded.
+/// One launch of one problem, predicted and, if there is a trace, recorded.
 struct SmRunPair {
   std::optional<KernelTrace> trace;  ///< without the steps, which are in `recorded`
   std::string name;                  ///< the name of the trace's file
@@ -130,7 +130,7 @@ class SmTimeline {
   bool busy() const { return runs_.busy(); }
 
  private:
-  /// Draws the reason why there is no trace of this run, and a button that shows another one.
+  /// Says why there is no trace of this run, and draws a button that shows another one.
   void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                   const FoundSmRun& found);
   /// Draws the full description of another run's trace, and a button that hides it; returns its

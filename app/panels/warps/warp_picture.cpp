@@ -204,7 +204,7 @@ void Painter::draw_product(const Rect& rect) const {
   const float unit_x = std::min(room_x / (inner + cols), kMostStretch * unit_y);
   if (draw_product_in_a_row(rect, unit_x * unit_y)) return;
   const auto split = [](float first, float second, float room, float unit) {
-    // The thinner one at least a fifth of the room
+    // Give the thinner one at least a fifth of the room
     const float least = 0.2f * room;
     const float a = std::clamp(first * unit, std::min(least, first * room), room - least);
     const float b = std::clamp(second * unit, std::min(least, second * room), room - a);

@@ -62,7 +62,7 @@ std::span<const Row> rows_of(const PanelContext& context) {
   return std::span(kRows).subspan(context.presenter ? 2 : 0);
 }
 
-/// The line spacing: smaller in presenter mode, where lines are high.
+/// The line spacing: smaller in presenter mode, where lines are tall.
 float table_pitch(const PanelContext& context) {
   const FontRef& small = context.fonts.small;
   return context.presenter ? small.size * 1.1f : draw::line_height(small);
