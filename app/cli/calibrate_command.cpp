@@ -19,7 +19,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The value with its unit, as people read it.
+/// The value with its unit, in readable form.
 std::string value_text(double value, const std::string& unit) {
   if (unit == "bytes/s") return bytes_text(value) + "/s";
   if (unit == "bytes") return capacity_text(static_cast<Index>(value));
@@ -28,7 +28,7 @@ std::string value_text(double value, const std::string& unit) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-/// What the GPU's description states for the quantity, in its unit; nothing for most quantities.
+/// The value in the GPU's description, in the quantity's unit; nothing for most quantities.
 std::optional<double> datasheet_value(const GpuDescription& gpu, std::string_view name) {
   if (name.starts_with("dram_") && name.ends_with("_per_s")) return gpu.dram_bytes_per_s;
   if (name.starts_with("l2_capacity_") && !name.ends_with("_percent_bytes")) {

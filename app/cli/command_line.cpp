@@ -52,7 +52,7 @@ auto end_of_own(const CommandSpec& command, const std::vector<std::string>& argu
                                : arguments.end();
 }
 
-/// Whether the word, "--json", names an option of the command.
+/// Whether the word, such as "--json", names an option of the command.
 bool is_option_of(const CommandSpec& command, const std::string& word) {
   return word.starts_with("--") && std::ranges::find(command.options, word.substr(2),
                                                      &OptionSpec::name) != command.options.end();

@@ -1,5 +1,5 @@
 /// Options and commands as data, and one parser for all of them. It accepts every option at most
-/// once, and reports every mistake in one line: what, why, and what would be accepted.
+/// once, and reports every mistake in one line: what is wrong, why, and what would be accepted.
 #pragma once
 
 #include <concepts>

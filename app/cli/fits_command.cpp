@@ -26,7 +26,7 @@ struct FitsQuestion {
   bool weights_given = false;
 };
 
-/// The model that the defaults describe.
+/// The model before any options are applied.
 ModelQuestion default_model() {
   return usual_model(ModelMode::training);
 }
@@ -77,7 +77,7 @@ std::vector<Footnote> assumptions(const FitsQuestion& question) {
       {"- activations outside attention, fragmentation and the framework are not counted"}};
 }
 
-/// Memory at the question's own batch and length, and the largest batch or length that fits.
+/// Memory at the given batch and length, and the largest batch or length that fits.
 Result<Table> choices_table(const FitsQuestion& question) {
   const ModelQuestion& model = question.model;
   const bool batch = question.sought == Sought::batch;

@@ -1,4 +1,4 @@
-/// attnscope-cli flops: matrix products and all other operations of each algorithm.
+/// attnscope-cli flops: the FLOPs of each algorithm, in matrix products and in everything else.
 
 #include <fmt/core.h>
 

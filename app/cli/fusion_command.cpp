@@ -1,4 +1,4 @@
-/// attnscope-cli fusion: the bytes after each step of fusing attention.
+/// attnscope-cli fusion: the bytes moved after each step of fusing attention.
 
 #include <fmt/core.h>
 

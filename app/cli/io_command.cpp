@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxValues = 1000;
 
-/// Reads the text of --over: "KEY" or "KEY=V1,V2,...".
+/// Parses the value of --over: "KEY" or "KEY=V1,V2,...".
 std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   const std::size_t equals = text.find('=');
   const auto axis = parse_name<IoAxis>(text.substr(0, equals));

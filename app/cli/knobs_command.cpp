@@ -35,8 +35,8 @@ std::string joined(const ordered_json& names) {
   return fmt::format("{}", fmt::join(names.get<std::vector<std::string>>(), ", "));
 }
 
-/// The options that choose how the kernel works, as its switches do. The model has --carry and
-/// --visit-hidden as well, because they change the schedule.
+/// The options that choose how the kernel works, as its switches do. The model accepts --carry and
+/// --visit-hidden too, because they change the schedule.
 std::string choices_text(const kernels::KernelInfo& kernel) {
   std::string text;
   for (const std::string_view key : {"carry", "visit_hidden", "deterministic"}) {

@@ -67,7 +67,7 @@ Answer answer_of_findings(const std::vector<lessons::Finding>& findings, const s
   return answer;
 }
 
-/// "steps[2]: ask: MESSAGE" with its first part as the field.
+/// Splits "steps[2]: ask: MESSAGE" into the field "steps[2]" and the message.
 lessons::Finding finding_of(const std::string& mistake) {
   const std::size_t colon = mistake.find(": ");
   if (colon == mistake.npos) return {"", mistake, ""};

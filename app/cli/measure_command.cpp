@@ -49,7 +49,7 @@ Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
 }
 
 /// Measures the run, on the user's tensors if there are any. If a kernel cannot be compiled, the
-/// row has the error.
+/// row gives the error.
 RecordingRow measured_row(Gpu& gpu, const ResolvedRun& run,
                           const std::optional<AttentionInputs>& own, const Protocol& protocol) {
   if (auto error = compile_with_progress(gpu, run, kernels::RunUse::measure)) {

@@ -124,8 +124,9 @@ std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   return std::nullopt;
 }
 
-/// An error if the output would replace a shipped file. Commands read those files without naming
-/// them: the GPU that is present or recorded, everything that `list` shows.
+/// An error if the output would replace a shipped file. Commands read those files even if no option
+/// names them: the description of the GPU that is present or recorded, everything that `list`
+/// shows.
 std::optional<Error> check_shipped(const NamedFile& output) {
   if (!output.is_stdout) {
     const auto shipped = shipped_as(output.path);

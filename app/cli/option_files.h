@@ -43,8 +43,8 @@ struct GivenCommand {
 
 /// invalid_request unless all files that the commands write are different, none of them is also
 /// read, none has the path of a folder that another needs, and standard output is written at most
-/// once. Paths lead to the same file if identity_of() is equal. A file that standard output was
-/// redirected to counts as written. A value shared by points of a sweep counts once.
+/// once. Two paths name the same file if their identity_of() is equal. A file that standard output
+/// was redirected to counts as written. A value shared by points of a sweep counts once.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
 /// invalid_request if one of these outputs, or the file that standard output goes to, is a block

@@ -115,7 +115,7 @@ std::optional<Error> write_to(const std::string& path, const Document& document)
   if (!output) return output.error();
   auto error = document.write(output.value());
   if (error && error->kind == Error::Kind::invalid_request) return error;
-  // The error that finish() returns has the reason
+  // The error from finish() says why
   auto unsaved = output.value().finish();
   return unsaved ? unsaved : error;
 }
@@ -150,7 +150,7 @@ std::optional<Error> write_documents(const std::vector<Document>& documents,
 }
 
 std::string json_text(const ordered_json& document) {
-  // Names from the user may be in any encoding
+  // Names given by the user may be in any encoding
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -182,7 +182,7 @@ OptionSpec markdown_option() {
 
 namespace {
 
-/// Adds --json and --csv to the command, which writes what `answer` returns.
+/// Adds --json and --csv to the command, which writes the results that `answer` returns.
 CommandSpec writing(CommandSpec command,
                     std::function<Result<Answer>(const GivenOptions&)> answer) {
   for (OptionSpec& option : output_options()) command.options.push_back(std::move(option));
@@ -204,7 +204,7 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&)) {
   CommandSpec spec =
       writing(std::move(command), [study](const GivenOptions& given) -> Result<Answer> {
-        // Report a file that cannot be written, before the work starts
+        // Report an unwritable file before the work starts
         ATTNSCOPE_TRY(const auto path, parse_output(given, "markdown"));
         ATTNSCOPE_TRY(const auto result, study(given));
         Answer answer = answer_of(result);
@@ -217,7 +217,7 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
 
 std::optional<Error> check_host_memory(const AttentionProblem& problem) {
   // Five tensors have the size of Q: Q, dO, O, O's reference and the yardstick of its error. Four
-  // have that of K: K, V and their transposed copies.
+  // have the size of K: K, V and their transposed copies.
   const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.heads);
   const double kv_heads =
       static_cast<double>(problem.batch) * static_cast<double>(problem.kv_heads);
@@ -312,7 +312,7 @@ std::optional<Error> RowFiles::add(const ordered_json& row) {
   constexpr std::string_view kEnd = "\n]\n";
   std::string text = json_text(ordered_json::array({row}));
   const bool is_first = json_.size() == 0;
-  if (!is_first) text.front() = ',';  // replaces the list's bracket
+  if (!is_first) text.front() = ',';  // replaces the bracket that opens the list
   if (auto error = json_.write(is_first ? 0 : json_.size() - kEnd.size(), text)) return error;
   if (table_.add(row)) return csv_.write(0, table_.text());
   return csv_.write(csv_.size(), table_.last_line());

@@ -38,8 +38,8 @@ bool is_stream(const std::string& path);
 /// invalid_request if the file cannot be written, which is checked without leaving a file behind.
 Result<std::string> parse_output(const GivenOptions& given, std::string_view option);
 
-/// invalid_request, which names what would be `accepted`, unless the option is not given, is "-",
-/// or names a place where a file can be created or replaced.
+/// invalid_request, naming what would be `accepted`, unless the option is not given, is "-", or
+/// names a place where a file can be created or replaced.
 std::optional<Error> check_writable(
     const GivenOptions& given, std::string_view option,
     std::string_view accepted = "a file in a writable folder, or - for standard output");
@@ -96,8 +96,8 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 /// The same for a command that returns a study, with --markdown as well.
 CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOptions&));
 
-// Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file per
-// tensor.
+// Whole tensors: a check that they fit in this machine's memory, and results as .npy files in fp64,
+// one file per tensor.
 
 /// invalid_request unless inputs, outputs and reference of the problem fit in the machine's memory
 /// as fp64. Counting needs no values, so it is not limited.

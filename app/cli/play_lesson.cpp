@@ -189,7 +189,7 @@ class Player {
   std::size_t asked_ = 0, right_first_ = 0;
 };
 
-/// Whether it is about the field of the GPU.
+/// Whether this is the value of the GPU field.
 template <typename OfField>
 bool is_gpu(const OfField& of_field) {
   return of_field.field == &run_field("gpu");
@@ -216,8 +216,8 @@ Result<lessons::Changes> parse_changes(const Lesson& lesson, const GivenOptions&
   return changes;
 }
 
-/// The lesson's runs with the changes that were given, and those for the GPU at hand unless another
-/// one was named. The GPU is opened only where it matters.
+/// The lesson's runs with the changes that were given, and those for this machine's GPU unless
+/// another one was named. The GPU is opened only if it matters.
 Result<LessonRuns> create_runs(const Lesson& lesson, lessons::Changes changes) {
   auto runs = LessonRuns::create(lesson, changes);
   if (!runs) return in_lesson(lesson, "runs", runs.error());

@@ -28,7 +28,7 @@ class ProgressLine {
  public:
   /// Shows the text, and appends `part` as soon as `after` has passed.
   ProgressLine(std::string text, const std::string& part, milliseconds after) {
-    const auto start = std::chrono::steady_clock::now();  // the thread may begin later
+    const auto start = std::chrono::steady_clock::now();  // the thread may start later
     print(after > milliseconds() ? text : with_part(text, part));
     try {
       clock_ =

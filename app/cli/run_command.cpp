@@ -1,4 +1,4 @@
-/// attnscope-cli run: the real kernel once, checked against the reference.
+/// attnscope-cli run: runs the real kernel once and checks it against the reference.
 
 #include <fmt/core.h>
 
@@ -103,7 +103,7 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
   return outcome;
 }
 
-/// The lower bound of the run's time, or the reason why there is none.
+/// The lower bound of the run's time, or why there is none.
 Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& run,
                                   const DeviceInfo& device) {
   ATTNSCOPE_TRY(const auto gpu, gpu_beside(given, run.asked, device));
@@ -113,8 +113,8 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
   return model_kernel_run(run, gpu);
 }
 
-/// The document of a pass's errors. O's errors come first, without a name, as in the first version
-/// of the document; those of other tensors are named.
+/// The document of a pass's errors. O's errors come first, without a name, for compatibility with
+/// the document's first version; those of other tensors are named.
 ordered_json accuracy_document(const PassOutcome& outcome) {
   ordered_json accuracy = ordered_json::object();
   for (const Check& check : outcome.checks) {

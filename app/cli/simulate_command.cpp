@@ -1,4 +1,4 @@
-/// attnscope-cli simulate: the model of one problem.
+/// attnscope-cli simulate: runs the model on one problem.
 
 #include <fmt/core.h>
 

@@ -12,8 +12,8 @@ namespace {
 /// The prefix of cu-seqlens-q and cu-seqlens-k, each of whose values contains commas.
 constexpr std::string_view kPackedLengths = "cu-seqlens-";
 
-/// Whether the next piece belongs to this one: the second side of a window or of a local-global
-/// block mask, or the seed of a random mask.
+/// Whether the next piece is part of the same value: the second side of a window or of a
+/// local-global block mask, or the seed of a random mask.
 bool takes_next(const std::string& piece, const std::string& next) {
   if (piece.starts_with("window:") || piece.starts_with("local-global:")) {
     return next.find_first_of("-0123456789") == 0;

@@ -39,7 +39,7 @@ std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
       "--pass is both, but a point of a sweep is one pass; use --over pass=forward,backward");
 }
 
-/// A point's result as JSON, or the reason why there is none.
+/// A point's result as JSON, or why there is none.
 struct PointResult {
   Result<ordered_json> row;
   std::optional<Error> unsaved;  ///< why a file of the swept command could not be written
@@ -134,7 +134,7 @@ std::vector<Cell> measured_cells(const ordered_json& row) {
 }
 
 /// The table before any points. In JSON and CSV, a row has its point and the whole document of its
-/// result, or the reason why there is none; in text, the point's values and the main results.
+/// result, or why there is none; in text, the point's values and the main results.
 Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model) {
   Table table{.key = "points", .columns = {{"point", ""}}};
   for (const SweepAxis& axis : axes) {

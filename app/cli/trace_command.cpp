@@ -91,7 +91,7 @@ std::string summary_text(const KernelTrace& trace, Index events) {
   return table_text(lines);
 }
 
-/// An error for the first field that was given, among all fields or only among the model's.
+/// An error for the first given field, among all fields or only among the model's.
 std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::string_view why) {
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";

@@ -26,7 +26,7 @@ RunSpec run_of_scene(const JsonObject& root, const std::filesystem::path& folder
   choice.set_tiling(tiling_from_json(root.object("tiling")));
   choice = from_folder(std::move(choice), folder);
 
-  // Older scenes may have choices that their algorithm or pass does not have
+  // Older scenes may make choices that their algorithm or pass does not offer
   if (choice.pass == PassKind::forward) choice.files.dO.clear();
   return with_consequences(choice, choice);
 }

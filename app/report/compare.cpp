@@ -21,7 +21,7 @@ const ComparisonLine* Comparison::find(Level level, std::string_view quantity) c
 
 namespace {
 
-/// The reason why the counter has no value.
+/// Why the counter has no value.
 std::string missing_reason(const Measurement& measurement, std::string_view counter_name) {
   for (const std::string_view key : {counter_name, std::string_view("*")}) {
     const auto found = measurement.unavailable_counters.find(key);

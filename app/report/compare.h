@@ -16,7 +16,7 @@
 
 namespace attnscope {
 
-/// What a line is about: one level of traffic, or the time. `l2`, `dram` and `time` are
+/// The subject of a line: one level of traffic, or the time. `l2`, `dram` and `time` are
 /// predictions; `bound` is the compulsory bytes and the lower bound of the time. Predictions and
 /// bounds are both shown beside a GPU's measurements.
 enum class Level : std::uint8_t { paper, requested, l2, dram, bound, time };
@@ -42,11 +42,11 @@ struct ComparisonLine {
   std::string unit;      ///< "bytes" or "s"
   /// Nothing when the recording is shown alone, or the model makes no prediction.
   std::optional<double> modelled;
-  /// What the kernel's program requests beyond the tiles of its schedule (program_requests.h), at
-  /// the levels `paper`, and `requested`, whose `modelled` includes it.
+  /// The bytes that the kernel's program requests beyond the tiles of its schedule
+  /// (program_requests.h), at the levels `paper`, and `requested`, whose `modelled` includes it.
   double beyond_tiles = 0;
   std::optional<double> recorded;
-  std::string unavailable;            ///< the reason why nothing was recorded
+  std::string unavailable;            ///< why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled, in percent
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;

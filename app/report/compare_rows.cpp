@@ -12,7 +12,7 @@ namespace attnscope {
 
 namespace {
 
-/// A row and its model, or the reason why there is none.
+/// A row and its model, or why there is none.
 struct ModelledRow {
   const RecordingRow* row;
   Result<SimulationReport> model;

@@ -11,8 +11,8 @@ namespace attnscope {
 
 /// The key of a prediction, with everything that predict_dram() depends on: the run, the GPU's
 /// numbers that it reads, where and in which order blocks start, and the version and constants of
-/// the model. Includes `most_transfers`, so that which runs a command predicts does not depend on
-/// earlier commands.
+/// the model. Includes `most_transfers`, so that earlier commands do not affect which runs a
+/// command predicts.
 std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
                            const BlockPlacement& placement, double most_transfers,
                            DramInterval interval = DramInterval::followed);
@@ -20,7 +20,7 @@ std::string prediction_key(const ResolvedRun& run, const GpuDescription& gpu,
 /// A DiskCache that holds predictions of DRAM bytes.
 class DramCache {
  public:
-  /// Enough for about 5000 predictions; each takes a block of the file system, mostly 4 KiB.
+  /// Enough for about 5000 predictions; each takes one file-system block, usually 4 KiB.
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20U;
 
   explicit DramCache(std::filesystem::path folder = user_cache_folder("predictions"));

@@ -75,8 +75,8 @@ void print_without_waiting(std::string_view text) {
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) != -1) continue;
-    // open() returns the lowest free number, which is this one; in the wrong direction, every use
-    // of it fails
+    // open() returns the lowest free number, which is this one; opened in the wrong direction, it
+    // fails at every use
     const int opened = ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened != -1 && opened != descriptor) ::close(opened);
   }

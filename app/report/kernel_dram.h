@@ -10,10 +10,10 @@
 
 namespace attnscope {
 
-/// The properties of the described GPU that the choice of a kernel's program depends on.
+/// The properties of the described GPU on which the choice of a kernel's program depends.
 kernels::ProgramTarget program_target(const GpuDescription& gpu);
 
-/// How much work a prediction may take.
+/// The limits on the work of a prediction.
 struct PredictionLimits {
   double most_transfers = kMostTransfers;
   const std::atomic<bool>* cancel = nullptr;
@@ -32,7 +32,7 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 
-/// How the kernel of the report's run places its thread blocks on the GPU.
+/// The placement of the thread blocks of the report's run on the GPU.
 BlockPlacement kernel_placement(const SimulationReport& report, const GpuDescription& gpu,
                                 const std::vector<LaunchCounters>& launches = {});
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The calibration that is shipped for a GPU, read once; nullptr if there is none.
+/// The calibration shipped for a GPU, read once; nullptr if there is none.
 std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
   const auto assets = find_assets_dir();
   if (!assets) return nullptr;
@@ -69,7 +69,7 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
-/// The calibrated cycles of a step that one consumer takes: of a block with as many rows as it has.
+/// The calibrated cycles of a step taken by one consumer: those of a block with its number of rows.
 double one_consumer_cycles(ResolvedRun run, const kernels::ProgramTarget& target,
                            const Calibration& calibration) {
   const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked));
@@ -244,7 +244,8 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
 
 namespace {
 
-/// How the run's kernel works, and its rates, from the calibration or a what-if.
+/// The run's kernel as the time model describes it, and its rates, from the calibration or a
+/// what-if.
 struct CalibratedKernel {
   MachineRates rates;
   KernelCosts costs;

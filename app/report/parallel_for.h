@@ -1,4 +1,4 @@
-/// Independent pieces of work on several cores.
+/// Runs independent pieces of work on several cores.
 #pragma once
 
 #include <algorithm>

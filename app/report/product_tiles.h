@@ -19,7 +19,7 @@ std::optional<ProductTile> tile_in_name(std::string_view kernel_name);
 /// For other products the library's choice is unknown: all tiles are 0, so the tiling is used.
 ProductTiles expected_product_tiles(const AttentionProblem& problem);
 
-/// Where the tiles of a recorded run's products come from.
+/// The source of the tiles of a recorded run's products.
 enum class ProductTilesFrom : std::uint8_t {
   kernel_names,
   rule,    ///< expected_product_tiles(): the recording does not name the kernels

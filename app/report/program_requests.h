@@ -1,4 +1,4 @@
-/// What a kernel's program requests from memory in addition to the tiles of its schedule.
+/// The bytes that a kernel's program requests in addition to the tiles of its schedule.
 #pragma once
 
 #include <vector>

@@ -38,7 +38,7 @@ std::string clock_text(double hz) {
 }
 
 std::string table_text(const Lines& lines, const std::vector<Align>& align) {
-  // A cell may have text from a file, in which a line break would forge a line of the table
+  // A cell may contain text from a file; a line break in it would forge a line of the table
   Lines cells;
   std::vector<std::size_t> widths;
   for (const auto& line : lines) {

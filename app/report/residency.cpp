@@ -6,7 +6,7 @@ namespace attnscope {
 
 namespace {
 
-/// The bytes of registers that warps get, which are allocated in steps of 8 registers per thread.
+/// The bytes of registers allocated to warps, in steps of 8 registers per thread.
 Index register_bytes_of(Index registers, Index threads) {
   constexpr Index kStep = 8;
   return ceil_div(registers, kStep) * kStep * size_bytes(DType::fp32) * threads;

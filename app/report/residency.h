@@ -1,5 +1,5 @@
-/// How many thread blocks of a kernel an SM holds at once: for a compiled kernel, a recorded one,
-/// or according to the model's account of on-chip memory.
+/// The number of thread blocks of a kernel that an SM holds at once: for a compiled kernel, a
+/// recorded one, or according to the model's account of on-chip memory.
 #pragma once
 
 #include <string>

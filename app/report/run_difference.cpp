@@ -19,7 +19,7 @@ std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
 }
 
-/// Which of the GPU's numbers the user replaced: "another SRAM or L2 size"; empty if none.
+/// The GPU's numbers that the user replaced: "another SRAM or L2 size"; empty if none.
 std::string_view changed_numbers(const GpuDescription& gpu) {
   const bool sizes = gpu.what_if.sram_bytes || gpu.what_if.l2_bytes;
   if (sizes) return "another SRAM or L2 size";

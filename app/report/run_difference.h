@@ -20,8 +20,8 @@ struct MeasuredOn {
 /// capability, number of SMs, L2 cache and memory size, and no number that a user changed.
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
-/// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
-/// separate": a variant, splits or a pass that only the model has. Empty if a kernel runs it.
+/// Why no kernel runs the modelled run, such as "no kernel runs standard with fusion separate": a
+/// variant, splits or a pass that only the model has. Empty if a kernel runs it.
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
 
 /// The difference between a model and a measurement.

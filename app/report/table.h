@@ -103,7 +103,7 @@ struct Footnote {
   std::string mark = {};  ///< the mark that the text explains, such as "*"; shown before it
 };
 
-/// What a study returns: facts about the whole, tables and footnotes.
+/// The results of a study: facts about the whole, tables and footnotes.
 struct Study {
   std::string title;                                ///< the lines above the tables in text
   std::vector<std::pair<std::string, Cell>> facts;  ///< members of the JSON document, schema first

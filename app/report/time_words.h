@@ -40,7 +40,7 @@ std::string parts_text(const TimePrediction& prediction);
 std::string time_bound_reason(const ComparisonLine& line, const SimulationReport& model,
                               const GpuDescription& gpu, const RecordingRow& run);
 
-/// What a predicted time consists of, and why the recorded one may differ: steps that are not
+/// The parts of a predicted time, and why the recorded one may differ: steps that are not
 /// calibrated, a different clock, different DRAM bytes. `model.time` is the prediction.
 std::string predicted_time_reason(const ComparisonLine& line, const SimulationReport& model,
                                   const GpuDescription& gpu, const RecordingRow& run);
