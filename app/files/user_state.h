@@ -1,4 +1,4 @@
-/// What the app remembers from one start to the next: window, theme, scene, recent files.
+/// The state that the app remembers from one start to the next: window, theme, scene, recent files.
 #pragma once
 
 #include <filesystem>

@@ -28,7 +28,7 @@ struct Guide {
 /// Reads every page. Pages that cannot be read are left out and named in `problems`.
 Guide load_guide(std::vector<std::string>& problems);
 
-/// Where a link on a page of the guide leads.
+/// The target of a link on a page of the guide.
 struct GuidePlace {
   std::string page;    ///< empty: the link leads out of the guide
   std::string anchor;  ///< the anchor of a heading; empty: the top of the page

@@ -101,7 +101,7 @@ class BackgroundJob {
   const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
   /// The number of results so far.
   int results() const { return results_; }
-  /// The reason why the wanted key has no result.
+  /// Why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }
 
   /// Whether work is running, or has ended and its result has not been read yet.
@@ -109,7 +109,8 @@ class BackgroundJob {
   double busy_for_s() const { return busy() ? control_->running_for_s() : 0.0; }
   double progress() const { return control_ ? control_->progress() : 0.0; }
 
-  /// Cancels the current work: its key is not retried before another key or again().
+  /// Cancels the current work: its key is not retried until another key is requested or again() is
+  /// called.
   void give_up() {
     if (!busy()) return;
     control_->cancel();

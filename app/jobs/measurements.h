@@ -30,8 +30,7 @@ struct RunProvenance {
   std::string describe() const;
 };
 
-/// One run of a kernel: the request, the measurement or the reason why there is none, and the
-/// provenance.
+/// One run of a kernel: the request, the measurement or why there is none, and the provenance.
 struct MeasuredRun {
   RecordingRow row;
   RunProvenance provenance;
@@ -100,7 +99,7 @@ struct SeenRuns {
 
 SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);
 
-/// What is in assets/recordings.
+/// The contents of assets/recordings.
 struct ShippedRuns {
   std::vector<MeasuredRun> recorded, traced;
   std::vector<PeerTime> peers;

@@ -16,7 +16,8 @@ namespace attnscope::app {
 namespace {
 
 /// Whether to try every number near the wanted one, because head counts must divide one another.
-/// Other numbers are valid up to or from some limit: a few are tried, then the limit is searched.
+/// Other numbers are valid up to or from some limit: a few are tried, then a search finds the
+/// limit.
 bool tries_every_number(const RunField& field) {
   return field.key == "heads" || field.key == "kv_heads";
 }

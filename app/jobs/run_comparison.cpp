@@ -40,7 +40,7 @@ std::string kind_words(const MeasuredRun* a, const MeasuredRun* b) {
   return fmt::format("A {}, B {}", kind(a), kind(b));
 }
 
-/// Where the numbers of a run come from, or why there are none.
+/// The source of a run's numbers, or why there are none.
 std::string about_run(const ModelledRun& model, const MeasuredRun* seen,
                       const Measurements& measurements) {
   if (seen == nullptr) {

@@ -46,7 +46,7 @@ struct RunComparison {
 /// The costs of both runs on a GPU: times and bytes from Measurements::find_comparable().
 struct SeenCosts {
   std::vector<CostRatio> costs;  ///< those that at least one run has
-  /// Where the costs come from, or why there are none: a line for each run, "A: recorded on ...".
+  /// The source of the costs, or why there are none: a line for each run, "A: recorded on ...".
   std::string about;
 };
 SeenCosts seen_costs(const RunComparison& comparison, const Measurements& measurements);

@@ -43,8 +43,8 @@ class StepSimulator {
   Request request_;                            ///< the request of run_
 };
 
-/// The run of a choice if the app can step through it; else an error in one line: what, why, and
-/// what would be accepted. Cheap, because only one row of tiles is counted.
+/// The run of a choice if the app can step through it; else an error in one line: what is wrong,
+/// why, and what would be accepted. Cheap, because only one row of tiles is counted.
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus);
 /// Nothing when the app can step through the choice.
 std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus);

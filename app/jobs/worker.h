@@ -1,6 +1,6 @@
 /// The thread that checks choices and simulates them: takes the newest request and publishes an
-/// immutable snapshot, or the reason why there is none and an alternative choice. The user
-/// interface never waits for it.
+/// immutable snapshot, or why there is none, and an alternative choice. The user interface never
+/// waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,7 @@ struct Request {
   }
 };
 
-/// The reason why a choice has no snapshot, and an alternative choice.
+/// Why a choice has no snapshot, and an alternative choice.
 struct Refusal {
   Error error;
   std::string field = {};               ///< where the rejected change was made; may be empty

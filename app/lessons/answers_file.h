@@ -61,8 +61,8 @@ AnswerRecord record_of(const Lesson& lesson, std::size_t step, LessonRuns& runs,
                        const std::optional<Verdict>& verdict);
 
 /// A file to which answers are added. Every add() replaces the whole file in one step and returns
-/// once it is on disk: even if the program or the power fails, the file has all the answers given
-/// so far. Several processes may add to one file.
+/// once it is on disk: even if the program or the power fails, the file contains all the answers
+/// given so far. Several processes may add to one file.
 class AnswersFile {
  public:
   /// Opens or creates the file; invalid_request when it cannot be written, or contains something

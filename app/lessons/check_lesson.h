@@ -25,7 +25,7 @@ struct LessonCheck {
   std::size_t questions = 0;
 };
 
-/// What is wrong with the question for the current runs, one line each; `path` is its field.
+/// The mistakes in the question for the current runs, one line each; `path` is its field.
 std::vector<Finding> check_question(const Question& question, LessonRuns& runs,
                                     const std::string& path);
 
@@ -37,14 +37,14 @@ std::string changes_text(const Changes& changes);
 
 /// Findings: a path that does not exist; an expression of the wrong kind; a question without a
 /// right answer, or with more than one; an answer that does not agree with its second
-/// computation; a mistake that is right, or that leads to the same answer as another; a question
-/// that has no answer at any point, because it is unavailable. `progress` is called with the number
-/// of points that are done, and their total.
+/// computation; a mistake whose answer is right, or is the same as another's; a question that has
+/// no answer at any point, because it is unavailable. `progress` is called with the number of
+/// points done and their total.
 LessonCheck check_lesson(const Lesson& lesson,
                          const std::function<void(std::size_t, std::size_t)>& progress = {});
 
-/// The first mistake in the steps from `first` to before `end`, for the lesson as written: an error
-/// that names the file. Nothing if there is none.
+/// The first mistake in the steps from `first` up to but not including `end`, for the lesson as
+/// written: an error that names the file. Nothing if there is none.
 std::optional<Error> first_mistake(const Lesson& lesson, std::size_t first, std::size_t end);
 
 }  // namespace attnscope::lessons

@@ -40,7 +40,7 @@ class ValueSource {
 
 class Expression {
  public:
-  /// The expression in the text; invalid_request, in one line, if there is none.
+  /// Parses the text; invalid_request, in one line, if it is not an expression.
   static Result<Expression> parse(std::string_view text);
 
   const std::string& text() const { return text_; }

@@ -153,7 +153,7 @@ const std::vector<Mistake>& mistakes_of(const Question& question) {
 
 namespace {
 
-/// The paths that the computed answer consists of.
+/// The paths that the computed answer uses.
 std::vector<Path> paths_of(const Question& question) {
   std::vector<Path> paths;
   const auto add = [&](const Expression& expression) {

@@ -1,4 +1,4 @@
-/// Compares a student's prediction with what the runs say.
+/// Compares a student's prediction with the results of the runs.
 #pragma once
 
 #include <string>
@@ -32,13 +32,13 @@ Result<Answer> answer_by(const Question& question, const Expression& expression,
 /// The misconceptions of a question that is not a choice; empty for a choice.
 const std::vector<Mistake>& mistakes_of(const Question& question);
 
-/// What the computed answer is based on.
+/// The data on which the computed answer is based.
 struct Basis {
   /// The kind of its numbers: "modelled"; "measured" in this session, "recorded" in a shipped
   /// recording, or "measured and recorded", if a GPU measured one of them; "datasheet" if all of
   /// them describe the GPU.
   std::string_view kind;
-  /// The measurements of this session among them, each with its only row; a run once.
+  /// The measurements of this session among them, each with its only row, and each run once.
   std::vector<Recording> measured;
 };
 

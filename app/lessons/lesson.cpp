@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kLessonSchema = "attnscope.lesson";
 constexpr int kVersion = 1;
 
-/// Reads one part after another, and collects what is wrong with them.
+/// Reads one part after another, and collects their mistakes.
 class Mistakes {
  public:
   template <typename Read>

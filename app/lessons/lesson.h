@@ -30,7 +30,7 @@ struct Lesson {
   /// Whether the value that a student sets for the field changes this run: not if the run, or one
   /// that it starts from, sets the field itself.
   bool reaches(const RunField& field, std::string_view run) const;
-  /// Whether it changes what the step shows, says or asks.
+  /// Whether that value changes what the step shows, says or asks.
   bool reaches(const RunField& field, const Step& step) const;
 };
 

@@ -1,4 +1,4 @@
-/// What a lesson (lesson.h) consists of: runs, fields that a student may change, and steps.
+/// The parts of a lesson (lesson.h): runs, fields that a student may change, and steps.
 #pragma once
 
 #include <optional>

@@ -54,21 +54,21 @@ class LessonRuns : public ValueSource {
   std::vector<std::unique_ptr<RunValues>> values_;  ///< the values of every run requested so far
 };
 
-/// The changes with which a lesson begins: it models the GPU at hand (a name of assets/gpus) if it
-/// leaves the GPU open and `runs`, the lesson's own, model another one.
+/// The changes with which a lesson begins: it models this machine's GPU (a name of assets/gpus) if
+/// it leaves the GPU open and `runs`, the lesson's own, model another one.
 Changes first_changes(const Lesson& lesson, const LessonRuns& runs,
                       const std::optional<std::string>& gpu_at_hand);
 
-/// The field of `lesson.choices` with this option, set to the text: not only to one of its values.
-/// invalid_request for a field that the lesson does not let a student change, or text that the
-/// field does not accept.
+/// The field of `lesson.choices` with this option, set to the text, which need not be one of its
+/// listed values. invalid_request for a field that the lesson does not let a student change, or
+/// text that the field does not accept.
 Result<FieldValueText> parse_change(const Lesson& lesson, std::string_view option,
                                     std::string_view text);
 
 /// Text with its values filled in.
 struct ShownText {
   std::string words;  ///< "4.4 GB instead of 0.2 GB"; "(unavailable)" for a value that is missing
-  std::optional<Error> unavailable = {};  ///< why the first one is missing; nothing: none is
+  std::optional<Error> unavailable = {};  ///< why the first missing value is missing, if one is
 };
 
 /// Errors as in Expression::evaluate(), except for values that are unavailable.

@@ -10,7 +10,7 @@ namespace attnscope::lessons {
 
 namespace {
 
-/// Stores the operations, and with an executor also what each one computes.
+/// Stores the operations and, if there is an executor, the hash of each one's result.
 class OperationKeeper : public Observer {
  public:
   explicit OperationKeeper(NumericExecutor* executor) : executor_(executor) {}

@@ -9,9 +9,9 @@
 
 namespace attnscope::lessons {
 
-/// The largest number of scores of a run whose values are followed.
+/// The largest number of scores in a run whose values can be followed.
 inline constexpr Index kMostFollowedScores = Index{1} << 20;
-/// The largest number of tiles of scores of a run whose operations are followed.
+/// The largest number of tiles of scores in a run whose operations can be followed.
 inline constexpr Index kMostFollowedTiles = Index{1} << 15;
 
 struct HeadOperations {

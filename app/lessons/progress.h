@@ -29,7 +29,7 @@ class Progress {
 
   /// The progress in the lesson as it is now.
   LessonProgress find(const Lesson& lesson) const;
-  /// Saves it; failed when the file cannot be written.
+  /// Saves the progress; failed when the file cannot be written.
   std::optional<Error> keep(const Lesson& lesson, LessonProgress progress);
 
  private:

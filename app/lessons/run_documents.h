@@ -41,7 +41,7 @@ Result<nlohmann::ordered_json> accuracy_of(const ModelRun& model);
 /// tiles than kMostRows, or without an online softmax.
 Result<nlohmann::ordered_json> online_softmax_json(const ModelRun& model);
 
-/// The largest number of queries of a run whose rows are followed.
+/// The largest number of queries in a run whose rows can be followed.
 inline constexpr Index kMostRows = 128;
 
 }  // namespace attnscope::lessons

@@ -15,13 +15,13 @@ namespace attnscope::lessons {
 
 using nlohmann::ordered_json;
 
-/// What a path needs; each of the first three includes those before it.
+/// The source of a path's value; each of the first three includes those before it.
 enum class PathSource : std::uint8_t {
   counted,
   predicted,
   numbers,
   gpu,
-  measured,  ///< by the GPU at hand, in this session
+  measured,  ///< by this machine's GPU, in this session
   recorded,  ///< in a shipped recording
   accuracy,
   schedule,
@@ -148,7 +148,7 @@ struct RunValues::Documents {
     return &counted;
   }
 
-  /// The run's measurement by the session, or in a shipped recording.
+  /// The run's measurement, from this session or from a shipped recording.
   Result<ordered_json> compute_measured(PathSource source, const SimulationReport& report,
                                         const GpuDescription& gpu, const SessionRuns& session) {
     const bool is_shipped = source == PathSource::recorded;
@@ -210,8 +210,8 @@ struct RunValues::FoundValue {
   PathSource source = PathSource::recorded;
 };
 
-/// The value in the session's measurement, or in the shipped recording if that one lacks it. If
-/// both do, the error of the session's, which is the newer one.
+/// The value in the session's measurement or, if that lacks it, in the shipped recording. If both
+/// lack it, the error from the session's, which is newer.
 Result<RunValues::FoundValue> RunValues::measured_value(const Path& path) {
   std::optional<Error> missing;
   for (const PathSource source : {PathSource::measured, PathSource::recorded}) {

@@ -25,7 +25,7 @@
 
 namespace attnscope::lessons {
 
-/// The runs that the GPU at hand has measured in this session, the newest last; null: none.
+/// The runs measured on this machine's GPU in this session, the newest last; null: none.
 using SessionRuns = std::shared_ptr<const std::vector<Recording>>;
 
 /// Whether the path begins with "measured".
@@ -41,8 +41,8 @@ class RunValues {
   void set_session(SessionRuns session);
 
   /// The value of the path. Errors as in ValueSource; unavailable: times on a GPU without a
-  /// calibration, or for steps that it does not have; DRAM bytes that take too long to predict; a
-  /// run or a counter that was not measured; values of a run that is too large for them.
+  /// calibration, or for steps that it lacks; DRAM bytes that take too long to predict; a run or a
+  /// counter that was not measured; values of a run that is too large for them.
   Result<Value> value(const Path& path);
   /// The session's measurement that has the value of this path into "measured"; nothing if the
   /// value is from a shipped recording. Errors as in value().

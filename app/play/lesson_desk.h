@@ -1,5 +1,5 @@
-/// What the steps of a lesson need from its runs and from the user's files. Computed in the
-/// background for LessonPlayer, one job at a time.
+/// The data that the steps of a lesson need from its runs and from the user's files, computed in
+/// the background for LessonPlayer, one job at a time.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ struct CurveAxis {
   double high = 10.0;
 };
 
-/// What a step shows before it is answered.
+/// The content of a step before it is answered.
 struct PreparedStep {
   std::string say;
   RunSpec run;                      ///< the run on the screen; Br and Bc are set
@@ -38,7 +38,7 @@ struct PreparedStep {
   bool lacks_values = false;      ///< a value in `say`, or the curve, is unavailable
 };
 
-/// What is revealed after an answer, or after "Show me".
+/// The content revealed after an answer, or after "Show me".
 struct Outcome {
   std::optional<lessons::Verdict::Kind> verdict;  ///< nothing without an answer or without a truth
   std::optional<lessons::Answer> truth;  ///< the computed answer; nothing without a question
@@ -46,7 +46,7 @@ struct Outcome {
   /// Why the truth, or a value in the step's text, cannot be computed; a sentence.
   std::string unavailable;
   std::string why;            ///< the misconception behind the answer
-  std::string then;           ///< empty as well where the truth, or a value in it, is unavailable
+  std::string then;           ///< also empty if the truth, or a value in it, is unavailable
   std::optional<Index> step;  ///< where the playhead goes
   std::string unplaced;       ///< why it cannot go to the step's place
   std::string unsaved;        ///< why the answer could not be written to the user's file
@@ -65,7 +65,7 @@ struct LessonReply {
 class LessonDesk {
  public:
   LessonFiles files;
-  std::optional<std::string> gpu;  ///< the shipped description of the GPU at hand
+  std::optional<std::string> gpu;  ///< the shipped description of this machine's GPU
 
   /// Sets the runs that were measured in this session.
   void set_session(lessons::SessionRuns session);

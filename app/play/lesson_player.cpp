@@ -85,7 +85,7 @@ void LessonPlayer::add_measured(Recording run) {
   has_measured_ = true;
 }
 
-/// Forgets the steps that may now have the value that they lacked, and computes the current one.
+/// Discards the steps that may now have a value that they lacked, and computes the current one.
 void LessonPlayer::use_measured() {
   has_measured_ = false;
   if (!is_open()) return;

@@ -53,7 +53,7 @@ class LessonPlayer {
   /// The shipped description of the GPU that is available; lessons opened from now on model it.
   /// Without one, each models its own.
   void set_gpu(std::optional<std::string> name);
-  /// Adds a run that the GPU at hand has measured, unless it failed, for all lessons. At the next
+  /// Adds a run measured on this machine's GPU, unless it failed, for all lessons. At the next
   /// update(), steps that lack a value and use measurements are computed and asked again.
   void add_measured(Recording run);
   /// Opens a lesson, by name or path, at a step counted from 0; without a step, where the user left
@@ -91,7 +91,7 @@ class LessonPlayer {
   Draft draft;
   bool list_requested = false;  ///< the screen must open the list of lessons
 
-  /// What the screen must do for the step; take_cue() returns each request once.
+  /// The screen's tasks for the step; take_cue() returns each request once.
   struct Cue {
     bool enters = false;   ///< true: show its run and panels
     bool reveals = false;  ///< true: move the playhead to its place

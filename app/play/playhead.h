@@ -39,7 +39,7 @@ class Player {
   double units_ = 0.0;
 };
 
-// Two runs on one clock, and where each of them is.
+// Two runs on one clock, and the position of each.
 
 /// The clock ticks whenever either run completes a tile. Its reading, requested bytes of the
 /// displayed head or visits of tiles, is an upper limit for each run, because the other may be in

@@ -9,7 +9,7 @@
 
 namespace attnscope::app {
 
-/// What undo restores: the scene, the run, the followed head and row, and the race.
+/// The choices that undo restores: the scene, the run, the followed head and row, and the race.
 struct Choices {
   Scene scene;  ///< as opened
   RunSpec run;
@@ -24,16 +24,16 @@ struct Choices {
   bool are_those_of(const Scene& opened, const ViewState& view) const;
 };
 
-/// What has changed in `now`, in a few words: "N = 128", "scene flash1-64".
+/// The change in `now`, in a few words: "N = 128", "scene flash1-64".
 std::string difference(const Choices& before, const Choices& now);
 
-/// Keeps at most kMostKept choices; the oldest are forgotten.
+/// Keeps at most kMostKept choices; the oldest are dropped.
 class ChoiceHistory {
  public:
   static constexpr std::size_t kMostKept = 200;
 
   /// Records the playhead. If the choices of the scene and the view differ from the current ones,
-  /// appends them, and forgets undone choices. Call it every frame.
+  /// appends them, and drops undone choices. Call it every frame.
   void note(const Scene& opened, const ViewState& view);
   /// The choices `by` places after the current ones, or before them if negative; nullptr if there
   /// are none.

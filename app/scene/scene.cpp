@@ -331,7 +331,7 @@ Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
                            field_name("v"));
   }
   choice = with_sizes_of_files(choice);
-  // Both runs of a race read them: a comparison is of like with like
+  // Both runs of a race read them, so that like is compared with like
   if (auto& race = base.view.race) race->rival = rival_after(before, choice, race->rival);
   base.view.query_row = base.view.head = base.view.O_column = 0;
   base.view.step = base.view.race_tick = 0;

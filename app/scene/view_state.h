@@ -51,14 +51,14 @@ constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
   return {"row", "why_online"};
 }
 
-/// What the cells of the scores panel show. `latest`: S, or, where whole tensors are computed one
-/// after another, the last complete tensor.
+/// The tensor that the cells of the scores panel show. `latest`: S, or, where whole tensors are
+/// computed one after another, the last complete tensor.
 enum class ScoresTab : std::uint8_t { latest, S, P, dP, dS };
 constexpr std::array<std::string_view, 5> enum_names(ScoresTab) {
   return {"latest", "S", "P", "dP", "dS"};
 }
 
-/// What the timeline shows: the order of operations, or the SMs over time.
+/// The content of the timeline: the order of operations, or the SMs over time.
 enum class TimelineTab : std::uint8_t { operations, sms };
 constexpr std::array<std::string_view, 2> enum_names(TimelineTab) {
   return {"operations", "sms"};
