@@ -24,7 +24,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The head's index, which may come from another problem, limited to the heads of this problem.
+/// The index, which may come from another problem, clamped to the heads of this problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
@@ -45,7 +45,7 @@ App::App(Scene opened, const std::function<void()>& wake)
   if (view.race) opened_tick_ = view.race_tick;
   lesson_player.wait_for_gpu();
   pending_ = view.choice;
-  scene.view.welcome = false;  // it is shown once, not again with each scene made from this one
+  scene.view.welcome = false;  // shown once, not again by scenes made from this one
   opening_ = Opening{scene, scene.view};
   read_shipped_files();
 }
@@ -112,7 +112,7 @@ void App::take_published() {
   if (published_->refusal) take_refusal(*published_->refusal);
 }
 
-/// Takes a valid snapshot: completes the opening of a scene, and makes the pending choice valid.
+/// Takes a valid snapshot: finishes opening a scene, and makes the pending choice the valid one.
 void App::take_snapshot() {
   const RunInfo& run = *published_->snapshot->run;
   if (opening_) {
@@ -123,7 +123,7 @@ void App::take_snapshot() {
     scene = std::move(opening_->scene);
     view = std::move(opening_->view);
     opening_.reset();
-    before_lesson_.reset();  // the scene has its own tabs
+    before_lesson_.reset();  // the scene brings its own tabs
     opened_tick_ = view.race ? view.race_tick : 0;
     player_.restart();
     scene_answer = SceneAnswer{};
@@ -164,7 +164,7 @@ Request App::wanted() const {
 }
 
 void App::ask_worker() {
-  if (first_error_ && !pending_) return;  // waits for another choice
+  if (first_error_ && !pending_) return;  // nothing to request until the user chooses again
   const Request request = wanted();
   if (asked_ == request) return;
   asked_ = request;

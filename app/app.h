@@ -1,4 +1,4 @@
-/// The state of the app between two frames, and the effects of commands. Has no window.
+/// The app without its window: its state between two frames, and the effects of commands.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ namespace attnscope::app {
 /// A rejected choice, shown at the field where it was made.
 struct RefusedChoice : Refusal {
   RunSpec choice;
-  std::string message;  ///< one line: what, why, what would be accepted
+  std::string message;  ///< one line: what is wrong, why, and what would be accepted
   std::string typed;    ///< the text itself, if it could not be understood
 };
 
@@ -40,8 +40,7 @@ struct ListedLesson {
   std::optional<std::size_t> step = {};  ///< where to resume, from 0; nothing: not begun
 };
 
-/// The options of the lists of scenes, lessons and GPUs, and the user guide; empty until they are
-/// read.
+/// The entries of the lists of scenes, lessons and GPUs, and the user guide; empty until read.
 struct FileLists {
   std::vector<ShippedScene> scenes;   ///< the scenes in assets/scenes
   FolderList folder;                  ///< filled by ListFolder
@@ -80,14 +79,15 @@ class App {
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene, SaveScene or SaveFile
   std::optional<FileToSave> asked_to_save;  ///< the dialog that saves it is requested
   FileLists listed;
-  /// Whether a walk that plays by itself is playing; nullopt without one. Play and Space change it.
+  /// Whether the walk "FlashAttention in two minutes" is playing; nullopt if it is not open. Play
+  /// and Space toggle it.
   std::optional<bool> walk_plays;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest valid snapshot; nullptr before the first.
   std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
-  /// The reason why there is no snapshot at all.
+  /// Why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
   /// Whether the card of a lesson or a quiz chooses the panels.
   bool shows_card() const { return lesson_player.is_open() || quiz.is_open(); }
@@ -104,7 +104,7 @@ class App {
   const RunSpec& shown_choice() const {
     return refused && !pending_ ? refused->choice : wanted_choice();
   }
-  /// Whether nothing is pending, and the snapshot is the one requested by the view.
+  /// Whether nothing is pending and the snapshot is the one that the view requests.
   bool settled() const;
 
   /// Whether the user has asked to quit, and everything is saved. A failure to save cancels the
@@ -124,14 +124,14 @@ class App {
   void start_quiz(std::uint64_t seed) { asked_quiz_ = seed; }
   /// Reads the list of shipped lessons again, with the user's progress.
   void list_lessons();
-  /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
-  /// file is saved.
+  /// Calls `write` on the file thread to write the file; then shows its error, or that the file was
+  /// saved.
   void save_file(const std::string& path, std::function<std::optional<Error>()> write);
 
  private:
   /// The latest choice: the pending one, else the valid one.
   const RunSpec& wanted_choice() const { return pending_ ? *pending_ : view.choice; }
-  /// The request for the wanted choice.
+  /// The request that the latest choice needs.
   Request wanted() const;
   void execute(const Command& command);
   /// Moves the playhead to the step, and stops playing.
@@ -180,7 +180,7 @@ class App {
   bool quit_ = false;
   int unsaved_ = 0;  ///< files that are still to be saved
   double now_s_ = 0.0;
-  std::optional<RunSpec> pending_;  ///< the choice requested, but not answered yet
+  std::optional<RunSpec> pending_;  ///< the choice requested but not answered yet
   /// A scene and its first view, until they can be shown.
   struct Opening {
     Scene scene;
@@ -188,25 +188,24 @@ class App {
   };
   std::optional<Opening> opening_;  ///< the scene that pending_ belongs to
   ChoiceHistory history_;
-  std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this many choices after the current
-                                             ///< ones
-  int generation_ = 0;  ///< choices and scenes so far; a later one replaces an earlier one
+  std::optional<std::ptrdiff_t> restoring_;  ///< pending_ is this far ahead in the history
+  int generation_ = 0;  ///< counts choices and scenes; a later one replaces an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest one that was wanted
   std::optional<Request> asked_;
   Player player_;
   Index opened_tick_ = 0;  ///< the tick of a scene's race, until its clock is known
-  /// The animated move of the playhead to the place of a lesson's step (app_lesson.cpp).
+  /// The animated move of the playhead to the place that a lesson's step shows (app_lesson.cpp).
   struct Glide {
     Index to = 0;
-    std::optional<Index> from = {};  ///< where the move began; nothing: not begun
+    std::optional<Index> from = {};  ///< where the move began; nothing: it has not begun
     double elapsed_s = 0.0;
   };
   std::optional<Glide> glide_;
   std::optional<std::uint64_t> asked_quiz_;  ///< the seed of the quiz to start
   RunSpec quiz_run_;  ///< the run that the quiz shows: the given one, then a broken one
-  std::optional<ViewState> before_lesson_;  ///< the view whose tabs follow the lesson's
+  std::optional<ViewState> before_lesson_;  ///< its tabs return after the lesson
   std::optional<RunSpec> lesson_run_;       ///< the run of the lesson's step
   std::optional<Race> lesson_race_;         ///< the race of a step that shows two runs
   /// Both runs of lesson_race_ stay at this operation of the clock's tile until the playhead moves.

@@ -31,7 +31,7 @@ std::string App::measured_notice(const MeasuredRun& run) const {
                                        to_string(asked.pass), problem.N, problem.d);
   const std::string why = run.why_unavailable();
   if (!why.empty()) return fmt::format("GPU run of {}: {}", what, why);
-  // A lesson may be asking for this time, or about to do so
+  // A lesson may be asking for this time, or may be about to
   const Outcome* outcome = lesson_player.is_open() ? lesson_player.outcome() : nullptr;
   const bool is_asked = lesson_player.is_open() && lesson_player.current().ask &&
                         (outcome == nullptr || !outcome->truth);

@@ -1,4 +1,4 @@
-/// The lesson and the quiz on the screen: their runs and panels, and where the playhead is.
+/// The lesson and the quiz on the screen: their runs and panels, and the position of the playhead.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
@@ -110,7 +110,7 @@ void App::run_lesson(double elapsed_s) {
   glide(elapsed_s);
 }
 
-/// Shows the tabs that the lesson has changed as they were before it.
+/// Restores the tabs that the lesson has changed.
 void App::restore_tabs() {
   const auto before = std::exchange(before_lesson_, std::nullopt);
   if (!before) return;
@@ -167,7 +167,7 @@ void App::reveal_lesson_step() {
   }
   const auto step = lesson_player.outcome()->step;
   const auto from = glide_ ? std::optional(glide_->to)
-                           : std::nullopt;  // the move's start has not been reached yet
+                           : std::nullopt;  // the playhead is not yet at the move's start
   if (step) glide_ = Glide{.to = *step, .from = from};
 }
 

@@ -1,5 +1,5 @@
-/// Seeking by a click: searches in the background for the next operation of what was clicked. After
-/// the last operation, the search continues with the first.
+/// Seeking by click: searches in the background for the next operation on the clicked item. After
+/// the last operation, the search wraps around to the first.
 #include <fmt/core.h>
 
 #include "app/app.h"

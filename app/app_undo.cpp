@@ -21,8 +21,8 @@ void App::keep_valid_choice() {
   restoring_.reset();
 }
 
-/// Moves forward by `by` choices in the history, back if negative: at once if their run is on the
-/// screen, else when it has been simulated.
+/// Moves by `by` choices in the history, backwards if negative: at once if their run is on the
+/// screen, else as soon as it has been simulated.
 void App::move_in_history(std::ptrdiff_t by) {
   const bool is_undo = by < 0;
   const bool has_invalid = refused || (pending_ && !restoring_ && !history_.empty());

@@ -25,7 +25,7 @@ struct Arguments {
   std::optional<Index> step;       ///< operation under the playhead, from 0; nothing: the scene's
   std::optional<Index> last_step;  ///< render: last operation of an animation
   std::string lesson;              ///< name or path; empty: none
-  std::optional<std::size_t> lesson_step;  ///< from 0; nothing: where the user left off,
+  std::optional<std::size_t> lesson_step;  ///< from 0; nothing: where the user stopped,
                                            ///< or, for render, every step
   std::string answers;                     ///< the file to append answers to; empty: none
   int width = 1600;
@@ -51,7 +51,7 @@ inline constexpr int kLeastPanelHeight = 200;
 std::optional<std::pair<int, int>> parse_size(const std::string& text, int least_width,
                                               int least_height);
 
-/// invalid_request with one line when the arguments make no sense.
+/// invalid_request with one line if the arguments make no sense.
 Result<Arguments> parse_arguments(int argc, char** argv);
 
 // The two ways to run the app, in a window or to make a picture, and what both print.

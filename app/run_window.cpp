@@ -22,7 +22,7 @@ namespace {
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
 constexpr int kFramesBeforeDump = 5;    // before --dump-ui prints
-constexpr double kSavingSeconds = 2.0;  // from one writing of the state to the next, at least
+constexpr double kSavingSeconds = 2.0;  // least time between two writes of the state
 
 /// Prints the state of the app after a frame: "plays" if the playhead moves by itself, "rests" if
 /// there is nothing left to do, else "works".
@@ -96,7 +96,8 @@ Result<LessonFiles> lesson_files(const Arguments& arguments) {
   return files;
 }
 
-/// What the next start resumes. If the run is no longer the scene's, neither is the title.
+/// The state that the next start resumes. If the run is no longer the scene's, neither is the
+/// title.
 UserState state_of(const App& app, const Window& window) {
   Scene left = app.scene;
   left.view = app.view;

@@ -14,7 +14,7 @@ namespace attnscope::app {
 /// Seconds on the steady clock.
 double steady_now_s();
 
-/// Seconds of the thread that draws, in one frame.
+/// Seconds that the drawing thread spends on one frame.
 struct UiTime {
   double cpu_s = 0.0;   ///< including the events handled before the frame
   double wall_s = 0.0;  ///< from the frame's start; includes time in which the thread did not run

@@ -1,4 +1,4 @@
-/// The axis of a chart: where values lie on it, and its ticks.
+/// The axis of a chart: the positions of values on it, and its ticks.
 #pragma once
 
 #include <string>

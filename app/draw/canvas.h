@@ -136,7 +136,7 @@ void draw_arrow(const Canvas& canvas, const Route& route, ImU32 color, float thi
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
            ImU32 color, std::string_view text);
 
-/// Draws a triangle that points right, as the mark of a row.
+/// Draws a triangle that points right, to mark a row.
 void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
 
 // Room for a label beside things that it must not cover.
@@ -147,8 +147,8 @@ struct Range {
   float high = 0.0f;
 };
 
-/// The centre of a place of this width within `room` that touches no taken range: the centre
-/// nearest to `wish`, the higher of two equally near ones; nothing if there is no such place.
+/// The centre of a place of this width within `room` that is free of taken ranges: the one nearest
+/// to `wish`, and the higher of two equally near ones; nothing if there is none.
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 

@@ -10,7 +10,7 @@ namespace attnscope::app::draw {
 
 namespace {
 
-/// Line pitch in units of the font size: the preferred one, and the smallest, used if room is
+/// Line pitch in units of the font size: the preferred one, and the smallest, used when room is
 /// short.
 constexpr float kPitch = 1.4f;
 constexpr float kLeastPitch = 1.12f;

@@ -90,10 +90,10 @@ struct ChartZoom {
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart,
                              ChartZoom& zoom);
 
-/// Widens the axis to hold every finite positive value of the series, to whole powers of ten.
+/// Widens the axis to whole powers of ten that enclose every finite positive value of the series.
 void fit_decades(Axis& axis, const std::vector<Series>& series);
 
-/// The chart's points as comma-separated values with a heading line.
+/// The chart's points as comma-separated values with a header line.
 std::string chart_csv(const Chart& chart);
 
 // Bar charts: horizontal bars of stacked segments, each with a name at its left and its value at
@@ -110,7 +110,7 @@ struct BarSegment {
 
 struct Bar {
   std::string name;
-  std::string label;  ///< the value with its unit, or the reason why there is none
+  std::string label;  ///< the value with its unit, or why there is none
   bool refused = false;
   std::vector<BarSegment> segments;
   std::optional<double> mark;  ///< a value to compare the bar with
@@ -134,7 +134,7 @@ void fit_from_zero(Axis& axis, const std::vector<Bar>& bars);
 const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart,
                                   ZoomedAxis& zoom);
 
-/// The chart as comma-separated values: a heading line, and one line per segment.
+/// The chart as comma-separated values: a header line, and one line per segment.
 std::string bar_chart_csv(const BarChart& chart);
 
 // Charts of either kind.

@@ -1,4 +1,4 @@
-/// Numbers as people read them: exact if that is short, otherwise with a unit prefix.
+/// Numbers in readable form: exact if that is short, otherwise with a unit prefix.
 #pragma once
 
 #include <concepts>
@@ -19,11 +19,11 @@ std::string format_bytes(std::integral auto bytes, bool unit = true) {
   return format_bytes(static_cast<double>(bytes), unit);
 }
 
-/// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
+/// A value of a tensor to about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
 /// "undefined".
 std::string format_value(double value);
 
-/// An error: two digits, "1.1e-16"; 0 is "0".
+/// An error to two digits, "1.1e-16"; 0 is "0".
 std::string format_error(double error);
 
 /// Seconds with a prefix: "1.23 ms".

@@ -18,8 +18,8 @@ struct ProsePiece {
 };
 
 /// Finds the symbols in text: names of tensors, sizes and indices as whole words, with what follows
-/// them ("K_j^T", "N^2", "m~", "N_kv"), and powers of ten ("10^12"). O before a parenthesis is an
-/// order: O(N^2).
+/// them ("K_j^T", "N^2", "m~", "N_kv"), and powers of ten ("10^12"). O before a parenthesis is
+/// big-O notation: O(N^2).
 std::vector<ProsePiece> prose_pieces(std::string_view text);
 
 struct ProseStyle {

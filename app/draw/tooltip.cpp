@@ -10,7 +10,7 @@ namespace attnscope::app::draw {
 
 namespace {
 
-constexpr const char* kWindow = "##Tooltip_00";  // Dear ImGui's name for it
+constexpr const char* kWindow = "##Tooltip_00";  // the name that Dear ImGui gives this window
 constexpr float kGap = 6.0f;
 constexpr float kPointerWidth = 14.0f;
 

@@ -1,4 +1,4 @@
-/// The tooltip of a frame, beside what it explains.
+/// The tooltip of a frame, placed beside the thing that it explains.
 #pragma once
 
 #include <imgui.h>

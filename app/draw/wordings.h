@@ -1,4 +1,4 @@
-/// Texts that become shorter where room is scarce: parts that matter less are left out as a whole,
+/// Texts that become shorter when room is scarce: parts that matter less are left out as a whole,
 /// and no text is cut within a word.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace attnscope::app::draw {
 
-/// The text, then what remains of it before its last separator, and so on. No separator is part of
-/// a wording's end: "N = 64, d = 16", "N = 64" for ", ".
+/// The text, then its part before the last separator, and so on, as "N = 64, d = 16" and "N = 64"
+/// for the separator ", ". No wording ends in a separator.
 std::vector<std::string> wordings_of(std::string_view text,
                                      std::span<const std::string_view> separators);
 inline std::vector<std::string> wordings_of(std::string_view text, std::string_view separator) {
@@ -23,8 +23,8 @@ inline std::vector<std::string> wordings_of(std::string_view text, std::string_v
 std::string wording_in_lines(const FontRef& font, std::span<const std::string> wordings,
                              float width, int max_lines);
 
-/// Draws that wording in lines, at least one; while the mouse is there, a tooltip has the first
-/// wording if a shorter one is drawn. Returns the height used, in pixels.
+/// Draws that wording, at least one line of it; if a shorter one than the first is drawn, a tooltip
+/// shows the first while the mouse is there. Returns the height used, in pixels.
 float draw_wording(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                    std::span<const std::string> wordings, float width, int max_lines = 1);
 

@@ -18,7 +18,8 @@ struct ZoomedAxis {
 
   double size() const { return end - begin; }
   bool is_whole() const { return size() >= 1.0; }
-  /// Where a share of the whole is within the visible part: 0 at its beginning, 1 at its end.
+  /// The position of a share of the whole within the visible part: 0 at its beginning, 1 at its
+  /// end.
   double position(double share) const { return (share - begin) / size(); }
   /// The share of the whole at a position in the visible part.
   double share(double position) const { return begin + position * size(); }

@@ -27,7 +27,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Reads raw pictures and writes an MP4 that every player can read: even sides, 4:2:0. Standard
+/// Reads raw pictures and writes an MP4 that every player can play: even sides, 4:2:0. Standard
 /// output cannot seek, so the file is fragmented.
 std::vector<std::string> command_line(int width, int height, int frames_per_second) {
   return {"ffmpeg",      "-hide_banner",

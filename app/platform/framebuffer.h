@@ -1,11 +1,11 @@
-/// An OpenGL framebuffer in memory, beside that of the window.
+/// An OpenGL framebuffer in memory, in addition to the window's.
 #pragma once
 
 #include "app/platform/png.h"
 
 namespace attnscope::app {
 
-/// Bound as long as it exists; afterwards the window's is bound. Belongs to the current context.
+/// Bound while it exists; then the window's is bound again. Belongs to the current context.
 class Framebuffer {
  public:
   Framebuffer(int width, int height);

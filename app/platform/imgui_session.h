@@ -28,7 +28,7 @@ FontFiles find_font_files();
 std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales);
 
 /// A rectangle of one opaque colour behind everything that Dear ImGui draws. With a software
-/// OpenGL, filling large surfaces this way costs a fraction of drawing blended triangles.
+/// renderer, filling large surfaces this way costs a fraction of drawing blended triangles.
 struct Surface {
   Rect rect;
   ImU32 color = 0;

@@ -20,7 +20,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The keys of the keyboard that mean each Key, in the enumeration's order.
+/// The keyboard keys for each Key, in the enumeration's order.
 constexpr std::array<std::pair<int, int>, 23> kCodes{{
     {ATTNSCOPE_KEY(Space, SPACE), ATTNSCOPE_KEY(Space, SPACE)},
     {ATTNSCOPE_KEY(LeftArrow, LEFT), ATTNSCOPE_KEY(LeftArrow, LEFT)},

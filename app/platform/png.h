@@ -1,4 +1,4 @@
-/// Pictures as files.
+/// Pictures as PNG files.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
-/// "H100" of "NVIDIA H100 80GB HBM3": the bar has little room; the tooltip has the whole name.
+/// "H100" of "NVIDIA H100 80GB HBM3": the bar has little room; the tooltip shows the whole name.
 std::string short_name(const std::string& gpu) {
   constexpr std::string_view kMaker = "NVIDIA ";
   if (!gpu.starts_with(kMaker)) return gpu;
@@ -31,8 +31,7 @@ std::string short_name(const std::string& gpu) {
 constexpr const char* kModelAndTrace = "model + trace";
 constexpr const char* kBroken = "broken";
 
-/// Where the numbers of a recorded run come from, and, if they are not compared with the model's,
-/// why not.
+/// The source of a recorded run's numbers and, if they are not compared with the model's, why not.
 std::string recorded_help(const RunInfo& run, const MeasuredRun& recorded) {
   const RunDifference differs =
       difference(run.totals, run.gpu, recorded.row, recorded.provenance.on);

@@ -11,7 +11,7 @@ namespace attnscope::app {
 namespace {
 
 constexpr float kMargin = 14.0f, kLabelGap = 6.0f, kFieldGap = 11.0f;
-constexpr float kNarrowest = 0.6f;  ///< the least share of its width that the scene's box keeps
+constexpr float kNarrowest = 0.6f;  ///< the smallest share of its width that the scene's box keeps
 
 bool has_words(const BarField& field) {
   return field.key == "scene" || field.key == "algorithm" || field.key == "mask";

@@ -36,7 +36,7 @@ class BarPlan {
   static float more_width(const Frame& frame) { return frame.text_px(34.0f); }
   const std::vector<Place>& shown() const { return places_; }
   const std::vector<BarField>& hidden() const { return hidden_; }
-  /// Where the last field's gap ends: the place of the "more" button.
+  /// The end of the last field's gap: the place of the "more" button.
   float end() const;
 
  private:

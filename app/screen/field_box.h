@@ -52,7 +52,7 @@ struct TextDraft {
   bool active = false;
 };
 
-/// What a text box shows.
+/// The content of a text box.
 struct BoxText {
   std::string value;
   std::string preview;  ///< shown instead of the value unless the user is typing

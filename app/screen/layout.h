@@ -1,4 +1,4 @@
-/// Where everything is on the one screen.
+/// The layout of the screen.
 #pragma once
 
 #include <map>

@@ -163,7 +163,7 @@ std::vector<std::optional<double>> towards(const std::vector<double>& truth,
 /// while it is held down.
 void draw_by_mouse(std::vector<std::optional<double>>& points, const CurveFrame& plot,
                    float slack) {
-  // The distance to which this drag has come to each point, in pixels
+  // How near this drag has come to each point, in pixels
   ImGuiStorage& reach = *ImGui::GetStateStorage();
   const auto key_of = [first = ImGui::GetID("lesson.curve.reach")](std::size_t n) {
     return first + static_cast<ImGuiID>(n);

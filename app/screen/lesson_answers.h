@@ -11,7 +11,7 @@
 
 namespace attnscope::app {
 
-/// Draws an option as a button that is as high as its text; once the answer is revealed, `mark`
+/// Draws an option as a button that is as tall as its text; once the answer is revealed, `mark`
 /// colours it. Returns whether it is pressed.
 bool draw_option(const Frame& frame, const std::string& name, const std::string& text, float width,
                  std::optional<ImU32> mark, bool is_button);

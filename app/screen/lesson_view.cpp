@@ -229,8 +229,8 @@ namespace {
 
 constexpr std::string_view kLedgerRow = "ledger.row.";
 
-/// Whether the widget belongs to what a step highlights: "S", "S written" or "DRAM read". The
-/// ledger joins lines, "l, m written".
+/// Whether the widget belongs to the thing that a step highlights: "S", "S written" or "DRAM read".
+/// The ledger joins lines, "l, m written".
 bool is_highlighted(std::string_view widget, const std::string& what) {
   const std::size_t space = what.find(' ');
   const std::string name = what.substr(0, space);
@@ -257,8 +257,8 @@ bool is_empty_slot(const NamedRects& rects, std::string_view widget, const Rect&
          });
 }
 
-/// The rectangles of what the step highlights, each with the name of its widget. Lines of the
-/// ledger that follow one another share a rectangle, under the name of the first.
+/// The rectangles that the step highlights, each with the name of its widget. Lines of the ledger
+/// that follow one another share a rectangle, under the name of the first.
 std::vector<std::pair<std::string, Rect>> highlighted_rects(const Frame& frame,
                                                             const NamedRects& rects) {
   const auto& highlights = frame.app.lesson_player.current().show.highlights;
@@ -326,7 +326,8 @@ void handle_lesson_keys(const Frame& frame) {
   constexpr ImGuiPopupFlags kAnyPopup = ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel;
   if (!player.is_open() || ImGui::IsPopupOpen("", kAnyPopup) || io.KeyCtrl || io.KeyAlt) return;
   const bool asks = player.phase() == LessonPlayer::Phase::asking;
-  // A clicker has no other key: its first press reveals the answer, the next one advances
+  // A presenter's clicker has no other key: its first press reveals the answer, the next one
+  // advances
   const bool reveals = app.view.presenter && asks && player.current().ask;
   if (key_pressed(Key::page_down)) player.act(reveals ? Action::show_me : Action::next);
   if (key_pressed(Key::page_up)) player.act(Action::previous);

@@ -1,5 +1,5 @@
-/// A lesson on the screen: where its card (lesson_card.h) and the panels of its step are, what
-/// covers and marks the panels, its keys, and the list of lessons. The state of the lesson is in
+/// A lesson on the screen: the places of its card (lesson_card.h) and of its step's panels, the
+/// covers and marks over panels, the keys, and the list of lessons. The state of the lesson is in
 /// app/play/lesson_player.h.
 #pragma once
 

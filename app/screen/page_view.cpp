@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Where a page is drawn, and what the mouse did there.
+/// The place of a page, and the mouse's actions there.
 class Painter {
  public:
   explicit Painter(const Frame& frame) : frame_(frame), list_(ImGui::GetWindowDrawList()) {}

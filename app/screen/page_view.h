@@ -11,7 +11,7 @@
 namespace attnscope::app {
 
 /// Draws the blocks of a page (app/guide/markdown.h) into the current ImGui window, from its cursor
-/// down. A block outside the window is laid out once, and then takes its height.
+/// down. A block outside the window is laid out only once, to learn its height.
 class PageView {
  public:
   /// Lays the page out in `width` pixels. Scrolls to the heading `anchor` when it is not empty.
@@ -22,7 +22,7 @@ class PageView {
 
  private:
   std::vector<float> heights_;  ///< the heights of the blocks, in pixels
-  // The page and sizes for which the heights hold
+  // The page and sizes for which the heights are valid
   std::string page_;
   float width_ = 0.0f;
   float text_px_ = 0.0f;

@@ -12,7 +12,7 @@
 
 namespace attnscope::app {
 
-/// Where one racer's parts are; in presenter mode, only its heading and its memory.
+/// The places of one racer's parts; in presenter mode, only its heading and its memory.
 struct RaceSide {
   Rect head;
   std::map<Slot, Rect> panels;

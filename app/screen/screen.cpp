@@ -106,7 +106,7 @@ void explain_pointed_word(const Frame& frame) {
   frame.rects.add("glossary." + term->symbol, pointed->rect);
 }
 
-/// How a panel is drawn.
+/// The way a panel is drawn.
 enum class PanelLook { normal, enlarged, alone };
 
 /// Draws one panel in a separate ImGui window, clipped to its place.
@@ -211,7 +211,7 @@ void Screen::draw_race(const Frame& frame, const RaceLayout& race) {
 std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scales& scales,
                                         double time_s, ThemeName theme_name, Slot slot,
                                         bool of_rival) {
-  NamedRects rects;  // the screen keeps its own
+  NamedRects rects;  // discarded: the screen keeps its own
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(theme_name), fonts, scales, rects, focus_, time_s};
   const Rect all{{0.0f, 0.0f}, display};

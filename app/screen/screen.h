@@ -32,8 +32,8 @@ class Screen {
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
   /// Draws the displayed panel of a slot over the whole window, without bars, tabs and buttons, for
-  /// a picture. Returns the opaque surface behind it. Does not change what draw() left, such as
-  /// rects().
+  /// a picture. Returns the opaque surface behind it. Does not change the results of draw(), such
+  /// as rects().
   std::vector<Surface> draw_alone(App& app, const Fonts& fonts, const Scales& scales, double time_s,
                                   ThemeName theme_name, Slot slot, bool of_rival = false);
 
@@ -57,7 +57,7 @@ class Screen {
                           const std::map<Slot, Rect>& places, const Snapshot& snapshot,
                           NamedRects& rects);
   void draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout);
-  /// Where the cards are when one or two runs fill the screen.
+  /// The places of the cards when one or two runs fill the screen.
   Layout layout_of(const Frame& frame, std::optional<RaceLayout>& race) const;
 
   Panels panels_;

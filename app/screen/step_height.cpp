@@ -80,7 +80,7 @@ class StepHeight {
     return draw::prose_height(lesson_prose(frame_, font, 0), words, width_ - less) + spacing_;
   }
 
-  /// What stays below the question's text after the answer.
+  /// The height that remains below the question's text after the answer.
   float of_kind(const lessons::Question& question) const {
     if (const auto* choice = std::get_if<lessons::ChoiceQuestion>(&question.kind)) {
       float height = 0.0f;

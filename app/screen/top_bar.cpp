@@ -47,7 +47,8 @@ std::vector<Section> more_sections(const RunSpec& choice, EditedRun edits) {
   if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
   if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
 
-  // The algorithm's own choices, without warps: the screen shows the paper's, in both partitions
+  // The algorithm's own choices, without warps: the screen shows the paper's number in both
+  // partitions
   const Algorithm* algorithm = find_algorithm(choice.algorithm);
   for (const RunField& field : run_fields()) {
     const bool is_its_own = algorithm != nullptr && field.scope.holds != nullptr &&
@@ -173,7 +174,7 @@ struct TopBar::Columns {
     for (std::size_t k = 0; k < kCount; ++k) sum += labels[k] + gap + boxes[k];
     return sum;
   }
-  /// Where the column begins, relative to the first one.
+  /// The left edge of the column, relative to the first one.
   float begin(std::size_t column) const {
     float x = 0.0f;
     for (std::size_t k = 0; k < column; ++k) x += labels[k] + boxes[k] + 3.0f * gap;

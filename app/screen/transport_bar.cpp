@@ -71,7 +71,7 @@ void draw_speed(const Frame& frame, const Rect& rect) {
                     fmt::format("{:g}×", view.speed));
 }
 
-/// What the bar shows beside the slider and the three buttons that play and step.
+/// The parts that the bar shows beside the slider and the three buttons that play and step.
 struct Parts {
   bool granularity = true, ends = true, speed = true, tiles = true, position = true;
 };

@@ -24,7 +24,7 @@ struct Stop {
 
 std::span<const Stop> stops_of(Walk walk);
 
-/// Seconds at each stop of the walk that plays: all together take two minutes.
+/// Seconds at each stop of the walk that plays; all stops together take two minutes.
 inline constexpr double kSecondsPerStop = 15.0;
 
 /// The card with the text of a stop, beside its place.
@@ -50,8 +50,8 @@ class WalkCard {
   double last_s_ = 0.0;    ///< time of the last frame
 };
 
-/// The last step of the part of the run that is played at a stop; the end of the run for tiles that
-/// it does not have.
+/// The last step of the part of the run that is played at a stop; the end of the run if it lacks
+/// the tile.
 Index last_step_of(const RunInfo& run, const Stop& stop);
 
 /// Draws the card of the first start. Esc or a click outside the card closes it.

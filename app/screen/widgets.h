@@ -1,4 +1,4 @@
-/// Drawing tools of every part of the screen: the frame, and the buttons of the bars, which are
+/// Drawing tools for every part of the screen: the frame, and the buttons of the bars, which are
 /// surfaces with text or an icon, each named so that tests can click it.
 #pragma once
 

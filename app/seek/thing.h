@@ -72,7 +72,7 @@ struct Operation {
 
 using Thing = std::variant<ScoreTile, MemoryTile, ChipTile, CodeLine, Operation>;
 
-/// Where a tile of a launch lies in its tensor.
+/// The position of a launch's tile in its tensor.
 Area area_of(const RunInfo& run, std::size_t launch, const Tile& tile);
 
 /// Whether the operation belongs to the thing: it works on the tile of scores on chip or in memory,
@@ -83,7 +83,7 @@ bool touches(const Thing& thing, const RunInfo& run, const Operation& operation)
 /// The thing in the words of a message: "this tile of K".
 std::string in_words(const Thing& thing);
 
-/// What is highlighted for a thing, in every tensor at once.
+/// The highlighted parts of every tensor for a thing.
 struct Highlight {
   std::optional<Span> queries;  ///< nothing: the thing has no particular queries
   std::optional<Span> keys;

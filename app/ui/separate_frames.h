@@ -6,7 +6,7 @@ struct ImGuiContext;
 namespace attnscope::app {
 
 /// While it exists, frames belong to a separate ImGui context, with the fonts, style, size and
-/// renderer of the screen. What the user does on the screen is not disturbed: the text field being
+/// renderer of the screen. The user's actions on the screen are not disturbed: the text field being
 /// edited, open popups, pending input. Create it between two frames; frames need no backend's
 /// NewFrame().
 class SeparateFrames {

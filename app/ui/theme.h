@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 3> enum_names(ThemeName) {
 /// dark -> light -> contrast -> dark.
 ThemeName next_theme(ThemeName name);
 
-/// Where a number comes from. Always stated in words beside the number; the colour only repeats it.
+/// The source of a number. Always stated in words beside the number; the colour only repeats it.
 enum class NumberKind : std::uint8_t {
   modelled,
   measured,
