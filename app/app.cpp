@@ -61,7 +61,7 @@ void App::show_notice(std::string text) {
 }
 
 void App::update(double now_s) {
-  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // set before any frame
+  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // no frame drawn yet
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
   files_.run_completed();

@@ -1,5 +1,5 @@
-/// Scenes, pictures and text are written on the file thread; its results become answers in the
-/// dialog, and notices.
+/// Scenes, pictures and text are written on the file thread; the results appear as answers in the
+/// dialog and as notices.
 #include <filesystem>
 #include <utility>
 

@@ -133,8 +133,8 @@ std::vector<Cell> measured_cells(const ordered_json& row) {
   return cells;
 }
 
-/// The table before any points. In JSON and CSV, a row has its point and the whole document of its
-/// result, or why there is none; in text, the point's values and the main results.
+/// The table before any points. In JSON and CSV, a row contains its point and the whole document of
+/// its result, or why there is none; in text, the point's values and the main results.
 Table sweep_table(const std::vector<SweepAxis>& axes, bool is_model) {
   Table table{.key = "points", .columns = {{"point", ""}}};
   for (const SweepAxis& axis : axes) {

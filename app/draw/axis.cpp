@@ -37,7 +37,7 @@ std::vector<Tick> visible_ticks(const Axis& axis, const std::vector<Tick>& own,
   }
   if (label == nullptr || visible.size() >= kFew) return visible;
   Axis narrow = axis;
-  narrow.logarithmic = false;  // round steps within a decade
+  narrow.logarithmic = false;  // within a decade, ticks are at round steps
   narrow.low = axis.value(part.begin);
   narrow.high = axis.value(part.end);
   return ticks(narrow, 5, label);

@@ -26,7 +26,7 @@ thread_local std::vector<Card> cards_to_keep_clear;
 std::vector<Rect> recent_cards() {
   const int frame = ImGui::GetFrameCount();
   std::erase_if(cards_to_keep_clear, [&](const Card& card) {
-    return card.frame < frame - 1 || card.frame > frame;  // from another context
+    return card.frame < frame - 1 || card.frame > frame;  // too old, or from another context
   });
   std::vector<Rect> rects;
   for (const Card& card : cards_to_keep_clear) rects.push_back(card.rect);

@@ -35,7 +35,7 @@ struct OpenedFiles {
 /// Tensors become a scene like `base`. Of several scenes, the last is returned.
 Result<OpenedFiles> open_files(const std::vector<std::string>& paths, const Scene& base);
 
-/// Which of the .npy files are Q, K, V and dO, by a part of their names: "q.npy", "layer0_k.npy",
+/// Finds Q, K, V and dO among the .npy files by a part of their names: "q.npy", "layer0_k.npy",
 /// "value.npy". Missing ones are found by names that differ only in this part: q.npy alone also
 /// opens k.npy and v.npy in its folder. invalid_request for a name without such a part.
 Result<InputPaths> tensors_among(std::span<const std::string> npy_files);

@@ -130,7 +130,7 @@ class BackgroundJob {
     if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     Result<Value> result = running_.get();
     if (control_->cancelled()) {
-      if (!given_up_) wanted_.reset();  // because it has no result
+      if (!given_up_) wanted_.reset();  // the wanted key has no result
       return;
     }
     error_.reset();

@@ -64,7 +64,7 @@ Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus) {
   if (auto error = validate(choice)) return *error;
   if (auto error = check_files(choice)) return *error;
   ATTNSCOPE_TRY(const auto gpu, gpus.gpu_of(choice));
-  RunSpec dense = choice;  // the same tiles; a block mask is drawn only if tiles are few
+  RunSpec dense = choice;  // has the same tiles; a block mask is drawn only if they are few
   dense.block_mask.reset();
   auto run = resolve(dense, gpu);
   if (!run) return run;

@@ -257,7 +257,7 @@ std::vector<std::string> runs_of(const Step& step) {
 }  // namespace
 
 bool Lesson::reaches(const RunField& field, const Step& step) const {
-  if (step.show.run.empty()) return true;  // it keeps the run of the step before it
+  if (step.show.run.empty()) return true;  // the step keeps the previous step's run
   return std::ranges::any_of(runs_of(step),
                              [&](const std::string& run) { return reaches(field, run); });
 }

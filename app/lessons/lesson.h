@@ -46,9 +46,9 @@ inline constexpr std::string_view kPanelNames[] = {"memory",         "warps",   
 inline constexpr std::string_view kPartNames[] = {
     "dram", "l2", "written", "time", "notes", "safe", "online", "formulas", "alpha", "unwritten"};
 
-/// Parses a lesson; `name` names the file in messages. invalid_request with one line, which has the
-/// path of the field: malformed text, an unknown or missing field, a run, panel, tensor or field of
-/// a run that does not exist, an expression that cannot be parsed.
+/// Parses a lesson; `name` names the file in messages. invalid_request with one line, which gives
+/// the path of the field: malformed text, an unknown or missing field, a run, panel, tensor or
+/// field of a run that does not exist, an expression that cannot be parsed.
 Result<Lesson> parse_lesson(std::string_view text, std::string_view name);
 
 /// Reads a shipped lesson by name, or a file by path. Errors as in parse_lesson() and find_asset().

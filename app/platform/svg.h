@@ -28,7 +28,8 @@ class PlainEdges {
 bool is_svg_file(std::string_view path);
 
 /// The frame's surfaces, shapes and recorded text, in drawing order, as an SVG document of the
-/// frame's size in pixels. Text names its font; in another font it keeps its width.
+/// frame's size in pixels. Text names its font; if another font replaces it, the text keeps its
+/// width.
 std::string svg_of(const ImDrawData& frame, const std::vector<Surface>& surfaces,
                    const std::vector<DrawnText>& texts);
 

@@ -115,7 +115,7 @@ void LessonPlayer::go_to(std::size_t step) {
   problem_.clear();
   StepState& state = states_[step_];
   if (!state.prepared) {
-    cue_ = {};  // the cue of the previous step
+    cue_ = {};  // drops the cue of the previous step
     return start(Phase::preparing, [desk = desk_, step, changes = changes_](WorkControl&) {
       return desk->prepare(step, changes);
     });

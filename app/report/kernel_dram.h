@@ -27,8 +27,8 @@ BlockOrder kernel_block_order(const ResolvedRun& run);
 /// The number of heads whose blocks the kernel starts in turn: BlockPlacement::heads_at_once.
 Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// The number of blocks of each launch that an SM holds, according to the recorded kernels of
-/// `launches`, else to the model's account of on-chip memory.
+/// The number of blocks that an SM holds in each launch, from the recorded kernels of `launches`,
+/// else from the model's account of on-chip memory.
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,
                                     const std::vector<LaunchCounters>& launches);
 

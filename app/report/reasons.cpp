@@ -19,7 +19,7 @@ namespace {
 /// range's edges.
 constexpr double kDramAgreementPercent = 5.0;
 
-/// Whether the launch is one of standard's matrix products, or "", the whole pass, which has some.
+/// Whether `launch` names one of standard's matrix products, or is "", for the whole pass.
 bool has_product(std::string_view launch) {
   ProductTiles any;
   return launch.empty() || product_tile_of(any, launch) != nullptr;

@@ -17,8 +17,8 @@ class DropList {
   DropList& operator=(const DropList&) = delete;
 
   bool open() const { return open_; }
-  /// One line of the list; returns whether it was clicked. `name` makes its named rectangle
-  /// "option.FIELD.NAME"; `help` is shown beside the pointer.
+  /// One line of the list; returns whether it was clicked. Its named rectangle is
+  /// "option.FIELD.NAME", with `name` as NAME; `help` is shown beside the pointer.
   bool option(const std::string& text, bool selected, const std::string& name,
               const std::string& help = {}) const;
 

@@ -77,7 +77,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
     }
   }
   BelowHeading below{rest, rest.min.y};
-  const bool one_line = beside && context.alone;  // no line of choices
+  const bool one_line = beside && context.alone;  // alone, a panel has no line of choices
   if (!one_line) below.plot_top += draw::line_height(font) + 2.0f * context.scale;
   const bool explains = !shown.about.empty() || words != shown.title;
   if (explains && hovered({rect.min, {at.x, rest.min.y}})) {

@@ -19,8 +19,8 @@ struct Roofline {
 Result<Roofline> predict_roofline(const ResolvedRun& run, const GpuDescription& gpu,
                                   WorkControl& control);
 
-/// Predicted and recorded points for the bytes that are requested, that L2 serves and that DRAM
-/// moves. Without a predicted time, the points that its lower bound allows: "bounds only".
+/// Predicted and recorded points for the bytes requested, served by L2 and moved by DRAM. Without a
+/// predicted time, the points that its lower bound allows: "bounds only".
 ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
                           const Measurements& measurements, const Theme& theme);
 

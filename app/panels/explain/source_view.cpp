@@ -39,7 +39,7 @@ void draw_line(const draw::Canvas& canvas, const std::vector<SourceSpan>& spans,
       first + static_cast<std::size_t>(std::max((right - at.x) / letter - 2.0f, 0.0f));
   const bool is_cut = past < length;
   if (is_cut && past > 0) --past;
-  std::size_t column = 0;  // the span's first letter
+  std::size_t column = 0;  // of the span's first letter
   float drawn_to = at.x;
   const auto x_of = [&](std::size_t of) {
     return at.x + static_cast<float>(of) * letter - scrolled;

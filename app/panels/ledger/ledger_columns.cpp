@@ -65,7 +65,7 @@ Widths widths_of(const Ledger& ledger, const LedgerHeadings& headings, const Fon
   for (const LedgerRow* row : all_rows(ledger)) {
     widths.label =
         std::max(widths.label, fonts.small.measure(row->label).x + (row->tensor ? swatch : 0.0f));
-    LedgerRow at_end = *row;  // with the widest number of a count that grows
+    LedgerRow at_end = *row;  // a growing count is widest at the end
     if (row->modelled) at_end.modelled = std::max(*row->modelled, row->whole);
     LedgerCells cells = cells_of(at_end, exact);
     if (causes) cells.texts[index_of(LedgerColumn::gap)] = gap_with_cause(*row);

@@ -230,7 +230,7 @@ void HbmBox::draw_adds(const Placed& placed) const {
     return part_rect(tensor.tensor, area).value_or(placed.box);
   };
   const float least = adds_height();
-  const bool all = part_of(0).height() >= least;  // else only the current row tile's
+  const bool all = part_of(0).height() >= least;  // else only counts of the current row
   for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
     const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
     if (!all && row != snapshot_.i) continue;

@@ -41,7 +41,7 @@ draw::Symbol empty_symbol_of(Tensor tensor);
 /// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);
 
-/// The position in its tensor of the tile of an operation, or of a slot of the current launch.
+/// The elements covered by an operation's tile, or by a slot's tile in the current launch.
 Area area_of(const Snapshot& snapshot, const Tile& tile);
 
 /// The part of `whole`, a rectangle filled by a matrix of this shape, that the elements cover.

@@ -198,8 +198,8 @@ std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::strin
 
 // The backward pass: the numbers of one key
 
-/// The value at a key; none if the consumer that has the key has not computed it yet, which shows
-/// as NaN in a run that is not broken.
+/// The value at a key; none if it is NaN in a run that is not broken: the consumer that has the key
+/// has not computed it yet.
 Value at(const std::vector<double>& row, std::size_t key, const RunInfo& run) {
   if (key >= row.size()) return std::nullopt;
   const bool is_computed = !std::isnan(row[key]) || run.resolved().asked.variant.broken.any();

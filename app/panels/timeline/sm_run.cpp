@@ -34,7 +34,7 @@ struct StepTensor {
   Tensor tensor;
 };
 constexpr auto kStepTensors = std::to_array<StepTensor>({
-    {TraceStep::wait, Tensor::O},  // drawn without a colour
+    {TraceStep::wait, Tensor::O},  // no tensor: drawn without a colour
     {TraceStep::load_Qi, Tensor::Q},        {TraceStep::load_Kj, Tensor::K},
     {TraceStep::load_Vj, Tensor::V},        {TraceStep::load_Oi, Tensor::O},
     {TraceStep::load_dOi, Tensor::dO},      {TraceStep::load_statistics, Tensor::LSE},
