@@ -79,8 +79,8 @@ class App {
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene, SaveScene or SaveFile
   std::optional<FileToSave> asked_to_save;  ///< the dialog that saves it is requested
   FileLists listed;
-  /// Whether the walk "FlashAttention in two minutes" is playing; nullopt if it is not open. Play
-  /// and Space toggle it.
+  /// Whether the walk "FlashAttention in two minutes" is playing; nullopt if it is not open or has
+  /// ended. Play and Space toggle it.
   std::optional<bool> walk_plays;
   std::vector<std::string> recent_files;  ///< files opened or saved, the newest first
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();

@@ -78,7 +78,7 @@ Answer operations_answer(const SteppedRequest& request) {
           std::nullopt};
 }
 
-/// Adds the largest error if JSON can represent it; flags stand for NaN and infinities.
+/// Adds the largest error if JSON can represent it; NaN and infinities are written as flags.
 void add_deviation(ordered_json& row, const Deviation& deviation) {
   if (std::isfinite(deviation.max_abs)) row["max_abs_error"] = deviation.max_abs;
   if (std::isinf(deviation.max_abs)) row["infinite"] = true;

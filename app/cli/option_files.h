@@ -13,7 +13,7 @@
 
 namespace attnscope::cli {
 
-/// Whether the path is "-", or names the file, pipe or terminal that standard output goes to.
+/// Whether the path is "-", or names the file, pipe or terminal to which standard output goes.
 bool is_standard_output(const std::filesystem::path& path);
 
 /// The tensors that a command may write, and the file of each.

@@ -28,7 +28,7 @@ void predict_run(SimulationAnswer& answer);
 Result<AttentionInputs> inputs_of(const ModelRun& model);
 
 /// Runs every head with actual values. Errors as in load_inputs() and simulate_numbers(), and
-/// failed when a result holds a NaN.
+/// failed when a result contains a NaN.
 Result<NumericResult> run_numbers(const ModelRun& model);
 
 }  // namespace attnscope

@@ -19,7 +19,7 @@ struct SimulationAnswer {
   std::optional<Error> unsaved = {};  ///< why --out could not be written
 };
 
-/// Whether an output of the pass holds a NaN.
+/// Whether an output of the pass contains a NaN.
 bool has_nan(const NumericResult& numbers, PassKind pass);
 
 /// Some members are present only if they apply: "accuracy" and "inputs" if values were computed;

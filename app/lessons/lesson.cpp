@@ -119,7 +119,7 @@ std::vector<std::string> read_names(const JsonObject& object, const char* key,
   return names;
 }
 
-/// What a step may highlight: tensors, and lines of the ledger.
+/// The things that a step may highlight: tensors, and lines of the ledger.
 std::vector<std::string> highlight_names() {
   std::vector<std::string> names;
   for (const Tensor tensor : kTensors) names.emplace_back(to_string(tensor));

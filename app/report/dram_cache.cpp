@@ -93,7 +93,7 @@ class Packer {
   std::string bytes_;
 };
 
-/// The prediction that Packer's bytes hold; nothing if they are damaged.
+/// The prediction in Packer's bytes; nothing if they are damaged.
 std::optional<DramPrediction> prediction_in(std::string_view bytes, std::size_t launches) {
   static_assert(sizeof(Bytes) == 3 * sizeof(Index), "has no padding");
   if (take<std::uint64_t>(bytes) != launches) return std::nullopt;

@@ -41,7 +41,7 @@ double value_of(const Calibration& calibration, const std::string& name) {
   return quantity == nullptr ? 0.0 : quantity->value;
 }
 
-constexpr Index kMostBlocksOnSm = 32;  // no GPU so far holds more
+constexpr Index kMostBlocksOnSm = 32;  // no GPU so far allows more
 
 /// The measured cycles of a step: element k - 1 is for k blocks on an SM, 0 if not measured.
 std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {

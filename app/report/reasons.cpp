@@ -25,7 +25,7 @@ bool has_product(std::string_view launch) {
   return launch.empty() || product_tile_of(any, launch) != nullptr;
 }
 
-/// Words on the tiles of one of standard's products, or, for "", of all products:
+/// A clause on the tiles of one of standard's products, or, for "", of all products:
 /// "; tiles of 256 x 64, from the name of cuBLAS's kernel".
 std::string product_tiles_text(const RecordingRow& run, std::string_view launch) {
   RecordedProductTiles recorded = recorded_product_tiles(run);
@@ -74,7 +74,7 @@ struct Reason {
   std::string cause = {};  ///< ComparisonLine::cause
 };
 
-/// Words on the bytes that the program requested beyond the tiles of its schedule.
+/// A clause on the bytes that the program requested beyond the tiles of its schedule.
 std::string beyond_tiles_text(const ComparisonLine& line, const SimulationReport& model) {
   const std::string bytes = bytes_text(line.beyond_tiles);
   if (line.quantity == "read") {

@@ -18,7 +18,7 @@
 
 namespace attnscope::app {
 
-/// One press of a step button moves by this much.
+/// The distance by which one press of a step button moves the playhead.
 enum class Granularity : std::uint8_t { op, tile, outer_loop };
 constexpr std::array<std::string_view, 3> enum_names(Granularity) {
   return {"op", "tile", "outer_loop"};

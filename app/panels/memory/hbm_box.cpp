@@ -13,7 +13,7 @@ namespace {
 /// Largest number of tiles along an axis that are drawn separately; more are merged.
 constexpr Index kMaxTiles = 32;
 
-/// Whether a slot of the first tensor has values of the second.
+/// Whether a slot of the first tensor holds values of the second; O and O_carry count as one.
 bool is_copy_of(Tensor slot, Tensor tensor) {
   const auto is_O = [](Tensor each) { return each == Tensor::O || each == Tensor::O_carry; };
   return slot == tensor || (is_O(slot) && is_O(tensor));

@@ -1,4 +1,4 @@
-/// L2 between HBM and the SMs: what it holds when the operation under the playhead requests its
+/// L2 between HBM and the SMs: its contents when the operation under the playhead requests its
 /// tile.
 #pragma once
 

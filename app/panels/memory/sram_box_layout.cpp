@@ -134,7 +134,7 @@ draw::Range SramBox::size_room(std::size_t first, std::size_t last) const {
 }
 
 /// Places a size under each slot, or, where these would touch, one under all neighbours of the same
-/// size: "each 16 × 16". What has no room in the first line is centered under its slot in the
+/// size: "each 16 × 16". A size without room in the first line is centred under its slot in the
 /// second, if there is one.
 bool SramBox::place_sizes() {
   const FontRef& font = context_.fonts.small;
