@@ -28,7 +28,7 @@ std::string value_text(double value, const std::string& unit) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-/// The value in the GPU's description, in the quantity's unit; nothing for most quantities.
+/// The quantity in the GPU's description, in its unit; nothing for most quantities.
 std::optional<double> datasheet_value(const GpuDescription& gpu, std::string_view name) {
   if (name.starts_with("dram_") && name.ends_with("_per_s")) return gpu.dram_bytes_per_s;
   if (name.starts_with("l2_capacity_") && !name.ends_with("_percent_bytes")) {

@@ -45,8 +45,8 @@ void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU
 /// "…".
 std::string fitted(const FontRef& font, std::string_view text, float width);
 
-/// The first of these wordings that is no wider than `width`, for text that is never cut; empty
-/// when none is.
+/// The first of these wordings that fits in `width`, for text that is never cut; empty if none
+/// does.
 std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
                              float width);
 

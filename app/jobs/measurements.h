@@ -17,7 +17,7 @@ struct RunInfo;
 
 namespace attnscope::app {
 
-/// GPU, date and software of a run: shown on hover of every measured or recorded number.
+/// GPU, date and software of a run: the tooltip of every measured or recorded number.
 struct RunProvenance {
   NumberKind kind = NumberKind::recorded;  ///< measured or recorded
   MeasuredOn on;                           ///< GPU and cache state

@@ -61,7 +61,7 @@ class RaceCourse {
   Index step_of(Racer racer, Index tick) const;
   /// The first operation of that tile; -1: no tile yet.
   Index begin_of(Racer racer, Index tick) const;
-  /// The number of tile visits that the racer has completed by a tick, and of all its tile visits.
+  /// The number of tile visits that the racer has completed by a tick, and the total number.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
   /// The first tick at which the racer has executed operation `step`.

@@ -70,7 +70,7 @@ std::string problem_words(const AttentionProblem& problem) {
   return words;
 }
 
-/// How far a problem is from another: the octaves between their sizes, and one for each other
+/// The distance between two problems: the octaves between their sizes, plus one for each other
 /// setting that differs.
 double distance(const AttentionProblem& a, const AttentionProblem& b) {
   const auto octaves = [](Index x, Index y) {

@@ -35,7 +35,7 @@ struct Bandwidths {
 Bandwidths bandwidths_of(const GpuDescription& gpu);
 
 /// Draws an arrow with the bandwidth between the levels above and below `band`, at the rightmost
-/// place that touches no taken range; nothing if there is no room. Named rectangle:
+/// place that overlaps no taken range; nothing if there is no room. Named rectangle:
 /// "memory.bandwidth.NAME".
 void draw_bandwidth(const PanelContext& context, std::string_view name, const Bandwidth& bandwidth,
                     const Rect& band, std::span<const draw::Range> taken);

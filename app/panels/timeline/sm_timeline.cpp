@@ -208,8 +208,9 @@ std::vector<std::string> offer_labels(const FoundSmRun& found) {
   return labels;
 }
 
-/// Draws words about both runs so that they end at `bottom`: in as many lines as leave the lanes
-/// half of the height, without their last parts if these are too few. Returns the height used.
+/// Draws words about both runs so that they end at `bottom`: in as many lines as leave half of the
+/// height to the lanes; leaves out the last parts of words that do not fit. Returns the height
+/// used.
 float draw_below_lanes(const PanelContext& context, const Rect& rect, float bottom,
                        const std::string& words) {
   constexpr std::string_view kSeparators[] = {" · ", "; ", ", "};

@@ -150,7 +150,7 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
 }
 
 /// Draws left operand, upper operand and result side by side if an element then has clearly more
-/// pixels than `other_area`, as in a low rectangle. Returns whether it did.
+/// pixels than `other_area`, as in a flat rectangle. Returns whether it did.
 bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
   constexpr float kClearlyMore = 1.4f;
   const FontRef& font = context_.fonts.ui_bold;
